@@ -1,0 +1,3 @@
+//! The composition root: builds every room from the settings, reloads policies, shuts down in order.
+//!
+//! Owns the order of construction and of shutdown. The only place that knows everything; nothing but `cli` may know it.

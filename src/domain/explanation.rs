@@ -1,0 +1,37 @@
+//! The passages of documentation that say why an outcome failed.
+
+use serde::{Deserialize, Serialize};
+
+/// A piece of an API's documentation before it is split: a description, a parameter, a response.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DocText {
+    /// The text, as the document has it (Markdown allowed).
+    pub text: String,
+    /// Where it stands: document and JSON Pointer, or file and heading.
+    pub source: String,
+}
+
+/// A few neighbouring sentences of an API's documentation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Passage {
+    /// The sentences, as the documentation has them (whitespace folded).
+    pub text: String,
+    /// Where they stand: document and JSON Pointer, or file and heading.
+    pub source: String,
+    /// Relevance to the failed outcome; comparable only within one explanation.
+    pub score: f32,
+}
+
+/// What the documentation says about a failed outcome, best passage first.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Explanation {
+    /// Best first; empty when nothing relevant was found (nothing is claimed then).
+    pub passages: Vec<Passage>,
+}
+
+impl Explanation {
+    /// Did the documentation have anything to say?
+    pub fn is_hit(&self) -> bool {
+        !self.passages.is_empty()
+    }
+}

@@ -1,0 +1,174 @@
+//! The stable codes of the fault table (DESIGN section 5; AutoFeedback section 2.2 and table 2).
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// A kind of fault. Codes are stable: they are metric labels, template names and values of the API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum FaultCode {
+    /// The answer meant to call but holds no parsable call.
+    NoCall,
+    /// The tool exists, but retrieval is confident that another one serves the request.
+    ToolNotRelevant,
+    /// Same name but for case, separators or namespace.
+    ToolNameLiteral,
+    /// No such tool; one offered tool is close in meaning.
+    ToolNameSemantic,
+    /// No such tool, nothing close.
+    ToolUnknown,
+    /// The parameter belongs to another tool.
+    ParameterOfOtherTool,
+    /// Same parameter name but for case and separators.
+    ParameterLiteral,
+    /// Unknown, but close in meaning to one parameter.
+    ParameterSemantic,
+    /// A required parameter is absent.
+    ParameterMissing,
+    /// Unknown, and none of the above.
+    ParameterUnknown,
+    /// The value's type is not the schema's.
+    TypeMismatch,
+    /// Enum, range, length, pattern, format, uniqueness.
+    Constraint,
+    /// A value such as `<city>` that the conversation never mentions.
+    Placeholder,
+    /// The plan says that the value comes from another call's output, and it does not.
+    WrongSource,
+    /// The same call with the same arguments again, with nothing new learned since.
+    RepeatedCall,
+}
+
+impl FaultCode {
+    /// Every code, in the order of judgement.
+    pub const ALL: [FaultCode; 15] = [
+        Self::NoCall,
+        Self::ToolNotRelevant,
+        Self::ToolNameLiteral,
+        Self::ToolNameSemantic,
+        Self::ToolUnknown,
+        Self::ParameterOfOtherTool,
+        Self::ParameterLiteral,
+        Self::ParameterSemantic,
+        Self::ParameterMissing,
+        Self::ParameterUnknown,
+        Self::TypeMismatch,
+        Self::Constraint,
+        Self::Placeholder,
+        Self::WrongSource,
+        Self::RepeatedCall,
+    ];
+
+    /// The short code: metric label and API value.
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::NoCall => "E1",
+            Self::ToolNotRelevant => "E2.1",
+            Self::ToolNameLiteral => "E2.2",
+            Self::ToolNameSemantic => "E2.3",
+            Self::ToolUnknown => "E2",
+            Self::ParameterOfOtherTool => "E3.1",
+            Self::ParameterLiteral => "E3.2",
+            Self::ParameterSemantic => "E3.3",
+            Self::ParameterMissing => "E3.4",
+            Self::ParameterUnknown => "E3",
+            Self::TypeMismatch => "E4.1",
+            Self::Constraint => "E4.2",
+            Self::Placeholder => "E4.3",
+            Self::WrongSource => "E4.4",
+            Self::RepeatedCall => "E5",
+        }
+    }
+
+    /// The readable name: template and policy key.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NoCall => "no_call",
+            Self::ToolNotRelevant => "tool_not_relevant",
+            Self::ToolNameLiteral => "tool_name_literal",
+            Self::ToolNameSemantic => "tool_name_semantic",
+            Self::ToolUnknown => "tool_unknown",
+            Self::ParameterOfOtherTool => "parameter_of_other_tool",
+            Self::ParameterLiteral => "parameter_literal",
+            Self::ParameterSemantic => "parameter_semantic",
+            Self::ParameterMissing => "parameter_missing",
+            Self::ParameterUnknown => "parameter_unknown",
+            Self::TypeMismatch => "type_mismatch",
+            Self::Constraint => "constraint",
+            Self::Placeholder => "placeholder",
+            Self::WrongSource => "wrong_source",
+            Self::RepeatedCall => "repeated_call",
+        }
+    }
+
+    /// The level of judgement, 1 to 5: a scan stops at the first level that has a fault.
+    pub const fn level(self) -> u8 {
+        match self {
+            Self::NoCall => 1,
+            Self::ToolNotRelevant | Self::ToolNameLiteral | Self::ToolNameSemantic | Self::ToolUnknown => 2,
+            Self::ParameterOfOtherTool
+            | Self::ParameterLiteral
+            | Self::ParameterSemantic
+            | Self::ParameterMissing
+            | Self::ParameterUnknown => 3,
+            Self::TypeMismatch | Self::Constraint | Self::Placeholder | Self::WrongSource => 4,
+            Self::RepeatedCall => 5,
+        }
+    }
+}
+
+impl fmt::Display for FaultCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.code())
+    }
+}
+
+/// The text is neither a code nor a name of the fault table.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a fault code; codes are E1, E2, E2.1 ... E5, names are no_call, tool_unknown ... repeated_call")]
+pub struct UnknownFaultCode(pub String);
+
+impl FromStr for FaultCode {
+    type Err = UnknownFaultCode;
+
+    /// Reads the short code (`E2.1`) or the name (`tool_not_relevant`).
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::ALL
+            .into_iter()
+            .find(|fault| fault.code().eq_ignore_ascii_case(text) || fault.name() == text)
+            .ok_or_else(|| UnknownFaultCode(text.to_owned()))
+    }
+}
+
+impl Serialize for FaultCode {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.code())
+    }
+}
+
+impl<'de> Deserialize<'de> for FaultCode {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_and_names_are_distinct_and_parse_back() {
+        for fault in FaultCode::ALL {
+            assert_eq!(fault.code().parse(), Ok(fault));
+            assert_eq!(fault.name().parse(), Ok(fault));
+        }
+        assert!("E9".parse::<FaultCode>().is_err());
+    }
+
+    #[test]
+    fn order_of_judgement_never_goes_back_a_level() {
+        assert!(FaultCode::ALL.windows(2).all(|pair| pair[0].level() <= pair[1].level()));
+    }
+}

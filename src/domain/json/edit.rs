@@ -1,0 +1,98 @@
+//! Edits of single places inside a JSON text; everything else keeps its bytes.
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::{Pointer, RawObject, raw};
+
+/// One change at one place.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Edit {
+    /// Replaces the value there, or adds the member to its object.
+    Set(Pointer, Value),
+    /// Gives the member there another name, at the same position.
+    Rename(Pointer, String),
+    /// Removes the member there.
+    Remove(Pointer),
+}
+
+/// An edit that does not fit the text.
+#[derive(Debug, thiserror::Error)]
+pub enum EditError {
+    /// The text is not JSON, or its depth or form does not fit the pointer.
+    #[error("not JSON at the edited place: {0}")]
+    Json(#[from] serde_json::Error),
+    /// The pointer names an item that the array does not have, or goes through a scalar.
+    #[error("nothing at `{0}`")]
+    Absent(String),
+}
+
+/// Applies `edits` to `text` in order. Values that no edit touches keep their exact text; the objects and arrays on the
+/// way to an edited place are written anew without whitespace.
+///
+/// # Errors
+/// When the text is not JSON or an edit names a place that is not there.
+pub fn apply(text: &str, edits: &[Edit]) -> Result<String, EditError> {
+    let mut current: Box<RawValue> = serde_json::from_str(text)?;
+    for edit in edits {
+        let pointer = match edit {
+            Edit::Set(pointer, _) | Edit::Rename(pointer, _) | Edit::Remove(pointer) => pointer,
+        };
+        current = descend(&current, &pointer.tokens(), pointer, edit)?;
+    }
+    Ok(current.get().to_owned())
+}
+
+fn descend(value: &RawValue, tokens: &[String], pointer: &Pointer, edit: &Edit) -> Result<Box<RawValue>, EditError> {
+    let absent = || EditError::Absent(pointer.to_string());
+    let Some((token, rest)) = tokens.split_first() else {
+        return match edit {
+            Edit::Set(_, new) => Ok(raw(new)),
+            Edit::Rename(..) | Edit::Remove(_) => Err(absent()),
+        };
+    };
+    if value.get().starts_with('[') {
+        let mut items: Vec<Box<RawValue>> = serde_json::from_str(value.get())?;
+        let item = token.parse().ok().and_then(|index: usize| items.get_mut(index)).ok_or_else(absent)?;
+        *item = descend(item, rest, pointer, edit)?;
+        return Ok(raw(&items));
+    }
+    let mut object: RawObject = serde_json::from_str(value.get())?;
+    match edit {
+        Edit::Set(_, new) if rest.is_empty() => object.set(token, raw(new)),
+        Edit::Rename(_, to) if rest.is_empty() => object.rename(token, to),
+        Edit::Remove(_) if rest.is_empty() => {
+            object.remove(token);
+        }
+        _ => {
+            let inner = descend(object.get(token).ok_or_else(absent)?, rest, pointer, edit)?;
+            object.set(token, inner);
+        }
+    }
+    Ok(object.to_raw())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_the_edited_place_changes() {
+        let text = r#"{"keep": 1.500, "Deep":{"list":["5", 1e2]}, "gone":null}"#;
+        let edits = [
+            Edit::Set(Pointer::from("/Deep/list/0"), json!(5)),
+            Edit::Rename(Pointer::from("/Deep"), "deep".into()),
+            Edit::Remove(Pointer::from("/gone")),
+        ];
+        assert_eq!(apply(text, &edits).unwrap(), r#"{"keep":1.500,"deep":{"list":[5,1e2]}}"#);
+    }
+
+    #[test]
+    fn a_place_that_is_not_there_is_an_error() {
+        assert!(matches!(apply("[1]", &[Edit::Set(Pointer::from("/7"), json!(1))]), Err(EditError::Absent(_))));
+        assert!(apply("nonsense", &[Edit::Remove(Pointer::from("/a"))]).is_err());
+        assert!(apply("{}", &[Edit::Remove(Pointer::root())]).is_err());
+    }
+}

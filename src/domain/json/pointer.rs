@@ -1,0 +1,79 @@
+//! JSON Pointer (RFC 6901).
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A place inside a JSON document (RFC 6901), as its text: `` for the whole, `/a~1b/0` for the first item under `a/b`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Pointer(String);
+
+impl Pointer {
+    /// The whole document.
+    pub fn root() -> Self {
+        Self::default()
+    }
+
+    /// This place's member or item `token`, which is escaped here.
+    #[must_use]
+    pub fn child(&self, token: &str) -> Self {
+        let mut text = self.0.clone();
+        text.push('/');
+        text.push_str(&token.replace('~', "~0").replace('/', "~1"));
+        Self(text)
+    }
+
+    /// This place's item at `index`.
+    #[must_use]
+    pub fn item(&self, index: usize) -> Self {
+        Self(format!("{}/{index}", self.0))
+    }
+
+    /// The unescaped reference tokens, outermost first.
+    pub fn tokens(&self) -> Vec<String> {
+        self.0.split('/').skip(1).map(|token| token.replace("~1", "/").replace("~0", "~")).collect()
+    }
+
+    /// The last unescaped reference token: the parameter's name or the item's index.
+    pub fn last(&self) -> Option<String> {
+        self.tokens().pop()
+    }
+
+    /// Is this the whole document?
+    pub fn is_root(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The pointer's text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&str> for Pointer {
+    /// Takes the text of a pointer; a text without a leading `/` is taken as the name of a member.
+    fn from(text: &str) -> Self {
+        if text.is_empty() || text.starts_with('/') { Self(text.to_owned()) } else { Self::root().child(text) }
+    }
+}
+
+impl fmt::Display for Pointer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_escaped_and_read_back() {
+        let pointer = Pointer::root().child("a/b~c").item(3);
+        assert_eq!(pointer.as_str(), "/a~1b~0c/3");
+        assert_eq!(pointer.tokens(), ["a/b~c", "3"]);
+        assert_eq!(pointer.last().as_deref(), Some("3"));
+        assert!(Pointer::root().tokens().is_empty());
+    }
+}

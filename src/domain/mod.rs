@@ -1,0 +1,35 @@
+//! Shared nouns of the proxy: what a tool, a call, a diagnosis, an outcome or a trace *is*.
+//!
+//! Owns plain data and pure functions on it. Must not know any other room, do I/O, read the clock or the environment
+//! (two exceptions that every noun needs: [`ids`] draws random identifiers, and timestamps are handed in).
+
+pub mod call;
+pub mod diagnosis;
+pub mod explanation;
+pub mod failure;
+pub mod fault;
+pub mod ids;
+pub mod json;
+pub mod limits;
+pub mod outcome;
+pub mod repair;
+pub mod rules;
+pub mod secret;
+pub mod tool;
+pub mod trace;
+pub mod usage;
+pub mod verdict;
+
+pub use call::Call;
+pub use diagnosis::Diagnosis;
+pub use explanation::{DocText, Explanation, Passage};
+pub use failure::{UpstreamFailure, UpstreamFailureKind};
+pub use fault::FaultCode;
+pub use limits::Limits;
+pub use outcome::Outcome;
+pub use repair::{Repair, RepairKind};
+pub use secret::Secret;
+pub use tool::{OperationRef, Owner, Tool};
+pub use trace::Trace;
+pub use usage::Usage;
+pub use verdict::Verdict;

@@ -1,0 +1,72 @@
+//! What executing a call gave.
+
+use bytes::Bytes;
+
+/// What executing a call gave. A refusal or a transport failure is an outcome too: execution never errors.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// The API answered, with whatever status.
+    Answered(ApiAnswer),
+    /// Nothing reached the API: it could not be connected to. Safe to try again.
+    Unreachable {
+        /// Why, without secrets.
+        reason: String,
+    },
+    /// The request was sent (or may have been) and no answer came: whether it took effect is not known.
+    Unknown {
+        /// Why, without secrets.
+        reason: String,
+    },
+    /// We did not send it: a rule of policy or safety forbids it.
+    Refused {
+        /// Which rule, and what would allow it.
+        reason: String,
+    },
+}
+
+/// An API's answer, bounded in size.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiAnswer {
+    /// HTTP status code.
+    pub status: u16,
+    /// The header fields that matter to a reader (`content-type`, `retry-after`, `location`, ...), lower-case names.
+    pub headers: Vec<(String, String)>,
+    /// The body, at most as long as the executor's limit.
+    pub body: Bytes,
+    /// Did the limit cut the body?
+    pub truncated: bool,
+}
+
+impl ApiAnswer {
+    /// A header field's value, by its lower-case name.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The body as text; invalid UTF-8 is replaced.
+    pub fn text(&self) -> std::borrow::Cow<'_, str> {
+        String::from_utf8_lossy(&self.body)
+    }
+}
+
+impl Outcome {
+    /// Metric label value.
+    pub fn label(&self) -> &'static str {
+        match self {
+            Self::Answered(answer) if answer.status < 400 => "success",
+            Self::Answered(answer) if answer.status < 500 => "client_error",
+            Self::Answered(_) => "server_error",
+            Self::Unreachable { .. } => "unreachable",
+            Self::Unknown { .. } => "unknown",
+            Self::Refused { .. } => "refused",
+        }
+    }
+
+    /// The HTTP status, where an API answered.
+    pub fn status(&self) -> Option<u16> {
+        match self {
+            Self::Answered(answer) => Some(answer.status),
+            _ => None,
+        }
+    }
+}

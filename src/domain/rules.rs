@@ -1,0 +1,151 @@
+//! What a policy may rule: shared by `policy`, which reads the rules from files, and the rooms that obey them.
+
+use serde::{Deserialize, Serialize};
+
+/// How far the proxy may go with a turn.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// Pass through, judge nothing.
+    Off,
+    /// Judge, count and record what would be done; change no answer.
+    Shadow,
+    /// Judge, repair, send back, execute.
+    #[default]
+    Guard,
+}
+
+impl Mode {
+    /// Value in traces, and in policy files.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Shadow => "shadow",
+            Self::Guard => "guard",
+        }
+    }
+}
+
+/// Which faults of a call a scan reports.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Report {
+    /// Every fault of the first level that has one (DESIGN section 5).
+    #[default]
+    First,
+    /// Every fault of every level that can still be judged.
+    All,
+}
+
+/// What is done about a parameter that the tool does not have (E3).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UnknownParameters {
+    /// Left in the call; no fault.
+    Allow,
+    /// Removed from the call: a repair.
+    Drop,
+    /// A fault, unless the schema explicitly allows additional properties.
+    #[default]
+    Refuse,
+}
+
+/// Rules of the scan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ScanRules {
+    /// Faults of the first faulty level, or of all.
+    pub report: Report,
+    /// What is done about a parameter that the tool does not have.
+    pub unknown_parameters: UnknownParameters,
+    /// Least string similarity, 0 to 1, at which an unknown name is taken to mean a known one (E2.3, E3.3).
+    pub similarity: f64,
+}
+
+impl Default for ScanRules {
+    fn default() -> Self {
+        Self { report: Report::First, unknown_parameters: UnknownParameters::Refuse, similarity: 0.7 }
+    }
+}
+
+/// Rules of repair: which changes may be made without asking the model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RepairRules {
+    /// Rename tools and parameters that differ in case, separators or namespace only (E2.2, E3.2).
+    pub names: bool,
+    /// Coerce values whose type is wrong where the change loses nothing (E4.1, E4.2 for enums).
+    pub values: bool,
+    /// Fill required parameters from the schema's default (E3.4).
+    pub defaults: bool,
+}
+
+impl Default for RepairRules {
+    fn default() -> Self {
+        Self { names: true, values: true, defaults: true }
+    }
+}
+
+/// What the client gets when the limits are reached and the answer is still faulty.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnExhausted {
+    /// The answer as the model gave it, marked `faulty`.
+    #[default]
+    Pass,
+    /// The answer without its faulty calls.
+    Strip,
+    /// An error with status 502 and code `feedback_exhausted`.
+    Error,
+}
+
+/// Whether the proxy may execute a call by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Permission {
+    /// It may.
+    Allow,
+    /// It may not; the model is told so.
+    Deny,
+}
+
+/// One rule of execution: the first rule whose globs match decides.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExecuteRule {
+    /// HTTP methods, upper case; empty means any.
+    #[serde(default)]
+    pub methods: Vec<String>,
+    /// Globs on `toolset/tool`; empty means any.
+    #[serde(default)]
+    pub tools: Vec<String>,
+    /// The decision.
+    pub permission: Permission,
+}
+
+/// Rules of execution. Where no rule matches, `GET` and `HEAD` run and everything else is denied.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ExecuteRules {
+    /// In order; the first match decides.
+    pub rules: Vec<ExecuteRule>,
+}
+
+/// What traces store.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RecordRules {
+    /// Store bodies: requests, answers, arguments, API answers. Off by default.
+    pub bodies: bool,
+}
+
+/// Which token counts the client's `usage` shows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UsageReport {
+    /// What the answer that the client got cost: clients steer context compaction by it.
+    #[default]
+    Final,
+    /// The sum over all attempts.
+    Sum,
+}

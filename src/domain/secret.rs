@@ -1,0 +1,52 @@
+//! Values that must never be shown.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize, Serializer};
+
+/// A key, token or password. It prints and serialises as `***`; [`Secret::expose`] is the only way to its value.
+#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Wraps a value.
+    pub fn new(value: impl Into<String>) -> Self {
+        Self(value.into())
+    }
+
+    /// The value, for the one place that sends it.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    /// Is no value set?
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.is_empty() { "(unset)" } else { "***" })
+    }
+}
+
+impl Serialize for Secret {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(if self.is_empty() { "" } else { "***" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_shown_nowhere() {
+        let secret = Secret::new("sk-canary");
+        assert!(!format!("{secret:?}").contains("canary"));
+        assert!(!serde_json::to_string(&secret).unwrap().contains("canary"));
+        assert_eq!(secret.expose(), "sk-canary");
+    }
+}

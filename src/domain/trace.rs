@@ -1,0 +1,132 @@
+//! The stored record of a turn.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Call, Diagnosis, Explanation, Repair, Usage, Verdict};
+
+/// Everything that happened in one turn. Bodies are there only where policy says so.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Trace {
+    /// Our id of the turn: the answer's `x-callwright-trace` header.
+    pub id: String,
+    /// The session, where the turn belongs to one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub session: Option<String>,
+    /// When the request arrived.
+    pub started_at: Timestamp,
+    /// Route template, such as `/v1/chat/completions`.
+    pub endpoint: String,
+    /// The model name as the client sent it (an alias or an upstream's own name).
+    pub model: String,
+    /// Name of the upstream that was asked.
+    pub upstream: String,
+    /// Name of the policy in force.
+    pub policy: String,
+    /// `guard`, `shadow` or `off`.
+    pub mode: String,
+    /// Did the client ask for a stream?
+    pub stream: bool,
+    /// Status of the answer to the client.
+    pub status: u16,
+    /// Verdict on the answer; in shadow mode what it would have been.
+    pub verdict: Verdict,
+    /// Names of the tools that the model was offered.
+    pub tools_offered: Vec<String>,
+    /// The upstream requests, in order.
+    pub attempts: Vec<Attempt>,
+    /// The calls that the proxy executed, in order.
+    pub executions: Vec<Execution>,
+    /// The record of the feedback loop (AutoFeedback algorithm 1): what a person needs to take over.
+    pub record: Vec<Round>,
+    /// Which limit ended the turn, where one did.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub exhausted: Option<String>,
+    /// The error that the client got, where it got one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub error: Option<String>,
+    /// Tokens over all attempts.
+    pub usage: Usage,
+    /// Whole time, from arrival to the last byte, in milliseconds.
+    pub duration_ms: f64,
+    /// Of that, the time that was neither the upstream's nor a tool API's.
+    pub overhead_ms: f64,
+    /// The request body, where policy records bodies.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub request: Option<Value>,
+    /// The answer's body (for a stream: the assembled message), where policy records bodies.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub answer: Option<Value>,
+}
+
+/// One upstream request inside a turn.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Attempt {
+    /// Why it was made: `first`, `static_feedback`, `tool_results`, `dynamic_feedback`, `closing`.
+    pub purpose: String,
+    /// Upstream that was asked.
+    pub upstream: String,
+    /// HTTP status, where there was one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub status: Option<u16>,
+    /// `success`, `http_error`, or the label of an upstream failure.
+    pub outcome: String,
+    /// The upstream's `x-request-id`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub request_id: Option<String>,
+    /// Verdict on this attempt's answer.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub verdict: Option<Verdict>,
+    /// The calls as the model made them; arguments only where policy records bodies.
+    pub calls: Vec<Call>,
+    /// What the scan found.
+    pub diagnoses: Vec<Diagnosis>,
+    /// What was repaired.
+    pub repairs: Vec<Repair>,
+    /// Tokens of this attempt.
+    pub usage: Usage,
+    /// From sending to the answer's last byte, in milliseconds.
+    pub duration_ms: f64,
+}
+
+/// One execution of a call.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Execution {
+    /// The call that was executed, after repairs; arguments only where policy records bodies.
+    pub call: Call,
+    /// Toolset of the operation.
+    pub toolset: String,
+    /// `GET /path/{template}`.
+    pub operation: String,
+    /// Label of the outcome.
+    pub outcome: String,
+    /// HTTP status, where the API answered.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub status: Option<u16>,
+    /// The API's answer or why there is none, where policy records bodies.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub body: Option<String>,
+    /// What the documentation says about a failed outcome.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub explanation: Option<Explanation>,
+    /// Milliseconds.
+    pub duration_ms: f64,
+}
+
+/// One round of the feedback loop (AutoFeedback section 3.3.2): what was tried, what came of it, what was tried next.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Round {
+    /// `static` or `dynamic`.
+    pub kind: String,
+    /// The call as it was made.
+    pub action: String,
+    /// What was found or answered, as the model was told.
+    pub observation: String,
+    /// What the model said about it with its next answer, where it said anything.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub thought: Option<String>,
+    /// The model's next call, where it made one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub new_action: Option<String>,
+}

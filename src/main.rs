@@ -1,0 +1,3 @@
+//! The command line: parses arguments and hands over to the library.
+
+fn main() {}
