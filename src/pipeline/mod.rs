@@ -4,3 +4,6 @@
 //! SQL, or OpenAI JSON.
 
 mod dialogue;
+mod settings;
+
+pub use settings::{AliasSettings, Settings};
