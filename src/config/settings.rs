@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{http, pipeline};
+use crate::{http, pipeline, upstream};
 
 /// Every setting of the proxy. Each table is a room's own; the rooms document the keys, `config/callwright.toml` shows them all.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -14,6 +14,8 @@ pub struct Settings {
     pub default_upstream: String,
     /// Both listeners.
     pub server: http::Settings,
+    /// The providers of models, by name.
+    pub upstreams: BTreeMap<String, upstream::Settings>,
     /// Model aliases, by the name that clients use.
     pub aliases: BTreeMap<String, pipeline::AliasSettings>,
     /// What holds for every turn and is no policy.
@@ -25,6 +27,7 @@ impl Default for Settings {
         Self {
             default_upstream: super::builtin::UPSTREAM.to_owned(),
             server: http::Settings::default(),
+            upstreams: BTreeMap::from([(super::builtin::UPSTREAM.to_owned(), upstream::Settings::default())]),
             aliases: BTreeMap::new(),
             pipeline: pipeline::Settings::default(),
         }
