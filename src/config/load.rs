@@ -56,7 +56,10 @@ pub fn load(request: &Request, environment: &Environment) -> Result<Loaded, Conf
     };
     let text = read(&file).map_err(|source| ConfigError::Read { file: file.clone(), source })?;
     match settings(&text, request, environment) {
-        Ok(settings) => Ok(Loaded { settings, base_dir: folder_of(&file), file: Some(file) }),
+        Ok(settings) => {
+            let base_dir = folder_of(&file);
+            Ok(Loaded { settings: with_paths_from(&base_dir, settings), base_dir, file: Some(file) })
+        }
         Err(problems) => Err(ConfigError::Invalid { file: Some(file), problems }),
     }
 }
@@ -82,6 +85,14 @@ fn folder_of(file: &Path) -> PathBuf {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
         _ => PathBuf::from("."),
     }
+}
+
+/// Relative paths of rooms that know no files start from the file's folder; the other rooms are told that folder.
+fn with_paths_from(base_dir: &Path, mut settings: Settings) -> Settings {
+    for upstream in settings.upstreams.values_mut().filter(|upstream| !upstream.ca_file.is_empty()) {
+        upstream.ca_file = base_dir.join(&upstream.ca_file).to_string_lossy().into_owned();
+    }
+    settings
 }
 
 /// From a file's text to valid settings.
