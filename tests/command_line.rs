@@ -1,5 +1,7 @@
 //! The binary as a person or a script calls it: what it prints, where, and its exit status.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -79,4 +81,14 @@ fn help_and_version_are_answers_and_not_errors() {
     assert!(help.status.success() && text(&help.stdout).contains("config"));
     let version = run(folder.path(), &["--version"], &[]);
     assert_eq!(text(&version.stdout), concat!("callwright ", env!("CARGO_PKG_VERSION"), "\n"));
+}
+
+#[test]
+fn check_reports_on_documents_one_line_each() {
+    let folder = folder_with("broken.json", "{");
+    let output = run(folder.path(), &["check", "--format", "json", "."], &[]);
+    assert_eq!(output.status.code(), Some(1), "a document that cannot be loaded at all");
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["file"], "broken.json");
+    assert!(report["error"].is_string());
 }

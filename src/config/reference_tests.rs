@@ -53,9 +53,11 @@ fn keys_of_text(text: &str) -> BTreeSet<String> {
 
 /// The defaults, with one alias and one toolset so that their keys are seen.
 fn all_keys() -> BTreeSet<String> {
-    let mut settings = Settings::default();
-    settings.aliases = BTreeMap::from([("assistant".to_owned(), Default::default())]);
-    settings.toolsets = BTreeMap::from([("rooms".to_owned(), Default::default())]);
+    let settings = Settings {
+        aliases: BTreeMap::from([("assistant".to_owned(), Default::default())]),
+        toolsets: BTreeMap::from([("rooms".to_owned(), Default::default())]),
+        ..Settings::default()
+    };
     keys_of(&serde_json::to_value(settings).unwrap())
 }
 

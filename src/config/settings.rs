@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{catalog, feedback, http, pipeline, scanner, upstream};
+use crate::{catalog, feedback, http, pipeline, scanner, store, upstream};
 
 /// Every setting of the proxy. Each table is a room's own; the rooms document the keys, `config/callwright.toml` shows them all.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -26,6 +26,8 @@ pub struct Settings {
     pub scanner: scanner::Settings,
     /// The messages to the model.
     pub feedback: feedback::Settings,
+    /// Traces and intents.
+    pub store: store::Settings,
 }
 
 impl Default for Settings {
@@ -39,6 +41,7 @@ impl Default for Settings {
             toolsets: BTreeMap::new(),
             scanner: scanner::Settings::default(),
             feedback: feedback::Settings::default(),
+            store: store::Settings::default(),
         }
     }
 }
