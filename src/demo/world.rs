@@ -1,0 +1,124 @@
+//! The world of a demo: the servers, the documents and policies on disk, and the configuration of a proxy between them.
+
+use std::path::{Path, PathBuf};
+
+use super::meeting_rooms::MeetingRooms;
+use super::route_planner::RoutePlanner;
+use super::scripted_model::ScriptedModel;
+use super::{DemoError, Server, meeting_rooms, route_planner};
+
+/// The route planner's document.
+const ROUTE_PLANNER: &str = include_str!("../../openapi/route-planner.yaml");
+
+/// The meeting-room service's document.
+const MEETING_ROOMS: &str = include_str!("../../openapi/meeting-rooms.yaml");
+
+/// Everything around the proxy. The servers end and the files go when this is dropped.
+#[derive(Debug)]
+pub struct DemoWorld {
+    /// The scripted model: an OpenAI-compatible server. Its base URL is this plus `/v1`.
+    pub model: Server,
+    /// The route planner of `openapi/route-planner.yaml`.
+    pub route_planner: Server,
+    /// The meeting-room service of `openapi/meeting-rooms.yaml`.
+    pub meeting_rooms: Server,
+    /// A complete configuration (TOML) of a proxy between them, listening on free ports.
+    pub config_toml: String,
+    directory: Directory,
+}
+
+impl DemoWorld {
+    /// Where the documents and policies lie while the world exists.
+    pub fn directory(&self) -> &Path {
+        &self.directory.0
+    }
+}
+
+/// Starts the model and both APIs on free ports of loopback, and writes their documents and policies into a directory of
+/// their own below `parent`.
+///
+/// # Errors
+/// [`DemoError::Listen`] and [`DemoError::Write`].
+pub async fn start(parent: &Path) -> Result<DemoWorld, DemoError> {
+    let directory = Directory::create(parent)?;
+    directory.write("route-planner.yaml", ROUTE_PLANNER)?;
+    directory.write("meeting-rooms.yaml", MEETING_ROOMS)?;
+    let model = ScriptedModel::start().await?;
+    let route_planner = RoutePlanner::start().await?;
+    let meeting_rooms = MeetingRooms::start().await?;
+    let config_toml = config(&directory.0, &model, &route_planner, &meeting_rooms);
+    Ok(DemoWorld { model, route_planner, meeting_rooms, config_toml, directory })
+}
+
+fn config(directory: &Path, model: &Server, route_planner: &Server, meeting_rooms: &Server) -> String {
+    let path = |name: &str| toml::Value::from(directory.join(name).display().to_string());
+    format!(
+        r#"[server]
+listen = "127.0.0.1:0"
+operator_listen = "127.0.0.1:0"
+
+[upstreams.default]
+base_url = "{model}/v1"
+
+[aliases.travel]
+model = "scripted"
+toolsets = ["route-planner"]
+
+[aliases.office]
+model = "scripted"
+toolsets = ["meeting-rooms"]
+
+[toolsets.route-planner]
+document = {route_document}
+base_url = "{route}/v1"
+credentials = {{ ApiKey = "{route_key}" }}
+
+[toolsets.meeting-rooms]
+document = {rooms_document}
+base_url = "{rooms}/v2"
+credentials = {{ Bearer = "{rooms_token}" }}
+
+[executor]
+allowed_addresses = ["127.0.0.1"]
+
+[policy]
+directory = {policies}
+
+[store]
+url = "sqlite::memory:"
+"#,
+        model = model.url(),
+        route_document = path("route-planner.yaml"),
+        route = route_planner.url(),
+        route_key = route_planner::KEY,
+        rooms_document = path("meeting-rooms.yaml"),
+        rooms = meeting_rooms.url(),
+        rooms_token = meeting_rooms::TOKEN,
+        policies = path("policies"),
+    )
+}
+
+/// A directory that is removed, with all that is in it, when this is dropped.
+#[derive(Debug)]
+struct Directory(PathBuf);
+
+impl Directory {
+    fn create(parent: &Path) -> Result<Self, DemoError> {
+        let path = parent.join(format!("callwright-demo-{:016x}", fastrand::u64(..)));
+        let policies = path.join("policies");
+        std::fs::create_dir_all(&policies).map_err(|source| DemoError::Write { path: policies, source })?;
+        Ok(Self(path))
+    }
+
+    fn write(&self, name: &str, text: &str) -> Result<(), DemoError> {
+        let path = self.0.join(name);
+        std::fs::write(&path, text).map_err(|source| DemoError::Write { path, source })
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        // What cannot be removed is a few kilobytes in a temporary place.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
