@@ -8,12 +8,16 @@
 //! them; the caller runs a proxy with it; [`play`] holds the conversations through that proxy and prints what happened.
 
 mod client;
+mod client_tool;
+mod conversations;
 mod error;
 mod meeting_rooms;
 mod play;
 mod route_planner;
+mod said;
 mod scripted_model;
 mod server;
+mod transcript;
 mod world;
 
 pub use error::DemoError;

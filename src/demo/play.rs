@@ -1,10 +1,29 @@
 //! Holds the conversations of the catalogue through a proxy and prints what happened.
 
-use std::io::Write;
+use std::io::{self, Write};
+use std::time::Duration;
+
+use http::StatusCode;
+use serde_json::{Value, json};
 
 use crate::domain::Trace;
 
-use super::{DemoError, client};
+use super::conversations::{CONVERSATIONS, Conversation};
+use super::said::Said;
+use super::transcript::{Label, Line, Page, moved, turn_lines};
+use super::{DemoError, client, client_tool};
+
+/// Requests of the client in one conversation, before it gives up on a model that only calls.
+const MOST_TURNS: usize = 4;
+
+/// How often a trace is asked for, and how long the pauses between are: it is stored beside the answer, not before it.
+const TRACE_POLLS: u32 = 100;
+const TRACE_PAUSE: Duration = Duration::from_millis(50);
+
+/// What the reader has to know before anything else.
+const OPENING: &str = "The model in this demo is scripted. It is a small server with a few rules that makes the mistakes models \
+    make, sees nothing but the messages and tools of each request, and mends a mistake only where what it is told says how. \
+    Everything else is real: the proxy, the two sample APIs, their documents, and every HTTP request between them.";
 
 /// One conversation as it went.
 #[derive(Debug)]
@@ -26,7 +45,121 @@ pub struct Played {
 /// # Errors
 /// [`DemoError::Request`] where a request gets no usable answer, [`DemoError::Output`] where `out` fails.
 pub async fn play(client_url: &str, operator_url: &str, out: &mut impl Write) -> Result<Vec<Played>, DemoError> {
-    client::get(&format!("{operator_url}/readyz")).await?;
-    writeln!(out, "Callwright at {client_url}").map_err(DemoError::Output)?;
-    Ok(Vec::new())
+    let mut page = Page::new(out);
+    page.heading("Callwright demo").map_err(DemoError::Output)?;
+    page.paragraph(OPENING).map_err(DemoError::Output)?;
+    let metrics = format!("{operator_url}/metrics");
+    let before = client::get(&metrics).await?.text();
+    let run: String = std::iter::repeat_with(fastrand::alphanumeric).take(8).collect();
+    let mut all = Vec::new();
+    for (number, conversation) in (1..).zip(&CONVERSATIONS) {
+        let heading = format!("{number:>2}  {}", conversation.title);
+        page.heading(&heading).and_then(|()| page.paragraph(conversation.about)).map_err(DemoError::Output)?;
+        let proxy = Proxy { client_url, operator_url, session: format!("demo-{run}-{number}") };
+        let played = hold(conversation, &proxy, &mut page).await?;
+        if !played.as_promised {
+            let line = Line::new(Label::Trouble, "this conversation did not show what it is here to show");
+            page.line(&line).map_err(DemoError::Output)?;
+        }
+        all.push(played);
+    }
+    let after = client::get(&metrics).await?.text();
+    closing(&mut page, &moved(&before, &after)).map_err(DemoError::Output)?;
+    Ok(all)
+}
+
+/// The proxy as one conversation sees it.
+struct Proxy<'a> {
+    client_url: &'a str,
+    operator_url: &'a str,
+    session: String,
+}
+
+impl Proxy<'_> {
+    /// One turn: the answer and its trace.
+    async fn turn(&self, body: &Value) -> Result<(Said, Trace), DemoError> {
+        let url = format!("{}/v1/chat/completions", self.client_url);
+        let headers = [("x-callwright-debug", "true"), ("x-callwright-session", self.session.as_str())];
+        let answer = client::post(&url, &headers, body).await?;
+        let failed = |reason| DemoError::Request { method: "POST".to_owned(), url: url.clone(), reason };
+        let said = Said::read(&answer).map_err(failed)?;
+        let id =
+            answer.header("x-callwright-trace").ok_or_else(|| failed("no header x-callwright-trace".to_owned()))?;
+        Ok((said, self.trace(id).await?))
+    }
+
+    async fn trace(&self, id: &str) -> Result<Trace, DemoError> {
+        let url = format!("{}/admin/traces/{id}", self.operator_url);
+        let failed = |reason| DemoError::Request { method: "GET".to_owned(), url: url.clone(), reason };
+        for _ in 0..TRACE_POLLS {
+            let answer = client::get(&url).await?;
+            if answer.status.is_success() {
+                return serde_json::from_str(&answer.text()).map_err(|error| failed(format!("no trace: {error}")));
+            }
+            if answer.status != StatusCode::NOT_FOUND {
+                return Err(failed(format!("status {}: {}", answer.status.as_u16(), answer.text())));
+            }
+            tokio::time::sleep(TRACE_PAUSE).await;
+        }
+        Err(failed(format!("not stored within {} seconds", (TRACE_PAUSE * TRACE_POLLS).as_secs())))
+    }
+}
+
+/// Holds one conversation to its last answer, and writes it down.
+async fn hold<W: Write>(
+    conversation: &Conversation,
+    proxy: &Proxy<'_>,
+    page: &mut Page<'_, W>,
+) -> Result<Played, DemoError> {
+    let mut messages = vec![json!({ "role": "user", "content": conversation.question })];
+    write(page, [Line::new(Label::User, conversation.question)])?;
+    let (mut traces, mut answer) = (Vec::new(), String::new());
+    for _ in 0..MOST_TURNS {
+        let (said, trace) = proxy.turn(&request(conversation, &messages)).await?;
+        write(page, turn_lines(&trace))?;
+        write(page, answer_lines(&said))?;
+        traces.push(trace);
+        answer.clone_from(&said.text);
+        if said.calls.is_empty() {
+            break;
+        }
+        messages.push(said.to_message());
+        for call in &said.calls {
+            let result = client_tool::run(&call.name, &call.arguments);
+            write(page, [Line::new(Label::Client, format!("runs {} itself → {result}", call.name))])?;
+            messages.push(json!({ "role": "tool", "tool_call_id": call.id, "content": result.to_string() }));
+        }
+    }
+    let as_promised = !answer.is_empty() && (conversation.promise)(&traces);
+    Ok(Played { title: conversation.title, traces, answer, as_promised })
+}
+
+fn request(conversation: &Conversation, messages: &[Value]) -> Value {
+    let mut body = json!({ "model": conversation.model, "messages": messages });
+    if conversation.streams_with_own_tool {
+        body["tools"] = json!([client_tool::definition()]);
+        body["stream"] = true.into();
+    }
+    body
+}
+
+fn answer_lines(said: &Said) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let streamed = if said.events > 0 { format!(" (streamed, {} events)", said.events) } else { String::new() };
+    if !said.text.is_empty() {
+        lines.push(Line::new(Label::Answer, format!("{}{streamed}", said.text)));
+    }
+    for call in &said.calls {
+        lines.push(Line::new(Label::Answer, format!("calls {} {}", call.name, call.arguments)));
+    }
+    lines
+}
+
+fn write<W: Write>(page: &mut Page<'_, W>, lines: impl IntoIterator<Item = Line>) -> Result<(), DemoError> {
+    lines.into_iter().try_for_each(|line| page.line(&line)).map_err(DemoError::Output)
+}
+
+fn closing<W: Write>(page: &mut Page<'_, W>, moved: &[(String, f64)]) -> io::Result<()> {
+    page.heading("What moved on /metrics")?;
+    page.table(moved.iter().map(|(series, growth)| (format!("+{growth}"), series.as_str())))
 }
