@@ -179,3 +179,76 @@ fn people(request: &Request) -> Result<Value, Failure> {
 fn read_time(text: &str) -> Result<civil::DateTime, Failure> {
     civil::DateTime::strptime(TIME_FORMAT, text).map_err(|_| Failure::FIELDS)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::client;
+    use super::*;
+
+    const BOOKING: &str =
+        r#"{"person_id":"p-17","room_id":"r-204","start":"2026-06-02T10:00","end":"2026-06-02T11:00"}"#;
+
+    async fn send(server: &Server, method: Method, target: &str, body: &str) -> (u16, Value) {
+        let url = format!("{}/v2{target}", server.url());
+        let bearer = format!("Bearer {TOKEN}");
+        let body = bytes::Bytes::copy_from_slice(body.as_bytes());
+        let answer = client::send(method, &url, &[("authorization", &bearer)], body).await.unwrap();
+        (answer.status.as_u16(), serde_json::from_str(&answer.text()).unwrap())
+    }
+
+    #[tokio::test]
+    async fn a_booking_is_kept_shown_and_not_made_twice() {
+        let server = MeetingRooms::start().await.unwrap();
+        let (status, booking) = send(&server, Method::POST, "/bookings", BOOKING).await;
+        assert_eq!((status, booking["id"].as_str()), (201, Some("b-1")));
+        assert_eq!(send(&server, Method::GET, "/bookings/b-1", "").await, (200, booking));
+        let (_, rooms) = send(&server, Method::GET, "/rooms?capacity=6&date=2026-06-02", "").await;
+        let names: Vec<_> = rooms["rooms"].as_array().unwrap().iter().map(|room| &room["name"]).collect();
+        assert_eq!(names, ["Fjord", "Horizon"]);
+        assert_eq!(rooms["rooms"][0]["booked"], json!([{ "start": "2026-06-02T10:00", "end": "2026-06-02T11:00" }]));
+        let (_, another_day) = send(&server, Method::GET, "/rooms?capacity=6&date=2026-06-03", "").await;
+        assert_eq!(another_day["rooms"][0]["booked"], json!([]));
+        let overlapping = BOOKING.replace("T11:00", "T12:00").replace("T10:00", "T10:59");
+        assert_eq!(
+            send(&server, Method::POST, "/bookings", &overlapping).await,
+            (409, json!({ "error": "E_CONFLICT" }))
+        );
+        let later = BOOKING.replace("T11:00", "T12:00").replace("T10:00", "T11:00");
+        assert_eq!(send(&server, Method::POST, "/bookings", &later).await.0, 201);
+    }
+
+    #[tokio::test]
+    async fn what_it_does_not_like_is_answered_with_a_short_error() {
+        let server = MeetingRooms::start().await.unwrap();
+        let get = |target: &'static str| (Method::GET, target, String::new());
+        let post = |from: &str, to: &str| (Method::POST, "/bookings", BOOKING.replace(from, to));
+        let cases = [
+            (get("/people"), 400, "E_FIELDS"),
+            (get("/rooms?capacity=6"), 400, "E_FIELDS"),
+            (get("/rooms?capacity=6&date=2.6.2026"), 400, "E_FIELDS"),
+            (get("/bookings/b-9"), 404, "E_UNKNOWN"),
+            (get("/nowhere"), 404, "E_UNKNOWN"),
+            (post("p-17", "Ada Lovelace"), 404, "E_UNKNOWN"),
+            (post("r-204", "r-9"), 404, "E_UNKNOWN"),
+            (post("T11:00", "T09:00"), 400, "E_FIELDS"),
+            (post("02T11", "03T11"), 400, "E_FIELDS"),
+            (post("\"room_id\"", "\"room\""), 400, "E_FIELDS"),
+        ];
+        for ((method, target, body), status, error) in cases {
+            assert_eq!(
+                send(&server, method, target, &body).await,
+                (status, json!({ "error": error })),
+                "{target} {body}"
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn nothing_is_told_without_the_token() {
+        let server = MeetingRooms::start().await.unwrap();
+        let answer = client::get(&format!("{}/v2/people?name=Ada", server.url())).await.unwrap();
+        assert_eq!((answer.status.as_u16(), answer.text()), (401, r#"{"error":"E_TOKEN"}"#.to_owned()));
+        let (status, found) = send(&server, Method::GET, "/people?name=ada", "").await;
+        assert_eq!((status, found["people"][0]["id"].as_str()), (200, Some("p-17")));
+    }
+}

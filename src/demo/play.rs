@@ -163,3 +163,56 @@ fn closing<W: Write>(page: &mut Page<'_, W>, moved: &[(String, f64)]) -> io::Res
     page.heading("What moved on /metrics")?;
     page.table(moved.iter().map(|(series, growth)| (format!("+{growth}"), series.as_str())))
 }
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderName;
+
+    use super::super::server::{Handler, Reply, Request, Server};
+    use super::*;
+
+    /// A proxy that knows nothing: one answer, one trace in which nothing happened.
+    struct Nothing;
+
+    impl Handler for Nothing {
+        fn handle(&self, request: &Request) -> Reply {
+            match request.path.as_str() {
+                "/v1/chat/completions" => {
+                    let answer = json!({ "choices": [{ "message": { "content": "I do not know." } }] });
+                    Reply::json(StatusCode::OK, &answer)
+                        .with_header(HeaderName::from_static("x-callwright-trace"), "t1")
+                }
+                "/admin/traces/t1" => Reply::json(
+                    StatusCode::OK,
+                    &json!({
+                        "id": "t1", "started_at": "2026-06-02T10:00:00Z", "endpoint": "/v1/chat/completions",
+                        "model": "travel", "upstream": "default", "policy": "demo", "mode": "guard", "stream": false,
+                        "status": 200, "verdict": "text", "tools_offered": [], "attempts": [], "executions": [],
+                        "record": [], "usage": {}, "duration_ms": 1.0, "overhead_ms": 0.1
+                    }),
+                ),
+                _ => Reply::json(StatusCode::OK, &Value::Null),
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_conversation_that_shows_nothing_is_called_trouble() {
+        let proxy = Server::start(Nothing).await.unwrap();
+        let mut out = Vec::new();
+        let all = play(&proxy.url(), &proxy.url(), &mut out).await.unwrap();
+        assert_eq!(all.len(), CONVERSATIONS.len());
+        assert!(all.iter().all(|played| !played.as_promised && played.answer == "I do not know."));
+        let transcript = anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string();
+        assert_eq!(transcript.matches("did not show what it is here to show").count(), CONVERSATIONS.len());
+        assert!(transcript.contains("The model in this demo is scripted"));
+        assert!(transcript.lines().all(|line| line.chars().count() <= 100));
+    }
+
+    #[tokio::test]
+    async fn an_answer_without_a_trace_ends_the_play_with_its_place() {
+        let model = super::super::ScriptedModel::start().await.unwrap();
+        let error = play(&model.url(), &model.url(), &mut Vec::new()).await.unwrap_err();
+        assert!(error.to_string().contains("/v1/chat/completions: no header x-callwright-trace"), "{error}");
+    }
+}

@@ -156,6 +156,9 @@ fn degrees(text: &str, most: f64) -> Result<f64, Failure> {
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
+
+    use super::super::client;
     use super::*;
 
     #[test]
@@ -165,6 +168,54 @@ mod tests {
             assert_eq!(Point::read(illegal), Err(Failure::ILLEGAL), "{illegal}");
         }
         assert_eq!(Point::read("13.4050,52.5200"), Err(Failure::OUTSIDE));
+    }
+
+    async fn get(server: &Server, target: &str, key: &str) -> (u16, Value) {
+        let url = format!("{}/v1{target}", server.url());
+        let answer = client::send(Method::GET, &url, &[("x-api-key", key)], Bytes::new()).await.unwrap();
+        (answer.status.as_u16(), serde_json::from_str(&answer.text()).unwrap())
+    }
+
+    #[tokio::test]
+    async fn what_it_does_not_like_is_answered_with_a_bare_code() {
+        let server = RoutePlanner::start().await.unwrap();
+        let good = "/route?origin=135.7588,34.9858&destination=135.5258%2C34.6873";
+        let cases = [
+            (good, "wrong", 401, "10001"),
+            ("/route?origin=135.7588,34.9858", KEY, 400, "20001"),
+            ("/route?origin=34.9858,135.7588&destination=34.6873,135.5258", KEY, 400, "20000"),
+            (&format!("{good}&mode=helicopter"), KEY, 400, "20002"),
+            (&format!("{good}&max_results=9"), KEY, 400, "20002"),
+            (&format!("{good}&avoid_tolls=yes"), KEY, 400, "20002"),
+            ("/route?origin=13.4050,52.5200&destination=135.5258,34.6873", KEY, 400, "20800"),
+            ("/geocode?query=%20", KEY, 400, "20001"),
+            ("/nowhere", KEY, 404, "20002"),
+        ];
+        for (target, key, status, code) in cases {
+            assert_eq!(get(&server, target, key).await, (status, json!({ "info_code": code })), "{target}");
+        }
+        assert_eq!(server.requests(), 9);
+    }
+
+    #[tokio::test]
+    async fn wishes_change_the_routes() {
+        let server = RoutePlanner::start().await.unwrap();
+        let good = "/route?origin=135.7588,34.9858&destination=135.5258,34.6873";
+        let routes = async |wishes: &str| get(&server, &format!("{good}{wishes}"), KEY).await.1["routes"].clone();
+        let (plain, free, cycling) =
+            (routes("").await, routes("&avoid_tolls=true&max_results=2").await, routes("&mode=cycling").await);
+        assert_eq!((plain[0]["tolls"].as_bool(), plain.as_array().map(Vec::len)), (Some(true), Some(1)));
+        assert!(free.as_array().unwrap().iter().all(|route| route["tolls"] == false) && free[1].is_object());
+        assert!(free[0]["distance_m"].as_u64() < free[1]["distance_m"].as_u64());
+        assert!(cycling[0]["duration_s"].as_u64() > plain[0]["duration_s"].as_u64());
+    }
+
+    #[tokio::test]
+    async fn places_are_found_by_a_part_of_their_name() {
+        let server = RoutePlanner::start().await.unwrap();
+        let (status, found) = get(&server, "/geocode?query=castle", KEY).await;
+        assert_eq!((status, found["places"].as_array().map(Vec::len)), (200, Some(2)));
+        assert_eq!(found["places"][0], json!({ "name": "Osaka Castle", "longitude": 135.5258, "latitude": 34.6873 }));
     }
 
     #[test]

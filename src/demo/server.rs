@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 use futures_util::stream;
 use http::header::CONTENT_TYPE;
-use http::{HeaderMap, Method, Response, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 use http_body_util::{BodyExt, Limited, StreamBody, combinators::UnsyncBoxBody};
 use hyper::body::{Frame, Incoming};
 use hyper::service::service_fn;
@@ -84,26 +84,36 @@ impl Request {
 #[derive(Debug)]
 pub(super) struct Reply {
     status: StatusCode,
-    content_type: &'static str,
+    headers: HeaderMap,
     parts: Vec<Bytes>,
 }
 
 impl Reply {
     /// A JSON document.
     pub(super) fn json(status: StatusCode, value: &Value) -> Self {
-        Self { status, content_type: "application/json", parts: vec![value.to_string().into()] }
+        Self { status, headers: HeaderMap::new(), parts: vec![value.to_string().into()] }
+            .with_header(CONTENT_TYPE, "application/json")
     }
 
     /// Server-sent events, each sent as a chunk of its own.
     pub(super) fn events(events: Vec<Bytes>) -> Self {
-        Self { status: StatusCode::OK, content_type: "text/event-stream", parts: events }
+        Self { status: StatusCode::OK, headers: HeaderMap::new(), parts: events }
+            .with_header(CONTENT_TYPE, "text/event-stream")
+    }
+
+    /// Sets a header field; a value that no header may have is left out.
+    pub(super) fn with_header(mut self, name: HeaderName, value: &str) -> Self {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            self.headers.insert(name, value);
+        }
+        self
     }
 
     fn into_response(self) -> Response<UnsyncBoxBody<Bytes, Infallible>> {
         let frames = self.parts.into_iter().map(|part| Ok(Frame::data(part)));
         let mut response = Response::new(StreamBody::new(stream::iter(frames)).boxed_unsync());
         *response.status_mut() = self.status;
-        response.headers_mut().insert(CONTENT_TYPE, http::HeaderValue::from_static(self.content_type));
+        *response.headers_mut() = self.headers;
         response
     }
 }

@@ -15,8 +15,10 @@ mod question;
 mod reply;
 mod request;
 mod script;
+#[cfg(test)]
+mod tests;
 
-use http::{Method, StatusCode};
+use http::{HeaderName, Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::DemoError;
@@ -64,11 +66,12 @@ fn chat(body: &[u8]) -> Reply {
         Err(message) => return Reply::json(StatusCode::BAD_REQUEST, &error(&message)),
     };
     let answer = script::answer(&request, &Exchange::of(&request.messages));
-    if request.stream {
+    let reply = if request.stream {
         Reply::events(reply::chunks(&request, &answer))
     } else {
         Reply::json(StatusCode::OK, &reply::completion(&request, &answer))
-    }
+    };
+    reply.with_header(HeaderName::from_static("x-request-id"), &format!("req-{}", answer.position))
 }
 
 fn error(message: &str) -> Value {

@@ -4,6 +4,8 @@
 
 mod metrics;
 mod page;
+#[cfg(test)]
+mod tests;
 mod turn;
 
 pub(super) use metrics::moved;

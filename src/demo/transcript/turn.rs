@@ -115,7 +115,7 @@ impl<'a> Telling<'a> {
         self.add(
             Label::Verdict,
             format!(
-                "{}; {requests} to the model; {:.1} ms, {:.1} of them the proxy's; trace {}",
+                "{}; {requests} to the model; {:.1} ms, {:.1} of them the proxy's\ntrace {}",
                 trace.verdict, trace.duration_ms, trace.overhead_ms, trace.id
             ),
         );
