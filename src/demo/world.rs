@@ -122,3 +122,64 @@ impl Drop for Directory {
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use http::Method;
+    use serde_json::Value;
+
+    use super::super::client;
+    use super::*;
+
+    #[tokio::test]
+    async fn the_configuration_names_files_that_exist_and_they_go_with_the_world() {
+        let parent = tempfile::tempdir().unwrap();
+        let world = start(parent.path()).await.unwrap();
+        let config: toml::Table = world.config_toml.parse().unwrap();
+        for toolset in ["route-planner", "meeting-rooms"] {
+            let path = config["toolsets"][toolset]["document"].as_str().unwrap();
+            assert!(std::fs::read_to_string(path).unwrap().starts_with("openapi: 3.0.3"), "{path}");
+        }
+        let policies = config["policy"]["directory"].as_str().unwrap();
+        assert!(std::fs::read_dir(policies).unwrap().count() > 0, "{policies}");
+        let base_url = config["upstreams"]["default"]["base_url"].as_str().unwrap();
+        assert_eq!(client::get(&format!("{base_url}/models")).await.unwrap().status.as_u16(), 200);
+        drop(world);
+        assert_eq!(std::fs::read_dir(parent.path()).unwrap().count(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_place_that_cannot_be_written_is_named() {
+        let error = start(Path::new("/dev/null")).await.unwrap_err();
+        assert!(error.to_string().starts_with("cannot write /dev/null/callwright-demo-"), "{error}");
+    }
+
+    /// Every operation of a document is there: without a credential it is refused, not unknown.
+    #[tokio::test]
+    async fn the_servers_serve_what_their_documents_promise() {
+        let parent = tempfile::tempdir().unwrap();
+        let world = start(parent.path()).await.unwrap();
+        for (text, base_url, credential) in [
+            (ROUTE_PLANNER, format!("{}/v1", world.route_planner.url()), ("x-api-key", route_planner::KEY.to_owned())),
+            (
+                MEETING_ROOMS,
+                format!("{}/v2", world.meeting_rooms.url()),
+                ("authorization", format!("Bearer {}", meeting_rooms::TOKEN)),
+            ),
+        ] {
+            let document: Value = serde_saphyr::from_str(text).unwrap();
+            for (path, item) in document["paths"].as_object().unwrap() {
+                for (method, operation) in item.as_object().unwrap() {
+                    let method: Method = method.to_uppercase().parse().unwrap();
+                    let url = format!("{base_url}{}", path.replace("{id}", "b-1"));
+                    let headers = [(credential.0, credential.1.as_str())];
+                    let answer = client::send(method.clone(), &url, &headers, bytes::Bytes::new()).await.unwrap();
+                    let documented = operation["responses"].get(answer.status.as_str()).is_some();
+                    assert!(documented, "{method} {path}: {} is not documented", answer.status);
+                    let answer = client::send(method.clone(), &url, &[], bytes::Bytes::new()).await.unwrap();
+                    assert_eq!(answer.status.as_u16(), 401, "{method} {path}");
+                }
+            }
+        }
+    }
+}
