@@ -13,6 +13,9 @@ const ROUTE_PLANNER: &str = include_str!("../../openapi/route-planner.yaml");
 /// The meeting-room service's document.
 const MEETING_ROOMS: &str = include_str!("../../openapi/meeting-rooms.yaml");
 
+/// The policy of the proxy between them.
+const POLICY: &str = include_str!("policy.yaml");
+
 /// Everything around the proxy. The servers end and the files go when this is dropped.
 #[derive(Debug)]
 pub struct DemoWorld {
@@ -43,6 +46,7 @@ pub async fn start(parent: &Path) -> Result<DemoWorld, DemoError> {
     let directory = Directory::create(parent)?;
     directory.write("route-planner.yaml", ROUTE_PLANNER)?;
     directory.write("meeting-rooms.yaml", MEETING_ROOMS)?;
+    directory.write("policies/demo.yaml", POLICY)?;
     let model = ScriptedModel::start().await?;
     let route_planner = RoutePlanner::start().await?;
     let meeting_rooms = MeetingRooms::start().await?;
@@ -51,7 +55,8 @@ pub async fn start(parent: &Path) -> Result<DemoWorld, DemoError> {
 }
 
 fn config(directory: &Path, model: &Server, route_planner: &Server, meeting_rooms: &Server) -> String {
-    let path = |name: &str| toml::Value::from(directory.join(name).display().to_string());
+    // A JSON string is a TOML basic string, too.
+    let path = |name: &str| serde_json::Value::from(directory.join(name).display().to_string());
     format!(
         r#"[server]
 listen = "127.0.0.1:0"
@@ -81,8 +86,9 @@ credentials = {{ Bearer = "{rooms_token}" }}
 [executor]
 allowed_addresses = ["127.0.0.1"]
 
-[policy]
+[policies]
 directory = {policies}
+default = "demo"
 
 [store]
 url = "sqlite::memory:"
@@ -140,7 +146,7 @@ mod tests {
             let path = config["toolsets"][toolset]["document"].as_str().unwrap();
             assert!(std::fs::read_to_string(path).unwrap().starts_with("openapi: 3.0.3"), "{path}");
         }
-        let policies = config["policy"]["directory"].as_str().unwrap();
+        let policies = config["policies"]["directory"].as_str().unwrap();
         assert!(std::fs::read_dir(policies).unwrap().count() > 0, "{policies}");
         let base_url = config["upstreams"]["default"]["base_url"].as_str().unwrap();
         assert_eq!(client::get(&format!("{base_url}/models")).await.unwrap().status.as_u16(), 200);
