@@ -11,6 +11,7 @@ mod client;
 mod client_tool;
 mod conversations;
 mod error;
+mod invitation;
 mod meeting_rooms;
 mod play;
 mod route_planner;
@@ -21,6 +22,7 @@ mod transcript;
 mod world;
 
 pub use error::DemoError;
+pub use invitation::invite;
 pub use meeting_rooms::MeetingRooms;
 pub use play::{Played, play};
 pub use route_planner::RoutePlanner;

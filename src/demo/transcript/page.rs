@@ -54,6 +54,11 @@ impl<'a, W: Write> Page<'a, W> {
         Ok(())
     }
 
+    /// A command to copy: as it is, at the margin, because what is wrapped cannot be copied.
+    pub(crate) fn command(&mut self, text: &str) -> io::Result<()> {
+        writeln!(self.out, "{text}\n")
+    }
+
     /// Rows of a short and a long column.
     pub(crate) fn table<'r>(&mut self, rows: impl Iterator<Item = (String, &'r str)>) -> io::Result<()> {
         let style = AnsiColor::Green.on_default();
