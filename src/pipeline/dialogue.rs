@@ -1,0 +1,371 @@
+//! The only loop of a turn, as a pure state machine: it decides ask / run / answer from verdicts, outcomes and what is
+//! left of the limits. It does no I/O, reads no clock, and provably ends (see the property test below): every step but
+//! an answer spends an upstream request, or follows one that did.
+
+use crate::domain::Limits;
+
+/// What the turn does next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Ask the upstream.
+    Ask(Purpose),
+    /// Execute the checked calls of the last answer that the proxy owns.
+    Run,
+    /// Answer the client.
+    Answer(Ending),
+}
+
+/// Why the upstream is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// The client's own request.
+    First,
+    /// The scan found faults; the model is told which.
+    StaticFeedback,
+    /// The proxy executed calls, and all of them succeeded.
+    ToolResults,
+    /// The proxy executed calls, and some failed; the model is told why.
+    DynamicFeedback,
+    /// A limit is reached; the model is asked for a last word without calls.
+    Closing,
+}
+
+impl Purpose {
+    /// The value in traces.
+    pub(crate) const fn label(self) -> &'static str {
+        match self {
+            Self::First => "first",
+            Self::StaticFeedback => "static_feedback",
+            Self::ToolResults => "tool_results",
+            Self::DynamicFeedback => "dynamic_feedback",
+            Self::Closing => "closing",
+        }
+    }
+}
+
+/// How a turn ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// With the last answer, as it was judged.
+    Judged,
+    /// With the last answer although it is faulty: policy's `on_exhausted` says in what form.
+    Exhausted(Limit),
+    /// With the record of what was tried, for a person: the last answer's calls are the proxy's own, so it is of no use
+    /// to the client.
+    Handover(Limit),
+}
+
+impl Ending {
+    /// The limit that ended the turn, where one did.
+    pub(crate) const fn limit(self) -> Option<Limit> {
+        match self {
+            Self::Judged => None,
+            Self::Exhausted(limit) | Self::Handover(limit) => Some(limit),
+        }
+    }
+}
+
+/// A limit that can end a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Limit {
+    /// Rounds of static feedback.
+    StaticFeedback,
+    /// Rounds of dynamic feedback.
+    DynamicFeedback,
+    /// Upstream requests.
+    UpstreamRequests,
+    /// Tokens.
+    Tokens,
+    /// Wall-clock time.
+    Seconds,
+    /// The upstream failed when it was asked again.
+    Upstream,
+}
+
+impl Limit {
+    /// The policy key under `limits`; also the value in traces and metrics.
+    pub(crate) const fn label(self) -> &'static str {
+        match self {
+            Self::StaticFeedback => "static_feedback",
+            Self::DynamicFeedback => "dynamic_feedback",
+            Self::UpstreamRequests => "upstream_requests",
+            Self::Tokens => "tokens",
+            Self::Seconds => "seconds",
+            Self::Upstream => "upstream",
+        }
+    }
+}
+
+/// What a judged answer holds, calls accepted earlier in the turn included.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Judged {
+    /// Are there faulty calls?
+    pub(crate) faulty: bool,
+    /// Could the client make use of the faulty calls? Not if they are calls of the catalog's tools.
+    pub(crate) faults_are_the_clients: bool,
+    /// Checked calls that the client executes.
+    pub(crate) client_calls: usize,
+    /// Checked calls that the proxy executes.
+    pub(crate) proxy_calls: usize,
+}
+
+/// What the turn has spent so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Spent {
+    /// Tokens over all attempts.
+    pub(crate) tokens: u64,
+    /// Whole seconds since the request arrived.
+    pub(crate) seconds: u64,
+}
+
+/// The state of one turn's dialogue.
+#[derive(Debug, Clone)]
+pub(crate) struct Dialogue {
+    limits: Limits,
+    /// Only one round is allowed: several choices were asked for, or the mode is not `guard`.
+    single: bool,
+    requests: u32,
+    static_rounds: u32,
+    dynamic_rounds: u32,
+    /// The limit that made the last request a closing one.
+    closing: Option<Limit>,
+}
+
+impl Dialogue {
+    /// A dialogue within `limits`; a `single` one never asks twice.
+    pub(crate) fn new(limits: Limits, single: bool) -> Self {
+        Self { limits, single, requests: 0, static_rounds: 0, dynamic_rounds: 0, closing: None }
+    }
+
+    /// The first step: the client's own request goes out, whatever the limits are.
+    pub(crate) fn start(&mut self) -> Step {
+        self.ask(Purpose::First)
+    }
+
+    /// The step after an answer was judged.
+    pub(crate) fn judged(&mut self, judged: Judged, spent: Spent) -> Step {
+        if self.single {
+            return Step::Answer(Ending::Judged);
+        }
+        if let Some(limit) = self.closing {
+            let still_calls = judged.faulty || judged.proxy_calls > 0;
+            return Step::Answer(if still_calls { Ending::Handover(limit) } else { Ending::Judged });
+        }
+        if judged.faulty {
+            return match self.exceeded(spent) {
+                None if self.static_rounds < self.limits.static_feedback => {
+                    self.static_rounds += 1;
+                    self.ask(Purpose::StaticFeedback)
+                }
+                exceeded => {
+                    let limit = exceeded.unwrap_or(Limit::StaticFeedback);
+                    if judged.faults_are_the_clients {
+                        Step::Answer(Ending::Exhausted(limit))
+                    } else {
+                        self.close(limit, spent)
+                    }
+                }
+            };
+        }
+        if judged.proxy_calls > 0 && judged.client_calls == 0 { Step::Run } else { Step::Answer(Ending::Judged) }
+    }
+
+    /// The step after the proxy's calls were executed.
+    pub(crate) fn ran(&mut self, any_failed: bool, spent: Spent) -> Step {
+        if let Some(limit) = self.exceeded(spent) {
+            return Step::Answer(Ending::Handover(limit));
+        }
+        if !any_failed {
+            return self.ask(Purpose::ToolResults);
+        }
+        if self.dynamic_rounds < self.limits.dynamic_feedback {
+            self.dynamic_rounds += 1;
+            self.ask(Purpose::DynamicFeedback)
+        } else {
+            self.close(Limit::DynamicFeedback, spent)
+        }
+    }
+
+    /// The step after a repeated request got no usable answer; `useful` tells whether the last judged answer is of use
+    /// to the client.
+    pub(crate) fn failed_again(&self, useful: bool) -> Ending {
+        let limit = self.closing.unwrap_or(Limit::Upstream);
+        if useful { Ending::Exhausted(limit) } else { Ending::Handover(limit) }
+    }
+
+    /// Rounds of static feedback so far.
+    pub(crate) fn static_rounds(&self) -> u32 {
+        self.static_rounds
+    }
+
+    /// Rounds of dynamic feedback so far.
+    pub(crate) fn dynamic_rounds(&self) -> u32 {
+        self.dynamic_rounds
+    }
+
+    fn ask(&mut self, purpose: Purpose) -> Step {
+        self.requests += 1;
+        Step::Ask(purpose)
+    }
+
+    fn close(&mut self, limit: Limit, spent: Spent) -> Step {
+        if self.exceeded(spent).is_some() {
+            return Step::Answer(Ending::Handover(limit));
+        }
+        self.closing = Some(limit);
+        self.ask(Purpose::Closing)
+    }
+
+    fn exceeded(&self, spent: Spent) -> Option<Limit> {
+        if self.requests >= self.limits.upstream_requests {
+            Some(Limit::UpstreamRequests)
+        } else if self.limits.tokens > 0 && spent.tokens >= self.limits.tokens {
+            Some(Limit::Tokens)
+        } else if spent.seconds >= self.limits.seconds {
+            Some(Limit::Seconds)
+        } else {
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const CLEAN: Judged = Judged { faulty: false, faults_are_the_clients: false, client_calls: 1, proxy_calls: 0 };
+    const FAULTY: Judged = Judged { faulty: true, faults_are_the_clients: true, client_calls: 0, proxy_calls: 0 };
+    const OWN: Judged = Judged { faulty: false, faults_are_the_clients: false, client_calls: 0, proxy_calls: 1 };
+    const OWN_FAULTY: Judged = Judged { faulty: true, faults_are_the_clients: false, client_calls: 0, proxy_calls: 0 };
+    const TEXT: Judged = Judged { faulty: false, faults_are_the_clients: false, client_calls: 0, proxy_calls: 0 };
+    const NOTHING: Spent = Spent { tokens: 0, seconds: 0 };
+
+    fn dialogue() -> Dialogue {
+        let mut dialogue = Dialogue::new(Limits::default(), false);
+        assert_eq!(dialogue.start(), Step::Ask(Purpose::First));
+        dialogue
+    }
+
+    #[test]
+    fn a_clean_answer_is_answered_at_once() {
+        assert_eq!(dialogue().judged(CLEAN, NOTHING), Step::Answer(Ending::Judged));
+        assert_eq!(dialogue().judged(TEXT, NOTHING), Step::Answer(Ending::Judged));
+    }
+
+    #[test]
+    fn faulty_answers_go_back_until_the_static_limit() {
+        let mut dialogue = dialogue();
+        for _ in 0..3 {
+            assert_eq!(dialogue.judged(FAULTY, NOTHING), Step::Ask(Purpose::StaticFeedback));
+        }
+        assert_eq!(dialogue.judged(FAULTY, NOTHING), Step::Answer(Ending::Exhausted(Limit::StaticFeedback)));
+    }
+
+    #[test]
+    fn faulty_calls_of_the_proxys_tools_end_in_a_closing_request_and_then_in_a_handover() {
+        let mut dialogue = dialogue();
+        for _ in 0..3 {
+            assert_eq!(dialogue.judged(OWN_FAULTY, NOTHING), Step::Ask(Purpose::StaticFeedback));
+        }
+        assert_eq!(dialogue.judged(OWN_FAULTY, NOTHING), Step::Ask(Purpose::Closing));
+        let mut obedient = dialogue.clone();
+        assert_eq!(obedient.judged(TEXT, NOTHING), Step::Answer(Ending::Judged));
+        assert_eq!(dialogue.judged(OWN, NOTHING), Step::Answer(Ending::Handover(Limit::StaticFeedback)));
+    }
+
+    #[test]
+    fn failed_outcomes_are_explained_until_the_dynamic_limit() {
+        let mut dialogue = dialogue();
+        for _ in 0..2 {
+            assert_eq!(dialogue.judged(OWN, NOTHING), Step::Run);
+            assert_eq!(dialogue.ran(true, NOTHING), Step::Ask(Purpose::DynamicFeedback));
+        }
+        assert_eq!(dialogue.judged(OWN, NOTHING), Step::Run);
+        assert_eq!(dialogue.ran(true, NOTHING), Step::Ask(Purpose::Closing));
+    }
+
+    #[test]
+    fn calls_for_both_sides_are_answered_with_the_clients() {
+        let mixed = Judged { proxy_calls: 2, ..CLEAN };
+        assert_eq!(dialogue().judged(mixed, NOTHING), Step::Answer(Ending::Judged));
+    }
+
+    #[test]
+    fn tokens_and_time_end_a_turn() {
+        let mut limited = Dialogue::new(Limits { tokens: 100, ..Limits::default() }, false);
+        limited.start();
+        let spent = Spent { tokens: 100, seconds: 0 };
+        assert_eq!(limited.judged(FAULTY, spent), Step::Answer(Ending::Exhausted(Limit::Tokens)));
+        let late = Spent { tokens: 0, seconds: 300 };
+        assert_eq!(dialogue().judged(FAULTY, late), Step::Answer(Ending::Exhausted(Limit::Seconds)));
+    }
+
+    #[test]
+    fn a_single_round_never_asks_twice() {
+        let mut dialogue = Dialogue::new(Limits::default(), true);
+        dialogue.start();
+        assert_eq!(dialogue.judged(FAULTY, NOTHING), Step::Answer(Ending::Judged));
+        let mut dialogue = Dialogue::new(Limits::default(), true);
+        dialogue.start();
+        assert_eq!(dialogue.judged(OWN, NOTHING), Step::Answer(Ending::Judged));
+    }
+
+    fn any_limits() -> impl Strategy<Value = Limits> {
+        (0..6_u32, 0..6_u32, 0..20_u32, 0..500_u64, 0..50_u64).prop_map(
+            |(static_feedback, dynamic_feedback, upstream_requests, tokens, seconds)| Limits {
+                static_feedback,
+                dynamic_feedback,
+                upstream_requests,
+                tokens,
+                seconds,
+                ..Limits::default()
+            },
+        )
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { rng_seed: proptest::test_runner::RngSeed::Fixed(1), cases: 2_000, ..ProptestConfig::default() })]
+
+        /// Whatever the model answers and the APIs return, the dialogue ends within its limits.
+        #[test]
+        fn every_dialogue_ends_within_its_limits(
+            limits in any_limits(),
+            single in any::<bool>(),
+            events in prop::collection::vec((any::<[bool; 3]>(), 0..3_usize, 0..3_usize, 0..60_u64, 0..5_u64), 64),
+        ) {
+            let mut dialogue = Dialogue::new(limits.clone(), single);
+            let mut spent = Spent::default();
+            let mut events = events.into_iter().cycle();
+            let (mut asks, mut runs, mut steps) = (0_u32, 0_u32, 0_u32);
+            let (mut static_rounds, mut dynamic_rounds) = (0, 0);
+            let mut step = dialogue.start();
+            loop {
+                steps += 1;
+                prop_assert!(steps <= 3 * limits.upstream_requests.max(1) + 3, "no end in sight");
+                let (flags, client_calls, proxy_calls, tokens, seconds) = events.next().unwrap();
+                spent.tokens += tokens;
+                spent.seconds += seconds;
+                step = match step {
+                    Step::Ask(purpose) => {
+                        asks += 1;
+                        static_rounds += u32::from(purpose == Purpose::StaticFeedback);
+                        dynamic_rounds += u32::from(purpose == Purpose::DynamicFeedback);
+                        let [faulty, faults_are_the_clients, _] = flags;
+                        dialogue.judged(Judged { faulty, faults_are_the_clients, client_calls, proxy_calls }, spent)
+                    }
+                    Step::Run => {
+                        runs += 1;
+                        dialogue.ran(flags[2], spent)
+                    }
+                    Step::Answer(_) => break,
+                };
+            }
+            prop_assert!(asks <= limits.upstream_requests.max(1), "{asks} requests");
+            prop_assert!(runs <= asks);
+            prop_assert!(static_rounds <= limits.static_feedback && dynamic_rounds <= limits.dynamic_feedback);
+            prop_assert!(!single || asks == 1);
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Model aliases.
+
+use serde::{Deserialize, Serialize};
+
+/// A model alias (`[aliases.NAME]`): a name that `GET /v1/models` lists and a turn may ask for.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AliasSettings {
+    /// Name of the upstream that serves it; empty: the default upstream.
+    pub upstream: String,
+    /// The model's name at that upstream; empty: the alias's own name.
+    pub model: String,
+    /// Toolsets whose tools are offered besides the client's own.
+    pub toolsets: Vec<String>,
+    /// Policy that holds for the alias, whatever other policies match; empty: by matching.
+    pub policy: String,
+}
+
+/// Settings of the pipeline (`[pipeline]`): what holds for every turn and is no policy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// Distinct lists of tools whose compiled form is kept in memory.
+    pub toolbook_cache_entries: u64,
+    /// Largest assembled answer of a stream, in bytes.
+    pub max_stream_bytes: usize,
+    /// Chunks of a stream that may wait for a slow client before the upstream is read no further.
+    pub stream_buffer_chunks: usize,
+    /// Seconds of silence after which a stream gets a keep-alive comment (at least 15: some proxies in between count).
+    pub keep_alive_seconds: u64,
+    /// Characters of an API's answer that the model is shown.
+    pub outcome_chars: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            toolbook_cache_entries: 1_000,
+            max_stream_bytes: 16 * 1024 * 1024,
+            stream_buffer_chunks: 64,
+            keep_alive_seconds: 15,
+            outcome_chars: 16_000,
+        }
+    }
+}
