@@ -1,0 +1,212 @@
+//! The real binary, running as a process of its own.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::mpsc;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::client::{Answer, Client};
+use super::metrics::Metrics;
+use super::{GUARD, guarded};
+
+/// Variables of the surroundings that would change what the proxy does.
+const FOREIGN_VARIABLES: [&str; 10] = [
+    "OPENAI_BASE_URL",
+    "OPENAI_API_KEY",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "no_proxy",
+];
+
+/// A running `callwright serve`. Dropping it kills it.
+pub(crate) struct Proxy {
+    child: Child,
+    directory: Arc<TempDir>,
+    config: String,
+    client: Client,
+    operator: Client,
+}
+
+/// What is left when the proxy has ended.
+pub(crate) struct Stopped {
+    pub(crate) status: ExitStatus,
+    directory: Arc<TempDir>,
+    config: String,
+}
+
+impl Proxy {
+    /// Starts `callwright serve` with this configuration in an empty folder of its own.
+    pub(crate) async fn start(config: impl Into<String>) -> Self {
+        Self::start_with_files(config, &[]).await
+    }
+
+    /// Like [`Self::start`], with more files (path relative to the configuration file, text) in the folder.
+    pub(crate) async fn start_with_files(config: impl Into<String>, files: &[(&str, &str)]) -> Self {
+        let directory = TempDir::new().unwrap();
+        for (path, text) in files {
+            write(directory.path(), path, text);
+        }
+        Self::start_in(Arc::new(directory), config.into()).await
+    }
+
+    async fn start_in(directory: Arc<TempDir>, config: String) -> Self {
+        write(directory.path(), "callwright.toml", &config);
+        let path = directory.path().to_owned();
+        let (child, line) = tokio::task::spawn_blocking(move || spawn(&path)).await.unwrap();
+        let url = |side: &str| {
+            let found = line.split_whitespace().find_map(|word| word.strip_prefix(side)?.strip_prefix('='));
+            found.unwrap_or_else(|| panic!("no {side}= in: {line}")).to_owned()
+        };
+        let (client, operator) = (Client::new(url("client")), Client::new(url("operator")));
+        Self { child, directory, config, client, operator }
+    }
+
+    /// A client of the client side.
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// A client of the operator side.
+    pub(crate) fn operator(&self) -> &Client {
+        &self.operator
+    }
+
+    /// The metrics now.
+    pub(crate) async fn metrics(&self) -> Metrics {
+        Metrics::parse(&self.operator.get("/metrics").await.text())
+    }
+
+    /// The proxy's folder: configuration, store, policies.
+    pub(crate) fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Writes a file into the proxy's folder, as an editor would: whole or not at all.
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        write(self.directory.path(), path, text);
+    }
+
+    /// Everything logged so far.
+    pub(crate) fn log(&self) -> String {
+        read_log(self.directory.path())
+    }
+
+    /// Sends SIGTERM and returns at once.
+    pub(crate) fn terminate(&self) {
+        let sent = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
+        assert!(sent.success(), "the proxy ended before it was told to:\n{}", self.log());
+    }
+
+    /// Waits for the process to end by itself.
+    pub(crate) async fn ended(mut self) -> Stopped {
+        let status = guarded("waiting for the proxy to end", async {
+            loop {
+                if let Some(status) = self.child.try_wait().unwrap() {
+                    return status;
+                }
+                tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+            }
+        })
+        .await;
+        Stopped { status, directory: self.directory.clone(), config: self.config.clone() }
+    }
+
+    /// Sends SIGTERM, waits for the end and checks that it was an orderly one.
+    pub(crate) async fn stop(self) -> Stopped {
+        self.terminate();
+        let stopped = self.ended().await;
+        assert!(stopped.status.success(), "{}\n{}", stopped.status, stopped.log());
+        stopped
+    }
+
+    /// Stops gracefully, starts again on the same folder and returns every stored trace, the oldest first.
+    pub(crate) async fn traces_after_stop(self) -> Vec<Value> {
+        self.stop().await.start_again().await.traces().await
+    }
+
+    /// Every stored trace in full, the oldest first.
+    pub(crate) async fn traces(&self) -> Vec<Value> {
+        let list = self.operator.get("/admin/traces").await.json();
+        let entries = list["data"].as_array().unwrap_or_else(|| panic!("no list of traces: {list}"));
+        let mut traces = Vec::new();
+        for entry in entries {
+            let id = entry["id"].as_str().unwrap_or_else(|| panic!("a trace without an id: {entry}"));
+            traces.push(self.operator.get(&format!("/admin/traces/{id}")).await.json());
+        }
+        traces.sort_by_key(|trace| trace["started_at"].as_str().map(str::to_owned));
+        traces
+    }
+}
+
+impl Stopped {
+    /// Everything that was logged.
+    pub(crate) fn log(&self) -> String {
+        read_log(self.directory.path())
+    }
+
+    /// Starts on the same folder with the same configuration.
+    pub(crate) async fn start_again(self) -> Proxy {
+        Proxy::start_in(self.directory, self.config).await
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if std::thread::panicking() {
+            anstream::eprintln!("--- log of the proxy\n{}---", self.log());
+        }
+    }
+}
+
+/// Runs the binary until it has said where it listens.
+fn spawn(directory: &Path) -> (Child, String) {
+    let log = File::options().create(true).append(true).open(directory.join("log")).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_callwright"));
+    command.args(["serve", "--config"]).arg(directory.join("callwright.toml"));
+    command.current_dir(directory).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
+    for variable in FOREIGN_VARIABLES {
+        command.env_remove(variable);
+    }
+    let mut child = command.spawn().unwrap();
+    let stdout = BufReader::new(child.stdout.take().unwrap());
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        for line in stdout.lines().map_while(Result::ok) {
+            // Later lines have no reader: only the first is waited for.
+            let _ = sender.send(line);
+        }
+    });
+    match receiver.recv_timeout(GUARD) {
+        Ok(line) => (child, line),
+        Err(error) => {
+            let _ = child.kill();
+            let _ = child.wait();
+            panic!("the proxy did not start ({error}):\n{}", read_log(directory));
+        }
+    }
+}
+
+fn read_log(directory: &Path) -> String {
+    std::fs::read_to_string(directory.join("log")).unwrap_or_default()
+}
+
+fn write(directory: &Path, path: &str, text: &str) {
+    let target = directory.join(path);
+    let folder = target.parent().unwrap();
+    std::fs::create_dir_all(folder).unwrap();
+    let mut file = tempfile::NamedTempFile::new_in(folder).unwrap();
+    std::io::Write::write_all(&mut file, text.as_bytes()).unwrap();
+    file.persist(target).unwrap();
+}
