@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use http::{HeaderMap, Method, StatusCode};
 use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::{Assembled, GUARD, guarded};
 
@@ -70,6 +71,16 @@ impl Client {
         let response = guarded(path, self.request(method, path, headers, body).send()).await.unwrap();
         let (status, headers) = (response.status(), response.headers().clone());
         Answer { status, headers, body: guarded(path, response.bytes()).await.unwrap() }
+    }
+
+    /// Writes exactly these bytes on a connection of their own and reads to its end: for requests that no client library sends.
+    pub(crate) async fn raw(&self, bytes: &[u8]) -> String {
+        let address = self.base.trim_start_matches("http://");
+        let mut socket = tokio::net::TcpStream::connect(address).await.unwrap();
+        socket.write_all(bytes).await.unwrap();
+        let mut answer = Vec::new();
+        guarded("waiting for the end of a connection", socket.read_to_end(&mut answer)).await.unwrap();
+        String::from_utf8_lossy(&answer).into_owned()
     }
 
     fn request(

@@ -8,8 +8,24 @@ pub(crate) fn config(upstream: &str) -> String {
 
 /// Like [`config`], with another store.
 pub(crate) fn config_with_store(upstream: &str, store: &str) -> String {
+    config_with_server(upstream, store, "")
+}
+
+/// Like [`config_with_store`], with more keys of the listeners.
+pub(crate) fn config_with_server(upstream: &str, store: &str, server: &str) -> String {
     format!(
-        "[server]\nlisten = \"127.0.0.1:0\"\noperator_listen = \"127.0.0.1:0\"\n\n[store]\nurl = \"{store}\"\n\n\
-         [upstreams.default]\nbase_url = \"{upstream}\"\n"
+        r#"default_upstream = "scripted"
+
+[server]
+listen = "127.0.0.1:0"
+operator_listen = "127.0.0.1:0"
+{server}
+
+[store]
+url = "{store}"
+
+[upstreams.scripted]
+base_url = "{upstream}"
+"#
     )
 }
