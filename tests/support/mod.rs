@@ -10,9 +10,11 @@ pub(crate) mod assembled;
 pub(crate) mod client;
 pub(crate) mod config;
 pub(crate) mod metrics;
+pub(crate) mod policy;
 pub(crate) mod proxy;
 pub(crate) mod reply;
 pub(crate) mod request;
+pub(crate) mod rooms;
 pub(crate) mod server;
 
 use std::time::Duration;
