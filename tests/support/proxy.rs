@@ -56,13 +56,19 @@ impl Proxy {
         for (path, text) in files {
             write(directory.path(), path, text);
         }
-        Self::start_in(Arc::new(directory), config.into()).await
+        Self::start_in(Arc::new(directory), config.into(), Vec::new()).await
     }
 
-    async fn start_in(directory: Arc<TempDir>, config: String) -> Self {
+    /// Like [`Self::start`], with these variables in the process's environment.
+    pub(crate) async fn start_with_environment(config: impl Into<String>, variables: &[(&str, &str)]) -> Self {
+        let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Self::start_in(Arc::new(TempDir::new().unwrap()), config.into(), variables).await
+    }
+
+    async fn start_in(directory: Arc<TempDir>, config: String, variables: Vec<(String, String)>) -> Self {
         write(directory.path(), "callwright.toml", &config);
         let path = directory.path().to_owned();
-        let (child, line) = tokio::task::spawn_blocking(move || spawn(&path)).await.unwrap();
+        let (child, line) = tokio::task::spawn_blocking(move || spawn(&path, variables)).await.unwrap();
         let url = |side: &str| {
             let found = line.split_whitespace().find_map(|word| word.strip_prefix(side)?.strip_prefix('='));
             found.unwrap_or_else(|| panic!("no {side}= in: {line}")).to_owned()
@@ -156,7 +162,7 @@ impl Stopped {
 
     /// Starts on the same folder with the same configuration.
     pub(crate) async fn start_again(self) -> Proxy {
-        Proxy::start_in(self.directory, self.config).await
+        Proxy::start_in(self.directory, self.config, Vec::new()).await
     }
 }
 
@@ -171,7 +177,7 @@ impl Drop for Proxy {
 }
 
 /// Runs the binary until it has said where it listens.
-fn spawn(directory: &Path) -> (Child, String) {
+fn spawn(directory: &Path, variables: Vec<(String, String)>) -> (Child, String) {
     let log = File::options().create(true).append(true).open(directory.join("log")).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_callwright"));
     command.args(["serve", "--config"]).arg(directory.join("callwright.toml"));
@@ -179,6 +185,7 @@ fn spawn(directory: &Path) -> (Child, String) {
     for variable in FOREIGN_VARIABLES {
         command.env_remove(variable);
     }
+    command.envs(variables);
     let mut child = command.spawn().unwrap();
     let stdout = BufReader::new(child.stdout.take().unwrap());
     let (sender, receiver) = mpsc::channel();

@@ -46,6 +46,12 @@ impl Reply {
         Self::body(status, &[("content-type", "application/json")], body.to_string())
     }
 
+    /// A whole answer with a JSON body in gzip.
+    pub(crate) fn gzipped_json(body: &Value) -> Self {
+        let fields = [("content-type", "application/json"), ("content-encoding", "gzip")];
+        Self::body(200, &fields, gzip(body.to_string().as_bytes()))
+    }
+
     /// A whole answer with any body.
     pub(crate) fn body(status: u16, headers: &[(&str, &str)], body: impl Into<Bytes>) -> Self {
         let body = body.into();
@@ -134,6 +140,21 @@ fn head(status: u16, headers: &[(&str, &str)], framing: &str) -> Vec<u8> {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
     format!("{head}{framing}\r\n\r\n").into_bytes()
+}
+
+/// A gzip member (RFC 1952) that stores `bytes`, at most 64 KiB, uncompressed.
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(bytes.len()).unwrap();
+    let mut member = vec![31, 139, 8, 0, 0, 0, 0, 0, 0, 255, 1];
+    member.extend_from_slice(&length.to_le_bytes());
+    member.extend_from_slice(&(!length).to_le_bytes());
+    member.extend_from_slice(bytes);
+    let crc = bytes.iter().fold(u32::MAX, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| if crc & 1 == 1 { (crc >> 1) ^ 0xedb8_8320 } else { crc >> 1 })
+    });
+    member.extend_from_slice(&(!crc).to_le_bytes());
+    member.extend_from_slice(&u32::from(length).to_le_bytes());
+    member
 }
 
 /// Holds a reply back until the test has seen what it wants to see before: order without clocks.
