@@ -1,3 +1,42 @@
 //! The command line: one file per verb.
 //!
-//! Owns arguments and exit statuses. Must not hold logic that a server needs too.
+//! Owns arguments, exit statuses and what is printed. Must not hold logic that a server needs too.
+
+mod config;
+mod errors;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// An OpenAI-compatible proxy that makes an agent's tool calls come out right.
+#[derive(Debug, Parser)]
+#[command(name = "callwright", version, arg_required_else_help = true)]
+struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Look at the configuration.
+    Config(config::Arguments),
+}
+
+/// Parses the arguments (the program's name first), does what the verb says, prints errors.
+///
+/// Status 0 for success, 1 for a failure, 2 for arguments that are no command.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => arguments,
+        Err(error) => return errors::usage(&error),
+    };
+    let result = match arguments.verb {
+        Verb::Config(arguments) => config::run(arguments),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => errors::failure(error.as_ref()),
+    }
+}

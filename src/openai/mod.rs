@@ -2,3 +2,27 @@
 //!
 //! The only room that knows OpenAI JSON. Owns reading and editing it without losing what it does not understand. Must not do I/O
 //! or decide anything about a turn.
+//!
+//! A request is a [`ChatRequest`], a whole answer a [`Completion`]. A streamed answer goes from bytes to events ([`SseReader`]),
+//! from events to [`Chunk`]s ([`read_item`]) and from chunks to a [`Completion`] ([`Assembler`]); [`emit`] goes the other way.
+
+mod assembler;
+mod chunk;
+mod completion;
+pub mod emit;
+mod error;
+mod message;
+mod models;
+mod request;
+mod sse;
+mod tool_choice;
+
+pub use assembler::Assembler;
+pub use chunk::{Chunk, StreamHead, StreamItem, read_item};
+pub use completion::{Choice, Completion};
+pub use error::{AnswerError, ErrorBody, RequestError};
+pub use message::AssistantMessage;
+pub use models::{merge_model_lists, model_list};
+pub use request::{ChatRequest, MessageView};
+pub use sse::{SseError, SseEvent, SseReader};
+pub use tool_choice::ToolChoice;

@@ -1,0 +1,40 @@
+//! The cache of compiled schemas.
+
+use std::sync::Arc;
+
+use moka::sync::Cache;
+use serde_json::Value;
+
+use super::{CompiledSchema, SharedSchema};
+use crate::scanner::Settings;
+
+/// Compiled JSON Schemas by their text, so that a schema is compiled once however many turns offer it.
+///
+/// Cheap to clone; clones share one cache.
+#[derive(Debug, Clone)]
+pub struct Validators {
+    cache: Cache<String, SharedSchema>,
+    max_schema_bytes: usize,
+}
+
+impl Validators {
+    /// An empty cache.
+    pub fn new(settings: &Settings) -> Self {
+        let cache = Cache::builder()
+            .max_capacity(settings.validator_cache_bytes)
+            .weigher(|text: &String, _: &SharedSchema| u32::try_from(text.len()).unwrap_or(u32::MAX))
+            .build();
+        Self { cache, max_schema_bytes: settings.max_schema_bytes }
+    }
+
+    /// The compiled form of `schema`: from the cache, or compiled now.
+    pub(crate) fn get(&self, schema: &Value) -> SharedSchema {
+        self.cache.get_with(schema.to_string(), || Arc::new(CompiledSchema::compile(schema)))
+    }
+}
+
+impl Default for Validators {
+    fn default() -> Self {
+        Self::new(&Settings::default())
+    }
+}

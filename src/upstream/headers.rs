@@ -1,0 +1,1 @@
+//! Which headers go to the upstream, and which come back.
