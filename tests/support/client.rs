@@ -191,16 +191,25 @@ impl Stream {
                 let block: Vec<u8> = self.buffer.drain(..end + 2).collect();
                 return Some(read_event(&block));
             }
-            match guarded("waiting for the next event", self.response.chunk()).await.unwrap() {
-                Some(bytes) => {
-                    self.buffer.extend_from_slice(&bytes);
-                    self.raw.extend_from_slice(&bytes);
-                }
-                None => {
-                    assert!(self.buffer.is_empty(), "an unfinished event: {}", String::from_utf8_lossy(&self.buffer));
-                    return None;
-                }
+            if !self.more().await {
+                assert!(self.buffer.is_empty(), "an unfinished event: {}", String::from_utf8_lossy(&self.buffer));
+                return None;
             }
+        }
+    }
+
+    /// Reads some more bytes; tells whether there were any.
+    async fn more(&mut self) -> bool {
+        let bytes = guarded("waiting for the next event", self.response.chunk()).await.unwrap();
+        self.buffer.extend_from_slice(bytes.as_deref().unwrap_or_default());
+        self.raw.extend_from_slice(bytes.as_deref().unwrap_or_default());
+        bytes.is_some()
+    }
+
+    /// Reads on until the bytes not yet taken as events hold `text`, without taking any.
+    pub(crate) async fn await_raw(&mut self, text: &str) {
+        while memchr::memmem::find(&self.buffer, text.as_bytes()).is_none() {
+            assert!(self.more().await, "no {text:?} in {}", self.raw());
         }
     }
 
