@@ -29,6 +29,9 @@ pub(crate) use server::{Received, Server};
 /// After this time a test is taken to hang. Far above what the slowest machine needs.
 pub(crate) const GUARD: Duration = Duration::from_secs(90);
 
+/// Pause between two looks at something that cannot be waited for.
+pub(crate) const POLL: Duration = Duration::from_millis(10);
+
 /// Waits for `future`; fails with `what` where it hangs.
 pub(crate) async fn guarded<F: Future>(what: &str, future: F) -> F::Output {
     match tokio::time::timeout(GUARD, future).await {

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use super::client::{Answer, Client};
 use super::metrics::Metrics;
-use super::{GUARD, guarded};
+use super::{GUARD, POLL, guarded};
 
 /// Variables of the surroundings that would change what the proxy does.
 const FOREIGN_VARIABLES: [&str; 10] = [
@@ -30,7 +30,7 @@ const FOREIGN_VARIABLES: [&str; 10] = [
 
 /// A running `callwright serve`. Dropping it kills it.
 pub(crate) struct Proxy {
-    child: Child,
+    process: Process,
     directory: Arc<TempDir>,
     config: String,
     client: Client,
@@ -65,16 +65,26 @@ impl Proxy {
         Self::start_in(Arc::new(TempDir::new().unwrap()), config.into(), variables).await
     }
 
+    /// What `callwright serve` says when it refuses to start with this configuration.
+    pub(crate) async fn refusal(config: &str) -> String {
+        let directory = TempDir::new().unwrap();
+        write(directory.path(), "callwright.toml", config);
+        let log = File::create(directory.path().join("log")).unwrap();
+        let mut process = Process(command(directory.path()).stdout(Stdio::null()).stderr(log).spawn().unwrap());
+        assert!(!process.ended().await.success(), "it started and ended well:\n{}", read_log(directory.path()));
+        read_log(directory.path())
+    }
+
     async fn start_in(directory: Arc<TempDir>, config: String, variables: Vec<(String, String)>) -> Self {
         write(directory.path(), "callwright.toml", &config);
         let path = directory.path().to_owned();
-        let (child, line) = tokio::task::spawn_blocking(move || spawn(&path, variables)).await.unwrap();
+        let (process, line) = tokio::task::spawn_blocking(move || spawn(&path, variables)).await.unwrap();
         let url = |side: &str| {
             let found = line.split_whitespace().find_map(|word| word.strip_prefix(side)?.strip_prefix('='));
             found.unwrap_or_else(|| panic!("no {side}= in: {line}")).to_owned()
         };
         let (client, operator) = (Client::new(url("client")), Client::new(url("operator")));
-        Self { child, directory, config, client, operator }
+        Self { process, directory, config, client, operator }
     }
 
     /// A client of the client side.
@@ -90,6 +100,16 @@ impl Proxy {
     /// The metrics now.
     pub(crate) async fn metrics(&self) -> Metrics {
         Metrics::parse(&self.operator.get("/metrics").await.text())
+    }
+
+    /// Waits until the metric `callwright_NAME`, summed over the series with these labels, has reached `value`.
+    pub(crate) async fn metric_reaches(&self, name: &str, labels: &[(&str, &str)], value: f64) {
+        guarded(name, async {
+            while self.metrics().await.sum(name, labels) < value {
+                tokio::time::sleep(POLL).await;
+            }
+        })
+        .await;
     }
 
     /// The proxy's folder: configuration, store, policies.
@@ -109,21 +129,13 @@ impl Proxy {
 
     /// Sends SIGTERM and returns at once.
     pub(crate) fn terminate(&self) {
-        let sent = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
+        let sent = Command::new("kill").args(["-TERM", &self.process.0.id().to_string()]).status().unwrap();
         assert!(sent.success(), "the proxy ended before it was told to:\n{}", self.log());
     }
 
     /// Waits for the process to end by itself.
     pub(crate) async fn ended(mut self) -> Stopped {
-        let status = guarded("waiting for the proxy to end", async {
-            loop {
-                if let Some(status) = self.child.try_wait().unwrap() {
-                    return status;
-                }
-                tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-            }
-        })
-        .await;
+        let status = self.process.ended().await;
         Stopped { status, directory: self.directory.clone(), config: self.config.clone() }
     }
 
@@ -155,6 +167,11 @@ impl Proxy {
 }
 
 impl Stopped {
+    /// The folder that the proxy ran in.
+    pub(crate) fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
     /// Everything that was logged.
     pub(crate) fn log(&self) -> String {
         read_log(self.directory.path())
@@ -168,26 +185,41 @@ impl Stopped {
 
 impl Drop for Proxy {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
         if std::thread::panicking() {
             anstream::eprintln!("--- log of the proxy\n{}---", self.log());
         }
     }
 }
 
-/// Runs the binary until it has said where it listens.
-fn spawn(directory: &Path, variables: Vec<(String, String)>) -> (Child, String) {
-    let log = File::options().create(true).append(true).open(directory.join("log")).unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_callwright"));
-    command.args(["serve", "--config"]).arg(directory.join("callwright.toml"));
-    command.current_dir(directory).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
-    for variable in FOREIGN_VARIABLES {
-        command.env_remove(variable);
+/// A child that is killed where it is left behind.
+struct Process(Child);
+
+impl Process {
+    async fn ended(&mut self) -> ExitStatus {
+        guarded("waiting for the proxy to end", async {
+            loop {
+                if let Some(status) = self.0.try_wait().unwrap() {
+                    return status;
+                }
+                tokio::time::sleep(POLL).await;
+            }
+        })
+        .await
     }
-    command.envs(variables);
-    let mut child = command.spawn().unwrap();
-    let stdout = BufReader::new(child.stdout.take().unwrap());
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Runs the binary until it has said where it listens.
+fn spawn(directory: &Path, variables: Vec<(String, String)>) -> (Process, String) {
+    let log = File::options().create(true).append(true).open(directory.join("log")).unwrap();
+    let mut process = Process(command(directory).stderr(log).envs(variables).spawn().unwrap());
+    let stdout = BufReader::new(process.0.stdout.take().unwrap());
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
         for line in stdout.lines().map_while(Result::ok) {
@@ -196,13 +228,19 @@ fn spawn(directory: &Path, variables: Vec<(String, String)>) -> (Child, String) 
         }
     });
     match receiver.recv_timeout(GUARD) {
-        Ok(line) => (child, line),
-        Err(error) => {
-            let _ = child.kill();
-            let _ = child.wait();
-            panic!("the proxy did not start ({error}):\n{}", read_log(directory));
-        }
+        Ok(line) => (process, line),
+        Err(error) => panic!("the proxy did not start ({error}):\n{}", read_log(directory)),
     }
+}
+
+fn command(directory: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_callwright"));
+    command.args(["serve", "--config"]).arg(directory.join("callwright.toml"));
+    command.current_dir(directory).stdin(Stdio::null()).stdout(Stdio::piped());
+    for variable in FOREIGN_VARIABLES {
+        command.env_remove(variable);
+    }
+    command
 }
 
 fn read_log(directory: &Path) -> String {
