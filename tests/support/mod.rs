@@ -9,12 +9,14 @@ pub(crate) mod answer;
 pub(crate) mod assembled;
 pub(crate) mod client;
 pub(crate) mod config;
+pub(crate) mod documented;
 pub(crate) mod metrics;
 pub(crate) mod policy;
 pub(crate) mod proxy;
 pub(crate) mod reply;
 pub(crate) mod request;
 pub(crate) mod rooms;
+pub(crate) mod sample;
 pub(crate) mod server;
 
 use std::time::Duration;
