@@ -8,7 +8,7 @@ use support::answer::{self, call, call_chunks, completion, finish, role, text_ch
 use support::request::{plain, streamed, with_tools};
 use support::{Client, Proxy, Reply, Server, config};
 
-const SHADOW: &str = "[policy]\ndefault = \"shadow\"\n";
+const SHADOW: &str = "[policies]\ndefault = \"shadow\"\n";
 
 /// One of everything that guard mode would change, and some things that it would not.
 fn whole_answers() -> Vec<Reply> {

@@ -60,6 +60,12 @@ impl Client {
         }
     }
 
+    /// `POST /v1/chat/completions` by a client that does not mind what comes of it.
+    pub(crate) async fn try_chat(&self, body: &Value) -> Result<Bytes, reqwest::Error> {
+        let request = self.request(Method::POST, "/v1/chat/completions", &json_fields(&[]), body.to_string());
+        guarded("waiting for an answer or a broken connection", async { request.send().await?.bytes().await }).await
+    }
+
     /// Any request, whole answer.
     pub(crate) async fn send(
         &self,

@@ -2,7 +2,7 @@
 
 /// Configuration that reads policies from the folder `policies` and takes `default` where none matches. Reloading is on.
 pub(crate) fn table(default: &str) -> String {
-    format!("[policy]\ndirectory = \"policies\"\ndefault = \"{default}\"\nreload = true\n")
+    format!("[policies]\ndirectory = \"policies\"\ndefault = \"{default}\"\nreload = true\n")
 }
 
 /// A policy file with these rules (YAML at the top level).

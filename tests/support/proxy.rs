@@ -129,7 +129,12 @@ impl Proxy {
 
     /// Sends SIGTERM and returns at once.
     pub(crate) fn terminate(&self) {
-        let sent = Command::new("kill").args(["-TERM", &self.process.0.id().to_string()]).status().unwrap();
+        self.signal("TERM");
+    }
+
+    /// Sends the signal of this name and returns at once.
+    pub(crate) fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args(["-s", name, &self.process.0.id().to_string()]).status().unwrap();
         assert!(sent.success(), "the proxy ended before it was told to:\n{}", self.log());
     }
 
