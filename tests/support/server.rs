@@ -155,40 +155,47 @@ async fn serve(mut socket: TcpStream, state: Arc<State>) {
         };
         state.arrivals.send_replace(number + 1);
         let reply = (state.script)(number, &request);
-        if !perform(&mut socket, &reply.steps).await {
-            state.hangups.send_modify(|count| *count += 1);
-            return;
-        }
-        if !reply.keep_alive {
-            return;
+        match perform(&mut socket, &reply.steps).await {
+            End::Whole if reply.keep_alive => {}
+            End::Whole | End::Reset => return,
+            End::PeerGone => {
+                state.hangups.send_modify(|count| *count += 1);
+                return;
+            }
         }
     }
 }
 
-/// Takes the steps; tells whether the peer was there to the end.
-async fn perform(socket: &mut TcpStream, steps: &[Step]) -> bool {
+/// How a reply ended.
+enum End {
+    Whole,
+    Reset,
+    PeerGone,
+}
+
+async fn perform(socket: &mut TcpStream, steps: &[Step]) -> End {
     for step in steps {
         match step {
             Step::Send(bytes) => {
                 if socket.write_all(bytes).await.is_err() || socket.flush().await.is_err() {
-                    return false;
+                    return End::PeerGone;
                 }
             }
             Step::Wait(gate) => tokio::select! {
                 () = gate.opened() => {}
-                () = peer_gone(socket) => return false,
+                () = peer_gone(socket) => return End::PeerGone,
             },
             Step::Silence => {
                 peer_gone(socket).await;
-                return false;
+                return End::PeerGone;
             }
             Step::Reset => {
                 socket.set_zero_linger().unwrap();
-                return true;
+                return End::Reset;
             }
         }
     }
-    true
+    End::Whole
 }
 
 async fn peer_gone(socket: &TcpStream) {
