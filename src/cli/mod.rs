@@ -2,6 +2,7 @@
 //!
 //! Owns arguments, exit statuses and what is printed. Must not hold logic that a server needs too.
 
+mod check;
 mod config;
 mod errors;
 
@@ -20,6 +21,8 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    /// Read OpenAPI documents and report what of them can be used as tools. Status 1 where a document cannot be loaded at all.
+    Check(check::Arguments),
     /// Look at the configuration.
     Config(config::Arguments),
 }
@@ -33,6 +36,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => return errors::usage(&error),
     };
     let result = match arguments.verb {
+        Verb::Check(arguments) => check::run(&arguments),
         Verb::Config(arguments) => config::run(arguments),
     };
     match result {

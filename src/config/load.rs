@@ -89,8 +89,9 @@ fn folder_of(file: &Path) -> PathBuf {
 
 /// Relative paths of rooms that know no files start from the file's folder; the other rooms are told that folder.
 fn with_paths_from(base_dir: &Path, mut settings: Settings) -> Settings {
-    for upstream in settings.upstreams.values_mut().filter(|upstream| !upstream.ca_file.is_empty()) {
-        upstream.ca_file = base_dir.join(&upstream.ca_file).to_string_lossy().into_owned();
+    let certificates = settings.upstreams.values_mut().map(|upstream| &mut upstream.ca_file);
+    for path in certificates.chain([&mut settings.feedback.templates]).filter(|path| !path.is_empty()) {
+        *path = base_dir.join(&*path).to_string_lossy().into_owned();
     }
     settings
 }

@@ -22,3 +22,6 @@ pub use load::{DEFAULT_FILE, FILE_VARIABLE, Loaded, Request, load};
 pub use problem::{ConfigError, Place, Problem};
 pub use settings::Settings;
 pub use validate::unknown_policies;
+
+#[cfg(test)]
+mod reference_tests;

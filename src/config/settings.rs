@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{http, pipeline, upstream};
+use crate::{catalog, feedback, http, pipeline, scanner, store, upstream};
 
 /// Every setting of the proxy. Each table is a room's own; the rooms document the keys, `config/callwright.toml` shows them all.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,6 +20,14 @@ pub struct Settings {
     pub aliases: BTreeMap<String, pipeline::AliasSettings>,
     /// What holds for every turn and is no policy.
     pub pipeline: pipeline::Settings,
+    /// OpenAPI documents whose operations become tools, by the toolset's name.
+    pub toolsets: BTreeMap<String, catalog::ToolsetSettings>,
+    /// The judgement of calls.
+    pub scanner: scanner::Settings,
+    /// The messages to the model.
+    pub feedback: feedback::Settings,
+    /// Traces and intents.
+    pub store: store::Settings,
 }
 
 impl Default for Settings {
@@ -30,6 +38,10 @@ impl Default for Settings {
             upstreams: BTreeMap::from([(super::builtin::UPSTREAM.to_owned(), upstream::Settings::default())]),
             aliases: BTreeMap::new(),
             pipeline: pipeline::Settings::default(),
+            toolsets: BTreeMap::new(),
+            scanner: scanner::Settings::default(),
+            feedback: feedback::Settings::default(),
+            store: store::Settings::default(),
         }
     }
 }

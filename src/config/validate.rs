@@ -62,7 +62,7 @@ fn public_message(key: &str, address: &SocketAddr) -> String {
 /// Names that stand in one table and must be found in another.
 fn reference_problems(settings: &Settings) -> Vec<Problem> {
     let upstreams: Vec<&str> = settings.upstreams.keys().map(String::as_str).collect();
-    let toolsets: Vec<&str> = Vec::new();
+    let toolsets: Vec<&str> = settings.toolsets.keys().map(String::as_str).collect();
     let mut problems = Vec::new();
     if !upstreams.contains(&settings.default_upstream.as_str()) {
         problems.push(unknown_name("default_upstream".to_owned(), "upstream", &settings.default_upstream, &upstreams));

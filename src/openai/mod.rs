@@ -9,13 +9,17 @@
 mod assembler;
 mod chunk;
 mod completion;
+mod content;
 pub mod emit;
 mod error;
+mod fields;
 mod message;
 mod models;
 mod request;
 mod sse;
 mod tool_choice;
+mod tools;
+mod usage;
 
 pub use assembler::Assembler;
 pub use chunk::{Chunk, StreamHead, StreamItem, read_item};
@@ -26,3 +30,8 @@ pub use models::{merge_model_lists, model_list};
 pub use request::{ChatRequest, MessageView};
 pub use sse::{SseError, SseEvent, SseReader};
 pub use tool_choice::ToolChoice;
+
+/// Any JSON text as a value, for traces. What serde_json cannot hold (nesting beyond 128 levels) becomes a string.
+fn to_value(text: &[u8]) -> serde_json::Value {
+    serde_json::from_slice(text).unwrap_or_else(|_| String::from_utf8_lossy(text).into())
+}

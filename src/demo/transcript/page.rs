@@ -1,0 +1,154 @@
+//! Lines on paper: wrapped at a width that every terminal has, and in colour.
+
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Style};
+
+use super::{Label, Line};
+
+/// Columns of the page.
+const WIDTH: usize = 100;
+
+/// Columns before a line's label.
+const MARGIN: usize = 4;
+
+/// Columns of the label and the gap behind it.
+const LABEL: usize = 11;
+
+/// Where lines are written.
+#[derive(Debug)]
+pub(crate) struct Page<'a, W> {
+    out: &'a mut W,
+}
+
+impl<'a, W: Write> Page<'a, W> {
+    /// A page that is written to `out`, with ANSI styles.
+    pub(crate) fn new(out: &'a mut W) -> Self {
+        Self { out }
+    }
+
+    /// A heading, with a free line before it.
+    pub(crate) fn heading(&mut self, text: &str) -> io::Result<()> {
+        let style = Style::new().bold();
+        writeln!(self.out, "\n{style}{text}{style:#}")
+    }
+
+    /// A paragraph, with a free line behind it.
+    pub(crate) fn paragraph(&mut self, text: &str) -> io::Result<()> {
+        let style = Style::new().dimmed();
+        for line in wrap(text, WIDTH - MARGIN) {
+            writeln!(self.out, "{:MARGIN$}{style}{line}{style:#}", "")?;
+        }
+        writeln!(self.out)
+    }
+
+    /// A labelled line; what does not fit goes on below, indented.
+    pub(crate) fn line(&mut self, line: &Line) -> io::Result<()> {
+        let (label_style, text_style) = styles(line.label);
+        let mut label = line.label.text();
+        for text in wrap(&line.text, WIDTH - MARGIN - LABEL) {
+            write!(self.out, "{:MARGIN$}{label_style}{label:LABEL$}{label_style:#}", "")?;
+            writeln!(self.out, "{text_style}{text}{text_style:#}")?;
+            label = "";
+        }
+        Ok(())
+    }
+
+    /// A command to copy: as it is, at the margin, because what is wrapped cannot be copied.
+    pub(crate) fn command(&mut self, text: &str) -> io::Result<()> {
+        writeln!(self.out, "{text}\n")
+    }
+
+    /// Rows of a short and a long column.
+    pub(crate) fn table<'r>(&mut self, rows: impl Iterator<Item = (String, &'r str)>) -> io::Result<()> {
+        let style = AnsiColor::Green.on_default();
+        rows.into_iter()
+            .try_for_each(|(short, long)| writeln!(self.out, "{:MARGIN$}{style}{short:>6}{style:#}  {long}", ""))
+    }
+}
+
+/// How the label and the text look.
+fn styles(label: Label) -> (Style, Style) {
+    let colour = |colour: AnsiColor| colour.on_default();
+    let plain = Style::new();
+    match label {
+        Label::User => (colour(AnsiColor::Cyan).bold(), plain.bold()),
+        Label::Model => (colour(AnsiColor::Magenta), plain),
+        Label::Found => (colour(AnsiColor::Yellow), plain),
+        Label::Repaired | Label::Explained => (colour(AnsiColor::Green), colour(AnsiColor::Green)),
+        Label::SentBack => (colour(AnsiColor::Blue), plain.dimmed()),
+        Label::Api | Label::Client => (colour(AnsiColor::Cyan), plain),
+        Label::Limit | Label::Trouble => (colour(AnsiColor::Red).bold(), colour(AnsiColor::Red)),
+        Label::Record => (colour(AnsiColor::Yellow), plain.dimmed()),
+        Label::Answer => (plain.bold(), plain.bold()),
+        Label::Verdict => (plain.dimmed(), plain.dimmed()),
+    }
+}
+
+/// Breaks a text at spaces so that no line is longer than `width` characters; a longer word is broken where it must be, a line
+/// that is indented stays indented. Control characters, which could speak to the terminal, become `�`.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    for source in text.lines() {
+        let indent = source.chars().take_while(|char| *char == ' ').count().min(width / 2);
+        let mut line = " ".repeat(indent);
+        let mut used = indent;
+        for word in source.split_whitespace() {
+            let mut word: Vec<char> =
+                word.chars().map(|char| if char.is_control() { char::REPLACEMENT_CHARACTER } else { char }).collect();
+            let space = usize::from(used > indent);
+            if used > indent && used + space + word.len() > width {
+                lines.push(std::mem::replace(&mut line, " ".repeat(indent)));
+                used = indent;
+            }
+            if used > indent {
+                line.push(' ');
+                used += 1;
+            }
+            while used + word.len() > width {
+                let rest = word.split_off(width - used);
+                line.extend(word);
+                lines.push(std::mem::replace(&mut line, " ".repeat(indent)));
+                (word, used) = (rest, indent);
+            }
+            used += word.len();
+            line.extend(word);
+        }
+        lines.push(line);
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_goes_on_below_without_its_label() {
+        let mut out = Vec::new();
+        let line = Line::new(Label::User, format!("{} {}", "a".repeat(60), "b".repeat(60)));
+        Page::new(&mut out).line(&line).unwrap();
+        let plain = anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string();
+        let expected = format!("    user       {}\n               {}\n", "a".repeat(60), "b".repeat(60));
+        assert_eq!(plain, expected);
+    }
+
+    #[test]
+    fn an_indented_line_stays_indented_and_a_control_character_stays_silent() {
+        assert_eq!(wrap("a\n  - b c\n\nd\u{1b}[2J", 5), ["a", "  - b", "  c", "", "d�[2J"]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { rng_seed: proptest::test_runner::RngSeed::Fixed(1), ..ProptestConfig::default() })]
+
+        #[test]
+        fn no_line_is_too_long_and_no_letter_is_lost(text in "[ a-zé\n]{0,300}", width in 2..40_usize) {
+            let lines = wrap(&text, width);
+            prop_assert!(lines.iter().all(|line| line.chars().count() <= width), "{lines:?}");
+            let letters = |text: &str| text.chars().filter(|char| !char.is_whitespace()).collect::<String>();
+            prop_assert_eq!(letters(&lines.concat()), letters(&text));
+        }
+    }
+}
