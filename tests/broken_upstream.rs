@@ -40,7 +40,7 @@ async fn events(reply: Reply) -> Vec<Event> {
 
 async fn check_next_is_served(proxy: &Proxy) {
     assert_eq!(proxy.client().chat(&plain("Still there?")).await.message()["content"], "sound");
-    proxy.operator().get("/healthz").await.ok();
+    assert_eq!(proxy.operator().get("/healthz").await.status, 200);
 }
 
 /// The answer is an error of this status and code, and the attempt was counted as that.

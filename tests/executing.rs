@@ -213,7 +213,7 @@ async fn the_dynamic_limit_ends_in_a_last_word_of_the_model() {
     assert_eq!(answer.message()["content"], "The floors are closed.");
     assert_eq!(api.received().len(), 3);
     assert_eq!(upstream.received().len(), 4);
-    assert_eq!(proxy.metrics().await.sum("feedback_exhausted_total", &[("kind", "dynamic")]), 1.0);
+    assert_eq!(proxy.metrics().await.sum("feedback_exhausted_total", &[("kind", "dynamic_feedback")]), 1.0);
     let trace = proxy.traces_after_stop().await.remove(0);
     assert_eq!(trace["record"].as_array().unwrap().len(), 3, "{trace:#}");
     assert_eq!(trace["exhausted"], "dynamic_feedback");

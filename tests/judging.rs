@@ -151,7 +151,7 @@ async fn the_static_limit_ends_the_loop_with_the_last_answer() {
     assert_eq!(upstream.received().len(), 4);
     assert_eq!(calls_of(&answer), [pair("get_weather", r#"{"days":4}"#)], "as the model gave it");
     let metrics = proxy.metrics().await;
-    assert_eq!(metrics.sum("feedback_exhausted_total", &[("kind", "static")]), 1.0);
+    assert_eq!(metrics.sum("feedback_exhausted_total", &[("kind", "static_feedback")]), 1.0);
     assert_eq!(metrics.sum("diagnoses_total", &[("code", "E3.4")]), 4.0);
 }
 

@@ -283,7 +283,6 @@ async fn malformed_requests_get_an_error_without_troubling_the_upstream() {
         let answer = proxy.client().send(Method::POST, "/v1/chat/completions", &JSON, body.to_owned()).await;
         let error = answer.error(400);
         assert_eq!(error["type"], "invalid_request_error", "{body}");
-        assert!(answer.header("x-callwright-trace").is_some(), "{body}");
     }
     let answer =
         proxy.client().send(Method::POST, "/v1/chat/completions", &JSON, b"{\"model\":\"\xff\"}".to_vec()).await;

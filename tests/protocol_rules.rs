@@ -262,7 +262,7 @@ async fn a_client_that_goes_away_cancels_the_upstreams_request() {
             () = upstream.arrival_of(1) => {}
         }
         upstream.hangup().await;
-        proxy.operator().get("/healthz").await.ok();
+        assert_eq!(proxy.operator().get("/healthz").await.status, 200);
     }
 }
 

@@ -122,12 +122,14 @@ async fn what_would_have_been_done_is_counted_and_recorded() {
         assert_eq!(metrics.sum("calls_judged_total", &[("verdict", verdict)]), count, "{verdict}");
     }
     for kind in ["tool_renamed", "parameter_renamed", "type_coerced"] {
-        assert_eq!(metrics.sum("repairs_total", &[("kind", kind)]), 1.0, "{kind}");
+        assert_eq!(metrics.sum("shadow_repairs_total", &[("kind", kind)]), 1.0, "{kind}");
     }
     for code in ["E1", "E2"] {
         assert_eq!(metrics.sum("diagnoses_total", &[("code", code)]), 1.0, "{code}");
     }
-    assert_eq!(metrics.sum("feedback_rounds_count", &[]), 0.0, "no feedback was sent");
+    assert_eq!(metrics.sum("repairs_total", &[]), 0.0, "nothing was repaired");
+    assert_eq!(metrics.sum("feedback_rounds_sum", &[]), 0.0, "no feedback was sent");
+    assert_eq!(metrics.sum("turns_total", &[("mode", "shadow"), ("verdict", "faulty")]), 3.0);
     let traces = proxy.traces_after_stop().await;
     let recorded: Vec<&str> = traces.iter().map(|trace| trace["verdict"].as_str().unwrap()).collect();
     assert_eq!(recorded, would_be.map(|(_, verdict)| verdict));

@@ -97,15 +97,29 @@ impl Proxy {
         &self.operator
     }
 
-    /// The metrics now.
+    /// The metrics when no turn is running: a turn is counted at its end, which is a moment behind its answer's.
     pub(crate) async fn metrics(&self) -> Metrics {
+        guarded("waiting for the turns to end", async {
+            loop {
+                let metrics = self.metrics_now().await;
+                if metrics.sum("turns_in_flight", &[]) == 0.0 {
+                    return metrics;
+                }
+                tokio::time::sleep(POLL).await;
+            }
+        })
+        .await
+    }
+
+    /// The metrics now.
+    pub(crate) async fn metrics_now(&self) -> Metrics {
         Metrics::parse(&self.operator.get("/metrics").await.text())
     }
 
     /// Waits until the metric `callwright_NAME`, summed over the series with these labels, has reached `value`.
     pub(crate) async fn metric_reaches(&self, name: &str, labels: &[(&str, &str)], value: f64) {
         guarded(name, async {
-            while self.metrics().await.sum(name, labels) < value {
+            while self.metrics_now().await.sum(name, labels) < value {
                 tokio::time::sleep(POLL).await;
             }
         })
@@ -160,7 +174,7 @@ impl Proxy {
     /// Every stored trace in full, the oldest first.
     pub(crate) async fn traces(&self) -> Vec<Value> {
         let list = self.operator.get("/admin/traces").await.json();
-        let entries = list["data"].as_array().unwrap_or_else(|| panic!("no list of traces: {list}"));
+        let entries = list["traces"].as_array().unwrap_or_else(|| panic!("no list of traces: {list}"));
         let mut traces = Vec::new();
         for entry in entries {
             let id = entry["id"].as_str().unwrap_or_else(|| panic!("a trace without an id: {entry}"));
