@@ -37,7 +37,7 @@ def table(result, workload, targets):
         cells.append(f"{values['requests_per_second'] / nginx['requests_per_second']:.2f}")
         cells.append(f"{values['load_p99_us'] / 1e3:.2f} ms")
         cells += [f"{values[name]:,.0f} µs" for name in PERCENTILES]
-        cells += [f"{values[name] - direct[name]:+,.0f} µs" for name in PERCENTILES[:3]]
+        cells += ["" if target == "direct" else f"{values[name] - direct[name]:+,.0f} µs" for name in PERCENTILES[:3]]
         yield "| " + " | ".join(cells) + " |"
     yield ""
 
