@@ -5,6 +5,7 @@
 mod check;
 mod config;
 mod errors;
+mod policy;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -25,6 +26,8 @@ enum Verb {
     Check(check::Arguments),
     /// Look at the configuration.
     Config(config::Arguments),
+    /// Look at the policies.
+    Policy(policy::Arguments),
 }
 
 /// Parses the arguments (the program's name first), does what the verb says, prints errors.
@@ -38,6 +41,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let result = match arguments.verb {
         Verb::Check(arguments) => check::run(&arguments),
         Verb::Config(arguments) => config::run(arguments),
+        Verb::Policy(arguments) => policy::run(arguments),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
