@@ -32,7 +32,7 @@ pub struct TurnFacts<'a> {
 ///
 /// Precedence: the policy that the alias is bound to; else, of those that match, the one of the highest priority (among
 /// equals, the first file name); else the default. What a request asks for is combined with that one, rule by rule, the
-/// stricter taken: see [`tighten`](super::tighten).
+/// stricter taken (`tighten` has the order of every rule).
 #[derive(Debug)]
 pub struct PolicyBook {
     /// Highest priority first, then by file name.
