@@ -92,3 +92,42 @@ fn check_reports_on_documents_one_line_each() {
     assert_eq!(report["file"], "broken.json");
     assert!(report["error"].is_string());
 }
+
+#[test]
+fn the_built_in_policies_are_listed() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = run(folder.path(), &["policy", "check"], &[]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    for name in ["default", "strict", "shadow"] {
+        assert!(text(&output.stdout).contains(&format!("{name}: OK")), "{}", text(&output.stdout));
+    }
+}
+
+#[test]
+fn a_mistake_in_a_policy_is_named_with_its_place() {
+    let folder = folder_with("default.yaml", "name: default\nmodus: guard\n");
+    let output = run(folder.path(), &["policy", "check", "."], &[]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("default.yaml:2:1: "), "{}", text(&output.stderr));
+}
+
+#[test]
+fn checking_the_configuration_checks_what_it_names() {
+    let configuration = "[policies]\ndirectory = 'absent'\n[feedback]\ntemplates = 'nowhere'\n\
+        [toolsets.rooms]\ndocument = 'rooms.yaml'\n[aliases.a]\ntoolsets = ['rooms']\n";
+    let folder = folder_with("callwright.toml", configuration);
+    let output = run(folder.path(), &["config", "check"], &[]);
+    assert_eq!(output.status.code(), Some(1));
+    let errors = text(&output.stderr);
+    assert!(errors.contains("absent") && errors.contains("nowhere") && errors.contains("rooms.yaml"), "{errors}");
+}
+
+#[test]
+fn an_alias_with_an_unknown_policy_is_a_mistake_of_the_configuration() {
+    let folder = folder_with("callwright.toml", "[aliases.a]\npolicy = 'strct'\n");
+    for verb in ["config", "policy"] {
+        let output = run(folder.path(), &[verb, "check"], &[]);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(text(&output.stderr).contains("did you mean `strict`?"), "{}", text(&output.stderr));
+    }
+}

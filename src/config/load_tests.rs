@@ -1,5 +1,7 @@
 //! Files as people write them.
 
+use proptest::prelude::*;
+
 use super::super::environment::variables;
 use super::*;
 
@@ -182,4 +184,27 @@ fn paths_that_are_not_set_stay_so() {
     std::fs::write(&file, "").unwrap();
     let loaded = load(&Request { file: Some(file), ..Request::default() }, &variables(&[])).unwrap();
     assert_eq!(loaded.settings, Settings::default());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        rng_seed: proptest::test_runner::RngSeed::Fixed(1),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn no_text_panics(text in "([a-z.\"'=\\[\\]{}#$\\\\\n 0-9-]|é|server|upstreams|default|\\$\\{[A-Z]\\}){0,60}") {
+        let _ = read_settings(&text, &[("A", "\u{0}")]);
+    }
+
+    #[test]
+    fn every_problem_of_a_file_has_a_message_on_one_line(key in "[a-z_]{1,12}", value in "[a-z0-9'\"${}]{0,12}") {
+        let Err(problems) = read_settings(&format!("[server]\n{key} = {value}\n"), &[]) else { return Ok(()) };
+        prop_assert!(!problems.is_empty());
+        for problem in problems {
+            prop_assert!(!problem.message.is_empty() && !problem.message.contains('\n'), "{:?}", problem);
+            prop_assert!(problem.place.is_some(), "{:?}", problem);
+        }
+    }
 }

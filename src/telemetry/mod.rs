@@ -1,6 +1,6 @@
 //! Every metric, and the set-up of logs.
 //!
-//! The only room that names metrics. Must not know any room that counts.
+//! Owns their names and help texts: the only room that names metrics. Must not know any room that counts.
 //!
 //! [`Metrics`] (in `instance.rs`) has a field per metric; what is counted says which series by type, not by string:
 //! `metrics.repairs.inc(RepairKind::ToolRenamed)`. [`Metrics::turn_ended`] counts a finished turn from its trace.
