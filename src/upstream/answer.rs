@@ -99,17 +99,17 @@ impl Answer {
     pub(super) fn undecodable(&self) -> Option<UpstreamFailure> {
         let encoding = self.headers.get(CONTENT_ENCODING).filter(|encoding| *encoding != "identity")?;
         let message = format!("the answer's content encoding is {encoding:?} although identity was asked for");
-        Some(self.failures.new(UpstreamFailureKind::Malformed, message))
+        Some(self.failures.failure(UpstreamFailureKind::Malformed, message))
     }
 
     fn silence(&self) -> UpstreamFailure {
         let message = format!("silent for {} s in the middle of the answer", self.idle_timeout.as_secs());
-        self.failures.new(UpstreamFailureKind::Timeout, message)
+        self.failures.failure(UpstreamFailureKind::Timeout, message)
     }
 
     fn too_long(&self) -> UpstreamFailure {
         let message = format!("the answer is longer than {} bytes (max_answer_bytes)", self.max_bytes);
-        self.failures.new(UpstreamFailureKind::Malformed, message)
+        self.failures.failure(UpstreamFailureKind::Malformed, message)
     }
 }
 

@@ -117,7 +117,8 @@ impl Upstream {
                 && url.origin() == self.chat_url.origin()
         };
         url.filter(is_below).ok_or_else(|| {
-            self.failures.new(UpstreamFailureKind::Malformed, "the request's path leads out of the upstream's base URL")
+            self.failures
+                .failure(UpstreamFailureKind::Malformed, "the request's path leads out of the upstream's base URL")
         })
     }
 
@@ -144,7 +145,7 @@ impl Upstream {
             Ok(result) => result.map_err(|error| self.failures.of_request(&error)),
             Err(_) => {
                 let message = format!("no answer within {} s", limit.as_secs());
-                Err(self.failures.new(UpstreamFailureKind::Timeout, message))
+                Err(self.failures.failure(UpstreamFailureKind::Timeout, message))
             }
         }
     }

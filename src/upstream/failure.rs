@@ -19,7 +19,7 @@ impl Failures {
         &self.upstream
     }
 
-    pub(super) fn new(&self, kind: UpstreamFailureKind, message: impl Into<String>) -> UpstreamFailure {
+    pub(super) fn failure(&self, kind: UpstreamFailureKind, message: impl Into<String>) -> UpstreamFailure {
         UpstreamFailure { kind, upstream: self.upstream.to_string(), message: message.into() }
     }
 
@@ -28,15 +28,15 @@ impl Failures {
         let cause = root_cause(error);
         if error.is_connect() {
             let what = if error.is_timeout() { "the connection timed out" } else { "no connection could be made" };
-            return self.new(UpstreamFailureKind::Connect, format!("{what}: {cause}"));
+            return self.failure(UpstreamFailureKind::Connect, format!("{what}: {cause}"));
         }
         if error.is_builder() {
-            return self.new(UpstreamFailureKind::Malformed, format!("the request could not be made: {cause}"));
+            return self.failure(UpstreamFailureKind::Malformed, format!("the request could not be made: {cause}"));
         }
         if in_chain::<hyper::Error>(error).is_some_and(hyper::Error::is_parse) {
-            return self.new(UpstreamFailureKind::Malformed, format!("the answer is not HTTP: {cause}"));
+            return self.failure(UpstreamFailureKind::Malformed, format!("the answer is not HTTP: {cause}"));
         }
-        self.new(UpstreamFailureKind::Reset, format!("the connection broke before the answer began: {cause}"))
+        self.failure(UpstreamFailureKind::Reset, format!("the connection broke before the answer began: {cause}"))
     }
 
     /// The body of an answer broke off.
@@ -44,9 +44,10 @@ impl Failures {
         let cause = root_cause(error);
         // What no connection error stands behind was found by the decoder.
         if in_chain::<hyper::Error>(error).is_none() {
-            return self.new(UpstreamFailureKind::Malformed, format!("the answer's body cannot be decoded: {cause}"));
+            return self
+                .failure(UpstreamFailureKind::Malformed, format!("the answer's body cannot be decoded: {cause}"));
         }
-        self.new(UpstreamFailureKind::Reset, format!("the connection broke in the middle of the answer: {cause}"))
+        self.failure(UpstreamFailureKind::Reset, format!("the connection broke in the middle of the answer: {cause}"))
     }
 }
 

@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use indexmap::IndexMap;
 use serde_json::value::RawValue;
 
-use super::completion::{MAX_CHOICES, now};
+use super::choice::MAX_CHOICES;
+use super::completion::now;
 use super::fields::{Fields, present};
 use super::{AnswerError, Choice, Chunk, Completion, StreamHead};
 use crate::domain::ids;
@@ -133,5 +134,7 @@ fn minted_head() -> StreamHead {
     StreamHead { id: ids::completion_id(), model: String::new(), created: now(), extra: RawObject::default() }
 }
 
+#[cfg(test)]
+mod properties;
 #[cfg(test)]
 mod tests;

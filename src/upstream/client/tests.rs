@@ -199,6 +199,10 @@ async fn a_path_cannot_leave_the_base_url() {
         assert_eq!(failure.kind, UpstreamFailureKind::Malformed, "{path}");
     }
     assert!(server.requests().is_empty());
+    let without_path = built(Settings { base_url: format!("http://{}", server.address), ..quick() });
+    let failure = get(&without_path, "@127.0.0.1:1/x", &HeaderMap::new()).await.unwrap_err();
+    assert_eq!(failure.kind, UpstreamFailureKind::Malformed, "another host");
+    assert_eq!(get(&without_path, "/models", &HeaderMap::new()).await.unwrap().status.as_u16(), 200);
 }
 
 #[test]
