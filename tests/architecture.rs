@@ -235,8 +235,8 @@ fn every_room_says_what_it_owns_and_must_not_know() {
 
 #[test]
 fn every_file_says_what_it_is() {
-    let silent = sources().into_iter().filter(|source| !source.text.starts_with("//! "));
-    assert_none(silent.map(|source| source.path).collect(), "files that do not begin with `//!`");
+    let silent = sources().iter().filter(|source| !source.text.starts_with("//! "));
+    assert_none(silent.map(|source| source.path.clone()).collect(), "files that do not begin with `//!`");
 }
 
 #[test]

@@ -2,49 +2,28 @@
 //!
 //! Owns addresses, credentials, encoding and what may be sent. The only room that calls tool APIs. Must not know models, turns or
 //! feedback.
+//!
+//! Read [`Executor::execute`] first. A call passes [`permission`], becomes a [`request`] with the toolset's own [`credentials`], is
+//! committed as an [`intent`] where its method is not safe, and leaves through the [`client`], which connects to checked
+//! [`address`]es alone. Nothing of the client's request (its keys least of all) comes this way: only the call's arguments do.
 
-use std::sync::Arc;
+mod address;
+mod answer;
+mod build_error;
+mod client;
+mod credentials;
+#[allow(clippy::module_inception, reason = "the room is named after what it holds")]
+mod executor;
+mod intent;
+mod permission;
+mod refusal;
+mod request;
+mod settings;
+#[cfg(test)]
+mod test_server;
+#[cfg(test)]
+mod tests;
 
-use serde::{Deserialize, Serialize};
-
-use crate::catalog::{Operation, Toolset};
-use crate::domain::Outcome;
-use crate::domain::rules::ExecuteRules;
-use crate::scanner::CheckedCall;
-use crate::store::Intents;
-
-/// Settings of execution (`[executor]`).
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Settings {}
-
-/// Settings that are of no use.
-#[derive(Debug, thiserror::Error)]
-pub enum BuildError {}
-
-/// Executes calls. For now it refuses every one.
-#[derive(Debug)]
-pub struct Executor {}
-
-impl Executor {
-    /// An executor.
-    ///
-    /// # Errors
-    /// Never yet.
-    pub fn build(_settings: &Settings, _intents: Arc<dyn Intents>) -> Result<Self, BuildError> {
-        Ok(Self {})
-    }
-
-    /// Refuses the call.
-    pub async fn execute(
-        &self,
-        _call: &CheckedCall,
-        _operation: &Operation,
-        _toolset: &Toolset,
-        _rules: &ExecuteRules,
-        _session: Option<&str>,
-        _trace_id: &str,
-    ) -> Outcome {
-        Outcome::Refused { reason: "calls are not executed yet".to_owned() }
-    }
-}
+pub use build_error::BuildError;
+pub use executor::Executor;
+pub use settings::Settings;
