@@ -9,7 +9,7 @@ use serde::Serialize;
 pub struct Binding {
     /// The argument's name in the tool's argument object.
     pub argument: String,
-    /// The parameter's name on the wire.
+    /// The parameter's name on the wire; for the path, what stands between the braces of the template.
     pub name: String,
     /// The part of the request.
     pub location: Location,
@@ -19,7 +19,8 @@ pub struct Binding {
     pub style: Style,
     /// Does each item or member become a parameter (or part) of its own?
     pub explode: bool,
-    /// May reserved characters (RFC 3986 section 2.2) stay unencoded? For query parameters alone.
+    /// May reserved characters (RFC 3986 section 2.2) stay unencoded? For query parameters; and for templates such as `{+name}`
+    /// and `{key+}`, whose values may have slashes.
     pub allow_reserved: bool,
     /// A parameter described by `content`: its value is serialised as this media type, and `style` says nothing.
     pub media_type: Option<String>,

@@ -5,16 +5,31 @@
 //!
 //! Read [`load_document`] first. Documents stay raw JSON: what is unknown or broken in one place harms nothing elsewhere.
 
+mod arguments;
 mod binding;
+mod body;
+mod description;
+mod document;
+mod documentation;
 mod load;
 mod load_error;
+mod media_type;
+mod naming;
+mod notes;
 mod operation;
+mod parameter;
+mod path_template;
+mod reader;
 mod report;
+mod schema;
 mod security;
+mod server;
 mod settings;
+mod shorten;
 mod snapshot;
 mod source;
 mod toolset;
+mod walk;
 
 pub use binding::{Binding, BodyBinding, BodyShape, Encoding, Location, Style};
 pub use load::load_document;

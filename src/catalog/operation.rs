@@ -18,7 +18,8 @@ pub struct Operation {
     pub operation_id: Option<String>,
     /// The HTTP method.
     pub method: Method,
-    /// The path template, as written: `/pets/{petId}`.
+    /// The path template, as written: `/pets/{petId}`. Real documents add a fixed query (`?Action=List`), which belongs to the
+    /// request, and a fragment, which only tells operations of one path apart and is never sent.
     pub path: String,
     /// Absolute base addresses, best first, with their variables filled by the defaults: the operation's servers, else the
     /// path's, else the document's, or the operator's `base_url` alone. Empty where all of them are relative or unusable: such

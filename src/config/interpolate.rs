@@ -136,6 +136,12 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig {
+            rng_seed: proptest::test_runner::RngSeed::Fixed(1),
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        })]
+
         #[test]
         fn text_without_references_stays_as_it_is(text in "[^{]{0,40}") {
             prop_assert_eq!(filled(&text).unwrap(), text);

@@ -50,17 +50,31 @@ pub struct Loaded {
 /// [`ConfigError`], which names the file, each problem's place, and a way to mend it.
 pub fn load(request: &Request, environment: &Environment) -> Result<Loaded, ConfigError> {
     let Some(file) = find(request, environment) else {
-        return settings("", request, environment)
-            .map(|settings| Loaded { settings, base_dir: PathBuf::from("."), file: None })
-            .map_err(|problems| ConfigError::Invalid { file: None, problems });
+        return loaded("", None, PathBuf::from("."), request, environment);
     };
     let text = read(&file).map_err(|source| ConfigError::Read { file: file.clone(), source })?;
-    match settings(&text, request, environment) {
-        Ok(settings) => {
-            let base_dir = folder_of(&file);
-            Ok(Loaded { settings: with_paths_from(&base_dir, settings), base_dir, file: Some(file) })
-        }
-        Err(problems) => Err(ConfigError::Invalid { file: Some(file), problems }),
+    let base_dir = folder_of(&file);
+    loaded(&text, Some(file), base_dir, request, environment)
+}
+
+/// Fills in and validates a configuration that is in no file; relative paths start at `base_dir`.
+///
+/// # Errors
+/// [`ConfigError::Invalid`], with the places in `text`.
+pub fn parse(text: &str, base_dir: &Path, environment: &Environment) -> Result<Loaded, ConfigError> {
+    loaded(text, None, base_dir.to_owned(), &Request::default(), environment)
+}
+
+fn loaded(
+    text: &str,
+    file: Option<PathBuf>,
+    base_dir: PathBuf,
+    request: &Request,
+    environment: &Environment,
+) -> Result<Loaded, ConfigError> {
+    match settings(text, request, environment) {
+        Ok(settings) => Ok(Loaded { settings: with_paths_from(&base_dir, settings), base_dir, file }),
+        Err(problems) => Err(ConfigError::Invalid { file, problems }),
     }
 }
 
@@ -89,8 +103,9 @@ fn folder_of(file: &Path) -> PathBuf {
 
 /// Relative paths of rooms that know no files start from the file's folder; the other rooms are told that folder.
 fn with_paths_from(base_dir: &Path, mut settings: Settings) -> Settings {
-    for upstream in settings.upstreams.values_mut().filter(|upstream| !upstream.ca_file.is_empty()) {
-        upstream.ca_file = base_dir.join(&upstream.ca_file).to_string_lossy().into_owned();
+    let certificates = settings.upstreams.values_mut().map(|upstream| &mut upstream.ca_file);
+    for path in certificates.chain([&mut settings.feedback.templates]).filter(|path| !path.is_empty()) {
+        *path = base_dir.join(&*path).to_string_lossy().into_owned();
     }
     settings
 }

@@ -1,6 +1,6 @@
 //! Files as people write them.
 
-use std::collections::BTreeMap;
+use proptest::prelude::*;
 
 use super::super::environment::variables;
 use super::*;
@@ -167,14 +167,44 @@ fn deep_nesting_is_an_error_and_no_crash() {
 }
 
 #[test]
-fn relative_certificates_are_found_from_the_files_folder() {
+fn relative_paths_start_at_the_files_folder() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("callwright.toml");
-    std::fs::write(&file, "[upstreams.default]\nca_file = 'ca.pem'\n").unwrap();
+    std::fs::write(&file, "[upstreams.default]\nca_file = 'ca.pem'\n[feedback]\ntemplates = '/absolute'\n").unwrap();
     let loaded = load(&Request { file: Some(file), ..Request::default() }, &variables(&[])).unwrap();
-    let expected: BTreeMap<&str, String> =
-        BTreeMap::from([("default", folder.path().join("ca.pem").display().to_string())]);
-    let found: BTreeMap<&str, String> =
-        loaded.settings.upstreams.iter().map(|(name, upstream)| (name.as_str(), upstream.ca_file.clone())).collect();
-    assert_eq!(found, expected);
+    let upstream = &loaded.settings.upstreams["default"];
+    assert_eq!(Path::new(&upstream.ca_file), folder.path().join("ca.pem"));
+    assert_eq!(loaded.settings.feedback.templates, "/absolute");
+}
+
+#[test]
+fn paths_that_are_not_set_stay_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("callwright.toml");
+    std::fs::write(&file, "").unwrap();
+    let loaded = load(&Request { file: Some(file), ..Request::default() }, &variables(&[])).unwrap();
+    assert_eq!(loaded.settings, Settings::default());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        rng_seed: proptest::test_runner::RngSeed::Fixed(1),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn no_text_panics(text in "([a-z.\"'=\\[\\]{}#$\\\\\n 0-9-]|é|server|upstreams|default|\\$\\{[A-Z]\\}){0,60}") {
+        let _ = read_settings(&text, &[("A", "\u{0}")]);
+    }
+
+    #[test]
+    fn every_problem_of_a_file_has_a_message_on_one_line(key in "[a-z_]{1,12}", value in "[a-z0-9'\"${}]{0,12}") {
+        let Err(problems) = read_settings(&format!("[server]\n{key} = {value}\n"), &[]) else { return Ok(()) };
+        prop_assert!(!problems.is_empty());
+        for problem in problems {
+            prop_assert!(!problem.message.is_empty() && !problem.message.contains('\n'), "{:?}", problem);
+            prop_assert!(problem.place.is_some(), "{:?}", problem);
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{http, pipeline, upstream};
+use crate::{catalog, explain, feedback, http, pipeline, policy, scanner, store, telemetry, upstream};
 
 /// Every setting of the proxy. Each table is a room's own; the rooms document the keys, `config/callwright.toml` shows them all.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,6 +20,20 @@ pub struct Settings {
     pub aliases: BTreeMap<String, pipeline::AliasSettings>,
     /// What holds for every turn and is no policy.
     pub pipeline: pipeline::Settings,
+    /// OpenAPI documents whose operations become tools, by the toolset's name.
+    pub toolsets: BTreeMap<String, catalog::ToolsetSettings>,
+    /// What explanations of failed outcomes hold.
+    pub explain: explain::Settings,
+    /// The judgement of calls.
+    pub scanner: scanner::Settings,
+    /// The messages to the model.
+    pub feedback: feedback::Settings,
+    /// Where policies are read from.
+    pub policies: policy::Settings,
+    /// Traces and intents.
+    pub store: store::Settings,
+    /// Logs.
+    pub telemetry: telemetry::Settings,
 }
 
 impl Default for Settings {
@@ -30,6 +44,13 @@ impl Default for Settings {
             upstreams: BTreeMap::from([(super::builtin::UPSTREAM.to_owned(), upstream::Settings::default())]),
             aliases: BTreeMap::new(),
             pipeline: pipeline::Settings::default(),
+            toolsets: BTreeMap::new(),
+            explain: explain::Settings::default(),
+            scanner: scanner::Settings::default(),
+            feedback: feedback::Settings::default(),
+            policies: policy::Settings::default(),
+            store: store::Settings::default(),
+            telemetry: telemetry::Settings::default(),
         }
     }
 }

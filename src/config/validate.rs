@@ -1,13 +1,13 @@
 //! What must hold between rooms, and so is no room's own business.
 
-use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
 use super::problem::{Place, Problem};
 use super::serde_message::nearest;
 use super::settings::Settings;
 
-/// Every problem of the settings, in the order of the file.
+/// Every problem of the settings, in the order of the file. Policies have files of their own: whether an alias's policy exists, the policy
+/// room tells.
 pub(super) fn problems(settings: &Settings, place_of: impl Fn(&str) -> Option<Place>) -> Vec<Problem> {
     let mut problems = listener_problems(settings);
     problems.extend(reference_problems(settings));
@@ -16,16 +16,6 @@ pub(super) fn problems(settings: &Settings, place_of: impl Fn(&str) -> Option<Pl
     }
     problems.sort_by_key(|problem| problem.place);
     problems
-}
-
-/// The aliases whose policy is none of `known`; policies have their own files, so only who has read them can tell.
-pub fn unknown_policies(settings: &Settings, known: &[&str]) -> Vec<Problem> {
-    let known_names: BTreeSet<&str> = known.iter().copied().collect();
-    let named = settings.aliases.iter().filter(|(_, alias)| !alias.policy.is_empty());
-    named
-        .filter(|(_, alias)| !known_names.contains(alias.policy.as_str()))
-        .map(|(name, alias)| unknown_name(format!("aliases.{name}.policy"), "policy", &alias.policy, known))
-        .collect()
 }
 
 fn listener_problems(settings: &Settings) -> Vec<Problem> {
@@ -62,7 +52,7 @@ fn public_message(key: &str, address: &SocketAddr) -> String {
 /// Names that stand in one table and must be found in another.
 fn reference_problems(settings: &Settings) -> Vec<Problem> {
     let upstreams: Vec<&str> = settings.upstreams.keys().map(String::as_str).collect();
-    let toolsets: Vec<&str> = Vec::new();
+    let toolsets: Vec<&str> = settings.toolsets.keys().map(String::as_str).collect();
     let mut problems = Vec::new();
     if !upstreams.contains(&settings.default_upstream.as_str()) {
         problems.push(unknown_name("default_upstream".to_owned(), "upstream", &settings.default_upstream, &upstreams));
@@ -154,17 +144,5 @@ mod tests {
                 "`aliases.fast.toolsets[0]`: there is no toolset `maps`; known: none is configured",
             ]
         );
-    }
-
-    #[test]
-    fn policies_of_aliases_must_be_among_those_that_were_read() {
-        let mut settings = Settings::default();
-        settings.aliases.entry("fast".to_owned()).or_default().policy = "strct".to_owned();
-        settings.aliases.entry("plain".to_owned()).or_default();
-        let problems = unknown_policies(&settings, &["default", "strict"]);
-        assert_eq!(problems.len(), 1);
-        assert_eq!(problems[0].key, "aliases.fast.policy");
-        assert!(problems[0].message.contains("did you mean `strict`?"));
-        assert!(unknown_policies(&settings, &["strct"]).is_empty());
     }
 }

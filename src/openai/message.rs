@@ -313,7 +313,7 @@ mod tests {
             )
         );
         assert_eq!(message.calls(), [call, new]);
-        assert!(!message.set_calls(&message.calls().to_vec()));
+        assert!(!message.set_calls(&message.calls.clone()));
     }
 
     #[test]

@@ -7,11 +7,13 @@
 //! from events to [`Chunk`]s ([`read_item`]) and from chunks to a [`Completion`] ([`Assembler`]); [`emit`] goes the other way.
 
 mod assembler;
+mod choice;
 mod chunk;
 mod completion;
 mod content;
 pub mod emit;
 mod error;
+mod event;
 mod fields;
 mod message;
 mod models;
@@ -22,9 +24,11 @@ mod tools;
 mod usage;
 
 pub use assembler::Assembler;
+pub use choice::Choice;
 pub use chunk::{Chunk, StreamHead, StreamItem, read_item};
-pub use completion::{Choice, Completion};
+pub use completion::Completion;
 pub use error::{AnswerError, ErrorBody, RequestError};
+pub use event::event;
 pub use message::AssistantMessage;
 pub use models::{merge_model_lists, model_list};
 pub use request::{ChatRequest, MessageView};

@@ -255,6 +255,8 @@ mod tests {
     fn an_event_that_a_lone_cr_ends_is_not_held_back() {
         let mut reader = SseReader::new(100);
         assert_eq!(reader.push(Bytes::from_static(b"data: a\r\r")).unwrap().len(), 1);
+        // The other half of its line end is no event of its own.
+        assert_eq!(reader.push(Bytes::from_static(b"\ndata: b\n\n")).unwrap().len(), 1);
     }
 
     #[test]

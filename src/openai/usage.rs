@@ -28,7 +28,6 @@ pub(super) fn with_usage(value: Option<&RawValue>, usage: Usage) -> Box<RawValue
 fn count(fields: &Fields<'_>, key: &str) -> Option<u64> {
     fields.get_as::<u64>(key).or_else(|| {
         let number: f64 = fields.get_as(key)?;
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a float cast saturates
         Some(number as u64)
     })
 }

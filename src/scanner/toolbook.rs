@@ -1,19 +1,27 @@
 //! The tools offered in a turn, ready to judge calls by.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value};
 
-use super::schema::{Parameter, SharedSchema, Validators};
+use super::examination::{Examination, examine};
+use super::names;
+use super::schema::{CompiledSchema, Description, Parameter, SharedSchema, Validators, describe, find_keyword};
 use crate::domain::Tool;
+use crate::domain::json::Pointer;
+use crate::domain::rules::UnknownParameters;
 
 /// The tools offered in a turn, compiled.
 #[derive(Debug, Clone, Default)]
 pub struct Toolbook {
     tools: Vec<Arc<CompiledTool>>,
     by_name: HashMap<String, usize>,
+    folded: OnceLock<FoldedNames>,
 }
+
+/// Tools by their folded names: in full, and without the namespace.
+type FoldedNames = [HashMap<String, Vec<usize>>; 2];
 
 impl Toolbook {
     /// Compiles `tools`; of several with one name the first counts, because that is the one that would be called.
@@ -43,6 +51,34 @@ impl Toolbook {
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty()
     }
+
+    /// The tools whose name is the same but for case and separators; where there is none, but for the namespace too, which
+    /// either name may lack.
+    pub fn literal(&self, name: &str) -> Vec<&Arc<CompiledTool>> {
+        let [full, bare] = self.folded.get_or_init(|| self.fold_names());
+        let same = |table: &HashMap<String, Vec<usize>>, name: &str| -> Vec<&Arc<CompiledTool>> {
+            let key = names::fold(name);
+            let found = if key.is_empty() { None } else { table.get(&key) };
+            found.into_iter().flatten().filter_map(|index| self.tools.get(*index)).collect()
+        };
+        let mut found = same(full, name);
+        if found.is_empty() {
+            found = names::without_namespace(name).map_or_else(Vec::new, |bare_name| same(full, bare_name));
+        }
+        if found.is_empty() { same(bare, name) } else { found }
+    }
+
+    fn fold_names(&self) -> FoldedNames {
+        let mut tables = FoldedNames::default();
+        let [full, bare] = &mut tables;
+        for (index, tool) in self.tools.iter().enumerate() {
+            full.entry(names::fold(tool.name())).or_default().push(index);
+            if let Some(name) = names::without_namespace(tool.name()) {
+                bare.entry(names::fold(name)).or_default().push(index);
+            }
+        }
+        tables
+    }
 }
 
 /// A tool with its compiled schema.
@@ -59,20 +95,19 @@ impl CompiledTool {
         &self.tool.name
     }
 
-    /// The schema of the argument object, normalised (see [`super::schema`]).
+    /// The schema of the argument object, normalised: types by their JSON Schema names, no keyword out of form.
     pub fn schema(&self) -> &Value {
         self.schema.schema()
     }
 
-    /// The tool's parameters, in the order of the schema.
+    /// The tool's parameters, in the order of the schema; over all its branches, where it has several.
     pub fn parameters(&self) -> impl Iterator<Item = Parameter<'_>> {
-        let required = self.schema().get("required").and_then(Value::as_array);
-        let properties = self.schema().get("properties").and_then(Value::as_object);
-        properties.into_iter().flatten().map(move |(name, schema)| Parameter {
-            name,
-            required: required.is_some_and(|names| names.iter().any(|required| required == name)),
-            schema,
-        })
+        self.schema.parameters()
+    }
+
+    /// The parameter of exactly this name.
+    pub fn parameter(&self, name: &str) -> Option<Parameter<'_>> {
+        self.schema.parameter(name)
     }
 
     /// What of the schema could not be used, and why; such parts judge nothing.
@@ -82,6 +117,32 @@ impl CompiledTool {
 
     /// Do the arguments fit the schema?
     pub fn accepts(&self, arguments: &Map<String, Value>) -> bool {
-        self.schema.accepts(arguments)
+        self.examine(&Value::Object(arguments.clone()), UnknownParameters::Refuse).is_clean()
+    }
+
+    /// Everything that is wrong with an argument object.
+    pub(crate) fn examine(&self, arguments: &Value, rule: UnknownParameters) -> Examination<'_> {
+        examine(&self.schema, arguments, rule)
+    }
+
+    /// The default that the schema gives for a place of the arguments.
+    pub(crate) fn default_of(&self, path: &Pointer) -> Option<&Value> {
+        let at = self.schema.shape().member(path)?.schema.as_ref()?;
+        find_keyword(self.schema(), self.schema().pointer(at)?, "default")
+    }
+
+    /// May every call do without any argument?
+    pub(crate) fn needs_nothing(&self) -> bool {
+        self.schema.shape().root().is_none_or(|root| root.required.is_empty())
+    }
+
+    /// What the schema asks for at a place of the arguments, in words; `None` where it does not name that place.
+    pub(crate) fn describe_argument(&self, path: &Pointer) -> Option<Description> {
+        let at = self.schema.shape().member(path)?.schema.as_ref()?;
+        Some(describe(self.schema(), self.schema().pointer(at)?))
+    }
+
+    pub(crate) fn compiled(&self) -> &CompiledSchema {
+        &self.schema
     }
 }

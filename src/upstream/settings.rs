@@ -20,8 +20,8 @@ pub struct Settings {
     pub organization: String,
     /// `OpenAI-Project` to send; empty: see `api_key`.
     pub project: String,
-    /// Further headers to send with every request; they replace the client's.
-    pub headers: BTreeMap<String, String>,
+    /// Further headers to send with every request; they replace the client's. Their values are taken for secrets.
+    pub headers: BTreeMap<String, Secret>,
     /// A file of PEM certificates that are trusted besides the system's. Relative paths start at the working directory.
     pub ca_file: String,
     /// Seconds to make a connection, TLS included.

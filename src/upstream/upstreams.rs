@@ -46,8 +46,16 @@ impl Upstreams {
     ///
     /// # Errors
     /// When a setting cannot be used or the default is missing.
-    pub fn build(_settings: &BTreeMap<String, Settings>, _default: &str) -> Result<Self, BuildError> {
-        todo!()
+    pub fn build(settings: &BTreeMap<String, Settings>, default: &str) -> Result<Self, BuildError> {
+        let mut by_name = BTreeMap::new();
+        for (name, settings) in settings {
+            by_name.insert(name.clone(), Arc::new(Upstream::build(name, settings, name == default)?));
+        }
+        let default = match by_name.get(default) {
+            Some(upstream) => Arc::clone(upstream),
+            None => return Err(BuildError::NoDefault { name: default.to_owned() }),
+        };
+        Ok(Self { by_name, default })
     }
 
     /// The upstream of this name.
@@ -63,5 +71,28 @@ impl Upstreams {
     /// All of them, by name.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Upstream>> {
         self.by_name.values()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn upstreams_are_found_by_name_and_one_is_the_default() {
+        let settings = [("a", "http://a/v1"), ("b", "http://b/v1")].map(|(name, base_url)| {
+            (name.to_owned(), Settings { base_url: base_url.to_owned(), ..Settings::default() })
+        });
+        let upstreams = Upstreams::build(&settings.into(), "b").unwrap();
+        assert_eq!(upstreams.default_upstream().name(), "b");
+        assert_eq!(upstreams.get("a").map(|upstream| upstream.settings().base_url.as_str()), Some("http://a/v1"));
+        assert!(upstreams.get("c").is_none());
+        assert_eq!(upstreams.iter().count(), 2);
+    }
+
+    #[test]
+    fn a_default_that_is_not_configured_is_an_error_that_says_what_to_do() {
+        let error = Upstreams::build(&BTreeMap::new(), "main").unwrap_err().to_string();
+        assert!(error.contains("[upstreams.main]"), "{error}");
     }
 }

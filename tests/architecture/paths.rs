@@ -7,41 +7,41 @@ use proc_macro2::{Delimiter, Group, LexError, TokenStream, TokenTree};
 
 /// What a source text uses outside of test code.
 #[derive(Default)]
-pub struct Scan {
+pub(crate) struct Scan {
     /// Every path of two segments or more, `use` trees taken apart.
-    pub paths: Vec<Used>,
+    pub(crate) paths: Vec<Used>,
     /// Names of invoked macros.
-    pub macros: Vec<Word>,
+    pub(crate) macros: Vec<Word>,
     /// Literals as they are written; documentation is left out.
-    pub literals: Vec<Word>,
+    pub(crate) literals: Vec<Word>,
     /// Modules that only tests compile and that have files of their own.
-    pub test_modules: Vec<TestModule>,
+    pub(crate) test_modules: Vec<TestModule>,
 }
 
 /// A path as it is written: `["crate", "http", "Settings"]`; a leading `::` is an empty segment, a glob is `*`.
-pub struct Used {
+pub(crate) struct Used {
     segments: Vec<String>,
     /// Inline modules around it.
     inline: Vec<String>,
-    pub line: usize,
+    pub(crate) line: usize,
 }
 
 /// A token and its line.
-pub struct Word {
-    pub text: String,
-    pub line: usize,
+pub(crate) struct Word {
+    pub(crate) text: String,
+    pub(crate) line: usize,
 }
 
 /// `#[cfg(test)] #[path = "file"] mod name;`
-pub struct TestModule {
-    pub name: String,
-    pub file: Option<String>,
+pub(crate) struct TestModule {
+    pub(crate) name: String,
+    pub(crate) file: Option<String>,
 }
 
 impl Used {
     /// The room that the path names from a file of `module`; for a root import that hides it (`crate::*`, `crate::{self}`) the text
     /// that hides it. `None` for paths of libraries and of plain names.
-    pub fn room(&self, module: &[String], is_binary: bool) -> Option<String> {
+    pub(crate) fn room(&self, module: &[String], is_binary: bool) -> Option<String> {
         let mut rest = self.segments.iter().map(String::as_str);
         let mut base: Vec<&str> = module.iter().chain(&self.inline).map(String::as_str).collect();
         let mut next = rest.next()?;
@@ -66,17 +66,17 @@ impl Used {
     }
 
     /// The library that the path begins with, if it begins with no keyword of the own crate.
-    pub fn external(&self) -> Option<&str> {
+    pub(crate) fn external(&self) -> Option<&str> {
         let first = self.segments.iter().find(|segment| !segment.is_empty())?;
         (!["crate", "self", "super", "Self"].contains(&first.as_str())).then_some(first)
     }
 
-    pub fn starts_with(&self, prefix: &[&str]) -> bool {
+    pub(crate) fn starts_with(&self, prefix: &[&str]) -> bool {
         self.segments.iter().map(String::as_str).take(prefix.len()).eq(prefix.iter().copied())
     }
 
     /// The item after a room's name, for a path such as `crate::http::Settings` or, where the room was imported, `http::Settings`.
-    pub fn item_of_room(&self, rooms: &BTreeSet<String>, free: &[&str]) -> Option<&str> {
+    pub(crate) fn item_of_room(&self, rooms: &BTreeSet<String>, free: &[&str]) -> Option<&str> {
         let own = self.segments.iter().map(String::as_str).skip_while(|segment| *segment == "crate");
         let mut own = own.skip_while(|segment| *segment == "super");
         let room = own.next()?;
@@ -91,7 +91,7 @@ impl fmt::Display for Used {
 }
 
 /// Reads a source text.
-pub fn scan(text: &str) -> Result<Scan, LexError> {
+pub(crate) fn scan(text: &str) -> Result<Scan, LexError> {
     let tokens: TokenStream = text.parse()?;
     let mut scan = Scan::default();
     scan.walk(tokens, &[]);

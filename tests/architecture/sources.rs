@@ -3,26 +3,27 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use super::{Scan, paths};
 
 /// One file that is no test code.
-pub struct Source {
+pub(crate) struct Source {
     /// Path from the repository's root, with `/`.
-    pub path: String,
+    pub(crate) path: String,
     /// Its module, from the crate's root: `["scanner", "faults", "constraint"]`; empty for `lib.rs` and `main.rs`.
-    pub module: Vec<String>,
+    pub(crate) module: Vec<String>,
     /// Its room; empty for `lib.rs` and `main.rs`.
-    pub room: String,
+    pub(crate) room: String,
     /// The text.
-    pub text: String,
+    pub(crate) text: String,
     /// What it uses outside of test code.
-    pub scan: Scan,
+    pub(crate) scan: Scan,
 }
 
 impl Source {
     /// A file at `path` (from the repository's root) with this text.
-    pub fn new(path: &str, text: String) -> Self {
+    pub(crate) fn new(path: &str, text: String) -> Self {
         let module = module_of(path);
         let room = module.first().cloned().unwrap_or_default();
         let scan = paths::scan(&text).unwrap_or_else(|error| panic!("{path}: {error}"));
@@ -30,18 +31,23 @@ impl Source {
     }
 
     /// `FILE:LINE`, as editors understand it.
-    pub fn at(&self, line: usize) -> String {
+    pub(crate) fn at(&self, line: usize) -> String {
         format!("{}:{line}", self.path)
     }
 
     /// Is it the binary, which sees the rooms from outside?
-    pub fn is_binary(&self) -> bool {
+    pub(crate) fn is_binary(&self) -> bool {
         self.path == "src/main.rs"
     }
 }
 
 /// Every file of `src/` but those that only tests compile.
-pub fn sources() -> Vec<Source> {
+pub(crate) fn sources() -> &'static [Source] {
+    static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(read_sources);
+    &SOURCES
+}
+
+fn read_sources() -> Vec<Source> {
     let mut paths = Vec::new();
     collect(&root().join("src"), &mut paths);
     let all: BTreeMap<String, Source> =
@@ -51,13 +57,13 @@ pub fn sources() -> Vec<Source> {
 }
 
 /// The rooms: the folders of `src/`.
-pub fn rooms() -> BTreeSet<String> {
+pub(crate) fn rooms() -> BTreeSet<String> {
     let entries = fs::read_dir(root().join("src")).unwrap().map(|entry| entry.unwrap());
     entries.filter(|entry| entry.path().is_dir()).map(|entry| entry.file_name().into_string().unwrap()).collect()
 }
 
 /// A file of the repository.
-pub fn root_file(path: &str) -> String {
+pub(crate) fn root_file(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 

@@ -189,9 +189,11 @@ fn joined<'a, E: Error>(array: Option<&'a RawValue>, added: &'a [Box<RawValue>])
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
+    use crate::domain::json::RawObject;
     use crate::domain::tool::Owner;
     use crate::openai::Completion;
 
@@ -319,5 +321,46 @@ mod tests {
         request.forget_storage();
         assert_eq!(request.to_bytes(), r#"{"stream":false}"#);
         assert!(!request.is_stream());
+    }
+
+    fn field() -> impl Strategy<Value = (String, String)> {
+        let key = prop_oneof![
+            "x[a-z_é]{1,5}",
+            Just("model".to_owned()),
+            Just("temperature".to_owned()),
+            Just("store".to_owned())
+        ];
+        let value = prop_oneof![
+            Just("null".to_owned()),
+            Just("\"\"".to_owned()),
+            Just("-0.0".to_owned()),
+            Just("1.50E+2".to_owned()),
+            Just("123456789012345678901234567890".to_owned()),
+            Just("[ 1 , {\"a\" : null,\"a\":2} ]".to_owned()),
+            Just("\"\\u0041\\/\"".to_owned()),
+        ];
+        (key, value)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { rng_seed: prop::test_runner::RngSeed::Fixed(3), failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn edits_keep_every_other_field_in_order_and_to_the_byte(fields in prop::collection::vec(field(), 0..8)) {
+            let fields: Vec<_> = fields.into_iter().filter(|(key, value)| key != "model" || value.starts_with('"')).collect();
+            let members: Vec<String> = fields.iter().map(|(key, value)| format!("\"{key}\" : {value}")).collect();
+            let mut edited = request(&format!("{{ {} }}", members.join(" ,\n")));
+            prop_assert_eq!(edited.to_bytes(), edited.original.clone());
+            edited.set_model("chosen");
+            edited.push_user("hello");
+            edited.forget_storage();
+            let written = RawObject::parse_bytes(&edited.to_bytes()).unwrap();
+            let others = |key: &str| !matches!(key, "model" | "messages" | "store");
+            let expected: Vec<_> = fields.iter().map(|(key, value)| (key.as_str(), value.as_str())).filter(|(key, _)| others(key)).collect();
+            let kept: Vec<_> = written.iter().map(|(key, value)| (key, value.get())).filter(|(key, _)| others(key)).collect();
+            prop_assert_eq!(kept, expected);
+            let read_back = ChatRequest::parse(edited.to_bytes()).unwrap();
+            prop_assert_eq!(read_back.model(), "chosen");
+        }
     }
 }

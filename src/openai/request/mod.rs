@@ -84,8 +84,8 @@ impl ChatRequest {
 
     /// `tool_choice`, or the legacy `function_call`.
     pub fn tool_choice(&self) -> ToolChoice {
-        let value = present(self.fields.get("tool_choice")).or_else(|| present(self.fields.get("function_call")));
-        value.map(ToolChoice::read).unwrap_or_default()
+        let key = if self.is_legacy() { "function_call" } else { "tool_choice" };
+        present(self.fields.get(key)).map(ToolChoice::read).unwrap_or_default()
     }
 
     /// Does the request use the legacy `functions` or `function_call`, and not `tools`?
@@ -143,9 +143,7 @@ fn choice_count(fields: &RawObject) -> Result<u32, RequestError> {
     if count.fract() != 0.0 || count < 1.0 || count > f64::from(u32::MAX) {
         return Err(wrong_type("n", EXPECTED));
     }
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // just checked
-    let count = count as u32;
-    Ok(count)
+    Ok(count as u32)
 }
 
 #[cfg(test)]

@@ -1,12 +1,39 @@
-//! A tool's JSON Schema, compiled once: normalised, with the table of its parameters and a validator.
+//! A tool's JSON Schema, compiled once: normalised, with the table of the names in it and a validator.
 
+mod describe;
+mod expand;
+mod keywords;
+mod normalise;
+mod reference;
+mod shape;
+mod type_names;
+mod types;
 mod validators;
+mod violations;
+mod work;
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use jsonschema::{Draft, PatternOptions, ValidationOptions, Validator};
+use serde_json::Value;
 
+pub(crate) use describe::{Description, describe, find_keyword};
+pub(crate) use shape::{Node, NodeId, Openness, Shape};
+pub(crate) use types::type_of;
 pub use validators::Validators;
+pub(crate) use violations::{Rule, Violation};
+use work::Work;
+
+/// Bytes of memory that one compiled regular expression may take.
+const REGEX_BYTES: usize = 512 * 1024;
+
+/// Subschemas that may be visited at one place to say why a value does not fit. Beyond that it is only said that it does
+/// not.
+const MAX_EXPLAINED: u64 = 20_000;
+
+/// Schemas that may be on the stack at once while a value is judged: some 700 bytes each at the worst, of the two megabytes
+/// that a thread has. Arguments beyond that are nested as no real ones are, and fit no schema.
+const MAX_STACK: usize = 1024;
 
 /// One parameter of a tool.
 #[derive(Debug, Clone, Copy)]
@@ -23,33 +50,174 @@ pub struct Parameter<'a> {
 #[derive(Debug)]
 pub(crate) struct CompiledSchema {
     schema: Value,
-    validator: Option<jsonschema::Validator>,
+    shape: Shape,
+    validator: Option<Validator>,
+    work: Option<Work>,
     problems: Vec<String>,
 }
 
+/// What [`Validators`] hands out.
+pub(crate) type SharedSchema = Arc<CompiledSchema>;
+
+/// How every schema is compiled: nothing is fetched, formats are checked, regular expressions run in linear time.
+fn build_options(draft: Draft) -> ValidationOptions<'static> {
+    jsonschema::options()
+        .with_draft(draft)
+        .offline()
+        .should_validate_formats(true)
+        .with_pattern_options(PatternOptions::regex().size_limit(REGEX_BYTES).dfa_size_limit(REGEX_BYTES))
+}
+
 impl CompiledSchema {
-    fn compile(schema: &Value) -> Self {
-        let options = jsonschema::options().offline().should_validate_formats(true);
-        let built = options.with_pattern_options(jsonschema::PatternOptions::regex()).build(schema);
-        let (validator, problems) = match built {
-            Ok(validator) => (Some(validator), Vec::new()),
-            Err(error) => (None, vec![error.to_string()]),
+    fn compile(parameters: &Value) -> Self {
+        let normalise::Normalised { schema, draft, mut notes } = normalise::normalise(parameters);
+        let built = match Work::read(&schema) {
+            Ok(work) => build_options(draft)
+                .build(&schema)
+                .map(|validator| (validator, work))
+                .map_err(|error| format!("`{}`: {}", error.instance_path(), error.masked())),
+            Err(unusable) => Err(unusable.to_string()),
         };
-        Self { schema: schema.clone(), validator, problems }
+        let (validator, work) = match built {
+            Ok((validator, work)) => (Some(validator), work),
+            Err(problem) => {
+                notes.push(format!("the schema judges no values: {problem}"));
+                (None, None)
+            }
+        };
+        let shape = Shape::read(&schema);
+        Self { schema, shape, validator, work, problems: notes }
+    }
+
+    /// A schema that is too long to be looked at.
+    fn unread(problem: String) -> Self {
+        let schema = Value::Bool(true);
+        Self { shape: Shape::read(&schema), schema, validator: None, work: None, problems: vec![problem] }
     }
 
     pub(crate) fn schema(&self) -> &Value {
         &self.schema
     }
 
+    pub(crate) fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
     pub(crate) fn problems(&self) -> &[String] {
         &self.problems
     }
 
-    pub(crate) fn accepts(&self, arguments: &Map<String, Value>) -> bool {
-        self.validator.as_ref().is_none_or(|validator| validator.is_valid(&Value::Object(arguments.clone())))
+    /// Does the schema judge values?
+    pub(crate) fn judges(&self) -> bool {
+        self.validator.is_some()
+    }
+
+    /// Every rule of the schema that `arguments` break; empty where they fit it, or where it judges no
+    /// values.
+    pub(crate) fn violations(&self, arguments: &Value) -> Vec<Violation> {
+        let Some(validator) = &self.validator else { return Vec::new() };
+        let depth = if self.work.is_some() { depth(arguments) } else { 0 };
+        if self.work.as_ref().is_some_and(|work| work.stack(depth) > MAX_STACK) {
+            return vec![Violation::unexplained()];
+        }
+        if validator.is_valid(arguments) {
+            return Vec::new();
+        }
+        if self.work.as_ref().is_some_and(|work| work.bound(depth) > MAX_EXPLAINED) {
+            return vec![Violation::unexplained()];
+        }
+        violations::collect(validator, arguments)
+    }
+
+    /// The parameters, in the order of the schema.
+    pub(crate) fn parameters(&self) -> impl Iterator<Item = Parameter<'_>> {
+        let root = self.shape.root();
+        let names = root.into_iter().flat_map(|root| root.members.keys());
+        names.filter_map(|name| self.parameter(name))
+    }
+
+    /// The parameter of exactly this name.
+    pub(crate) fn parameter(&self, name: &str) -> Option<Parameter<'_>> {
+        const ANYTHING: &Value = &Value::Bool(true);
+        let root = self.shape.root()?;
+        let (_, name, member) = root.members.get_full(name)?;
+        let schema = member.schema.as_ref().and_then(|at| self.schema.pointer(at)).unwrap_or(ANYTHING);
+        Some(Parameter { name, required: root.required.contains(name), schema })
     }
 }
 
-/// What [`Validators`] hands out.
-pub(crate) type SharedSchema = Arc<CompiledSchema>;
+/// Levels of nesting in a value. A parsed value has 128 at most, so recursion is safe.
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Value::Object(members) => 1 + members.values().map(depth).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_schema_with_a_useless_part_still_judges_the_rest() {
+        let schema = CompiledSchema::compile(&json!({ "properties": {
+            "a": { "type": "integer", "pattern": "(" }, "b": { "$ref": "https://example.org/b" } } }));
+        assert!(schema.judges() && schema.problems().len() == 2, "{:?}", schema.problems());
+        assert_eq!(schema.violations(&json!({ "a": "x", "b": 1 })).len(), 1);
+    }
+
+    #[test]
+    fn references_in_circles_judge_nothing_and_hang_nothing() {
+        for schema in [
+            json!({ "$ref": "#" }),
+            json!({ "properties": { "a": { "$ref": "#/properties/a" } } }),
+            json!({ "properties": { "a": { "$ref": "#/$defs/x" } },
+                    "$defs": { "x": { "anyOf": [{ "$ref": "#/$defs/y" }] }, "y": { "allOf": [{ "$ref": "#/$defs/x" }] } } }),
+        ] {
+            let schema = CompiledSchema::compile(&schema);
+            assert!(!schema.judges());
+            assert!(schema.violations(&json!({ "a": "x" })).is_empty());
+        }
+    }
+
+    #[test]
+    fn a_reason_that_would_take_for_ever_to_work_out_is_not_given() {
+        let schema = CompiledSchema::compile(&json!({ "$ref": "#/$defs/tree", "$defs": { "tree": {
+            "type": "object", "required": ["leaf"],
+            "properties": { "next": { "anyOf": [{ "$ref": "#/$defs/tree" }, { "$ref": "#/$defs/tree" }] } } } } }));
+        let deep = |levels| (0..levels).fold(json!({}), |inner, _| json!({ "next": inner, "leaf": 1 }));
+        assert!(matches!(schema.violations(&deep(3))[0].rule, Rule::Branches(_)));
+        assert_eq!(schema.violations(&deep(100)), [Violation::unexplained()]);
+    }
+
+    #[test]
+    fn deep_recursive_schemas_and_arguments_fit_a_small_stack() {
+        for steps in [0, 7, 25] {
+            let step = |step: usize| json!({ "anyOf": [{ "type": "string" }, { "$ref": format!("#/$defs/{step}") }] });
+            let leaf = json!({ "properties": { "a": { "$ref": "#/$defs/0" } }, "additionalProperties": false });
+            let definitions: serde_json::Map<_, _> =
+                (0..steps).map(|at| (at.to_string(), step(at + 1))).chain([(steps.to_string(), leaf)]).collect();
+            let schema = json!({ "$ref": "#/$defs/0", "$defs": definitions });
+            let judge = move || {
+                let schema = CompiledSchema::compile(&schema);
+                for depth in [1, 50, 120] {
+                    let arguments = (0..depth).fold(json!({ "b": 1 }), |inner, _| json!({ "a": inner }));
+                    assert!(schema.judges() && !schema.violations(&arguments).is_empty());
+                }
+            };
+            std::thread::Builder::new().stack_size(2 * 1024 * 1024).spawn(judge).unwrap().join().unwrap();
+        }
+    }
+
+    #[test]
+    fn ten_thousand_properties_are_read() {
+        let properties: serde_json::Map<_, _> =
+            (0..10_000).map(|index| (format!("p{index}"), json!({ "type": "integer" }))).collect();
+        let schema = CompiledSchema::compile(&json!({ "properties": properties }));
+        assert_eq!(schema.parameters().count(), 10_000);
+        assert_eq!(schema.violations(&json!({ "p7": "x", "p9999": 1 })).len(), 1);
+    }
+}

@@ -29,7 +29,26 @@ impl Validators {
 
     /// The compiled form of `schema`: from the cache, or compiled now.
     pub(crate) fn get(&self, schema: &Value) -> SharedSchema {
-        self.cache.get_with(schema.to_string(), || Arc::new(CompiledSchema::compile(schema)))
+        let text = schema.to_string();
+        if text.len() > self.max_schema_bytes {
+            let problem = format!(
+                "the schema judges nothing: it has {} bytes, the limit is {}",
+                text.len(),
+                self.max_schema_bytes
+            );
+            return Arc::new(CompiledSchema::unread(problem));
+        }
+        self.cache.get_with(text, || Arc::new(CompiledSchema::compile(schema)))
+    }
+
+    /// How many compiled schemas are kept now, about.
+    pub fn len(&self) -> u64 {
+        self.cache.entry_count()
+    }
+
+    /// Is nothing kept yet?
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 }
 

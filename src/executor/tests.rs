@@ -1,0 +1,1 @@
+//! Executions against servers in the process.

@@ -1,0 +1,105 @@
+//! The fault table: one fault, one file, with its facts, its check and its tests.
+
+mod constraint;
+mod no_call;
+mod parameter_literal;
+mod parameter_missing;
+mod parameter_of_other_tool;
+mod parameter_semantic;
+mod parameter_unknown;
+mod tool_name_literal;
+mod tool_name_semantic;
+mod tool_unknown;
+mod type_mismatch;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::examination::UnknownMember;
+use super::excerpt::excerpt;
+use super::schema::Violation;
+use super::toolbook::{CompiledTool, Toolbook};
+use crate::domain::json::Pointer;
+use crate::domain::rules::ScanRules;
+use crate::domain::{Call, Diagnosis, FaultCode};
+
+/// A fault and how it is recognised.
+pub(super) struct Fault {
+    /// Its code.
+    pub(super) code: FaultCode,
+    /// Its check.
+    pub(super) check: Check,
+}
+
+/// What a check looks at; each gives a diagnosis where its fault is there.
+pub(super) enum Check {
+    /// An arguments text that is no JSON object.
+    Arguments(fn(&Case<'_>, &serde_json::Error) -> Option<Diagnosis>),
+    /// A tool's name that is not offered.
+    ToolName(fn(&Case<'_>) -> Option<Diagnosis>),
+    /// A member that its object does not know.
+    Member(fn(&Case<'_>, &CompiledTool, &UnknownMember<'_>) -> Option<Diagnosis>),
+    /// A broken rule of the schema.
+    Value(fn(&Case<'_>, &CompiledTool, &Value, &Violation) -> Option<Diagnosis>),
+}
+
+/// Every fault that is judged. Of the checks that look at one and the same thing the first that gives a diagnosis counts,
+/// so the tool's own literal match stands before everything that is less sure.
+pub(super) const TABLE: [Fault; 11] = [
+    Fault { code: FaultCode::NoCall, check: Check::Arguments(no_call::check) },
+    Fault { code: FaultCode::ToolNameLiteral, check: Check::ToolName(tool_name_literal::check) },
+    Fault { code: FaultCode::ToolNameSemantic, check: Check::ToolName(tool_name_semantic::check) },
+    Fault { code: FaultCode::ToolUnknown, check: Check::ToolName(tool_unknown::check) },
+    Fault { code: FaultCode::ParameterLiteral, check: Check::Member(parameter_literal::check) },
+    Fault { code: FaultCode::ParameterOfOtherTool, check: Check::Member(parameter_of_other_tool::check) },
+    Fault { code: FaultCode::ParameterSemantic, check: Check::Member(parameter_semantic::check) },
+    Fault { code: FaultCode::ParameterUnknown, check: Check::Member(parameter_unknown::check) },
+    Fault { code: FaultCode::ParameterMissing, check: Check::Value(parameter_missing::check) },
+    Fault { code: FaultCode::TypeMismatch, check: Check::Value(type_mismatch::check) },
+    Fault { code: FaultCode::Constraint, check: Check::Value(constraint::check) },
+];
+
+/// What every check may look at.
+pub(super) struct Case<'a> {
+    pub(super) call: &'a Call,
+    pub(super) index: usize,
+    pub(super) toolbook: &'a Toolbook,
+    pub(super) rules: &'a ScanRules,
+}
+
+/// Characters of a name or value that a message or a fact repeats.
+const MAX_QUOTED: usize = 100;
+
+impl Case<'_> {
+    fn diagnosis(&self, code: FaultCode, path: Pointer, message: String, facts: &impl Serialize) -> Diagnosis {
+        // Facts are structs of strings, numbers and lists: they always have a JSON form.
+        let facts = serde_json::to_value(facts).unwrap_or_default();
+        Diagnosis { code, call: self.index, path, message, facts, suggestion: None }
+    }
+}
+
+fn quoted(text: &str) -> String {
+    excerpt(text, MAX_QUOTED)
+}
+
+/// `tool` or `tool at /place`: where a member was looked for.
+fn whereabouts(tool: &CompiledTool, object: &Pointer) -> String {
+    if object.is_root() {
+        format!("`{}`", quoted(tool.name()))
+    } else {
+        format!("`{}` at `{}`", quoted(tool.name()), quoted(object.as_str()))
+    }
+}
+
+/// The one candidate that is closest to `name` and clearly so: at least as similar as the rules ask, and more than every
+/// other.
+fn clearly_closest<'a>(
+    name: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+    rules: &ScanRules,
+) -> Option<&'a str> {
+    let ranked = super::names::nearest(name, candidates, 2);
+    let (best, similarity) = ranked.first().copied()?;
+    let is_clear = ranked.get(1).is_none_or(|(_, second)| *second < similarity);
+    (similarity >= rules.similarity && is_clear).then_some(best)
+}

@@ -1,0 +1,86 @@
+//! The form that each keyword's value must have, over all drafts of JSON Schema from 4 to 2020-12.
+
+/// The form of a keyword's value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// A schema.
+    Schema,
+    /// A schema, or (before 2020-12) a list of schemas by position.
+    SchemaOrList,
+    /// A list of schemas with at least one item.
+    SchemaList,
+    /// Schemas by name.
+    SchemaMap,
+    /// Schemas by regular expression.
+    SchemaPatterns,
+    /// Schemas or lists of names, by name.
+    Dependencies,
+    /// Lists of names, by name.
+    NamesMap,
+    /// A list of names.
+    Names,
+    /// A list of values with at least one item.
+    Values,
+    /// A number.
+    Number,
+    /// A number above zero.
+    PositiveNumber,
+    /// An exclusive bound: a number, or a boolean where the draft is 4.
+    ExclusiveBound,
+    /// A whole number that is not negative.
+    Count,
+    /// A regular expression.
+    Pattern,
+    /// A reference to another schema.
+    Reference,
+    /// A string.
+    Text,
+    /// A boolean.
+    Flag,
+    /// A list of any values.
+    Examples,
+    /// Identifies or switches dialects. Tools' schemas stand alone, so these are left out: nothing may be fetched, and
+    /// nothing that a client writes may redirect a reference.
+    Identity,
+    /// Read together with other keywords, after them.
+    Type,
+}
+
+/// The form of `keyword`'s value; `None` for what is no keyword and judges nothing.
+pub(super) fn form(keyword: &str) -> Option<Form> {
+    Some(match keyword {
+        "type" | "nullable" => Form::Type,
+        "properties" | "$defs" | "definitions" | "dependentSchemas" => Form::SchemaMap,
+        "required" => Form::Names,
+        "additionalProperties"
+        | "additionalItems"
+        | "contains"
+        | "contentSchema"
+        | "else"
+        | "if"
+        | "not"
+        | "propertyNames"
+        | "then"
+        | "unevaluatedItems"
+        | "unevaluatedProperties" => Form::Schema,
+        "items" => Form::SchemaOrList,
+        "allOf" | "anyOf" | "oneOf" | "prefixItems" => Form::SchemaList,
+        "patternProperties" => Form::SchemaPatterns,
+        "dependencies" => Form::Dependencies,
+        "dependentRequired" => Form::NamesMap,
+        "enum" => Form::Values,
+        "minimum" | "maximum" => Form::Number,
+        "multipleOf" => Form::PositiveNumber,
+        "exclusiveMinimum" | "exclusiveMaximum" => Form::ExclusiveBound,
+        "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties" | "minContains"
+        | "maxContains" => Form::Count,
+        "pattern" => Form::Pattern,
+        "$ref" => Form::Reference,
+        "title" | "description" | "format" | "contentEncoding" | "contentMediaType" | "$comment" => Form::Text,
+        "uniqueItems" | "readOnly" | "writeOnly" | "deprecated" => Form::Flag,
+        "examples" => Form::Examples,
+        "$schema" | "$id" | "id" | "$vocabulary" | "$anchor" | "$dynamicAnchor" | "$dynamicRef"
+        | "$recursiveAnchor" | "$recursiveRef" => Form::Identity,
+        _ => return None,
+    })
+}
