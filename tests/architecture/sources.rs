@@ -67,6 +67,11 @@ pub(crate) fn root_file(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
+/// Is there such a file in the repository?
+pub(crate) fn exists(path: &str) -> bool {
+    root().join(path).exists()
+}
+
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
