@@ -12,6 +12,7 @@ CREATE TABLE traces (
     verdict     TEXT    NOT NULL,
     status      INTEGER NOT NULL,
     duration_ms REAL    NOT NULL,
+    tools       TEXT    NOT NULL, -- JSON array: names of the tools that were called or executed
     document    TEXT    NOT NULL
 );
 
@@ -21,12 +22,11 @@ CREATE INDEX traces_by_session ON traces (session, started_at, id) WHERE session
 -- The operator's most frequent question: what went wrong?
 CREATE INDEX traces_by_verdict ON traces (verdict, started_at, id);
 
--- Which tools a turn called or executed.
+-- Traces by tool: the index that `traces.tools` cannot have. A row goes with its trace, by its whole key: a foreign key would
+-- need a second index, in the order of random ids.
 CREATE TABLE trace_tools (
     tool       TEXT    NOT NULL,
     started_at INTEGER NOT NULL,
-    trace_id   TEXT    NOT NULL REFERENCES traces (id) ON DELETE CASCADE,
+    trace_id   TEXT    NOT NULL,
     PRIMARY KEY (tool, started_at, trace_id)
 ) WITHOUT ROWID;
-
-CREATE INDEX trace_tools_by_trace ON trace_tools (trace_id);

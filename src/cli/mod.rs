@@ -4,8 +4,10 @@
 
 mod check;
 mod config;
+mod demo;
 mod errors;
 mod policy;
+mod serve;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -22,6 +24,10 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    /// Run the proxy until SIGTERM or SIGINT.
+    Serve(serve::Arguments),
+    /// Play conversations with a scripted model and two sample APIs through the proxy, and tell what happened.
+    Demo(demo::Arguments),
     /// Read OpenAPI documents and report what of them can be used as tools. Status 1 where a document cannot be loaded at all.
     Check(check::Arguments),
     /// Look at the configuration.
@@ -39,6 +45,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => return errors::usage(&error),
     };
     let result = match arguments.verb {
+        Verb::Serve(arguments) => serve::run(arguments),
+        Verb::Demo(arguments) => demo::run(arguments),
         Verb::Check(arguments) => check::run(&arguments),
         Verb::Config(arguments) => config::run(arguments),
         Verb::Policy(arguments) => policy::run(arguments),
@@ -47,4 +55,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => errors::failure(error.as_ref()),
     }
+}
+
+/// The runtime of verbs that serve or ask: one worker per core.
+fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()
 }

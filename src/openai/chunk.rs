@@ -142,6 +142,14 @@ impl Chunk {
         })
     }
 
+    /// The chunk without roles, for a stream that has had one; `None` if nothing else is in it.
+    pub fn without_role(&self) -> Option<Chunk> {
+        self.with_choices(true, |choice, delta| {
+            delta.remove("role");
+            carries_something(delta) || present(choice.get("finish_reason")).is_some()
+        })
+    }
+
     /// Replaces id, model, creation time and the other members of the head that the chunk has.
     pub fn set_head(&mut self, head: &StreamHead) {
         self.edit(|fields| {
@@ -328,6 +336,14 @@ mod tests {
             value(&reasoning.without_calls_and_finish().unwrap())["choices"][0]["delta"],
             json!({"reasoning": "hm"})
         );
+    }
+
+    #[test]
+    fn a_later_attempt_brings_no_second_role() {
+        let both = chunk(r#"{"choices":[{"index":0,"delta":{"role":"assistant","content":"a","x":1}}]}"#);
+        assert_eq!(value(&both.without_role().unwrap())["choices"][0]["delta"], json!({"content": "a", "x": 1}));
+        let role = chunk(r#"{"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}"#);
+        assert!(role.without_role().is_none());
     }
 
     #[test]

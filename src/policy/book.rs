@@ -32,7 +32,7 @@ pub struct TurnFacts<'a> {
 ///
 /// Precedence: the policy that the alias is bound to; else, of those that match, the one of the highest priority (among
 /// equals, the first file name); else the default. What a request asks for is combined with that one, rule by rule, the
-/// stricter taken: see [`tighten`](super::tighten).
+/// stricter taken (`tighten` has the order of every rule).
 #[derive(Debug)]
 pub struct PolicyBook {
     /// Highest priority first, then by file name.
@@ -178,4 +178,127 @@ fn index(entries: &[Entry]) -> Result<HashMap<String, usize>, PolicyError> {
         }
     }
     Ok(by_name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::rules::Mode;
+
+    fn book(files: &[(&str, &str)]) -> Result<PolicyBook, PolicyError> {
+        let source = |(name, text): &(&str, &str)| Source { path: PathBuf::from(name), text: (*text).to_owned() };
+        PolicyBook::of(files.iter().map(source).collect(), "default", "test".to_owned())
+    }
+
+    fn resolve(book: &PolicyBook, facts: TurnFacts<'_>) -> Result<String, SelectError> {
+        book.resolve(&facts).map(|policy| policy.name.clone())
+    }
+
+    fn facts(headers: &HeaderMap) -> TurnFacts<'_> {
+        TurnFacts { model: "gpt-5", alias: None, alias_policy: None, headers, requested: None }
+    }
+
+    const DEFAULT: (&str, &str) = ("default.yaml", "");
+
+    #[test]
+    fn an_alias_binding_wins_over_a_match_and_a_match_over_the_default() {
+        let none = HeaderMap::new();
+        let book = book(&[DEFAULT, ("gpt.yaml", "match: {models: ['gpt-*']}"), ("bound.yaml", "")]).unwrap();
+        assert_eq!(resolve(&book, TurnFacts { alias_policy: Some("bound"), ..facts(&none) }), Ok("bound".to_owned()));
+        assert_eq!(resolve(&book, facts(&none)), Ok("gpt".to_owned()));
+        assert_eq!(resolve(&book, TurnFacts { model: "o3", ..facts(&none) }), Ok("default".to_owned()));
+    }
+
+    #[test]
+    fn the_highest_priority_wins_and_among_equals_the_first_file_name() {
+        let none = HeaderMap::new();
+        let all = "match: {models: ['*']}";
+        let low = format!("{all}\npriority: -1\nname: aaa");
+        let files = [("a.yaml", low.as_str()), ("c.yaml", all), ("b.yaml", all), DEFAULT];
+        assert_eq!(resolve(&book(&files).unwrap(), facts(&none)), Ok("b".to_owned()));
+        let high = format!("{all}\npriority: 10");
+        let files = [("b.yaml", all), ("z.yaml", high.as_str()), DEFAULT];
+        assert_eq!(resolve(&book(&files).unwrap(), facts(&none)), Ok("z".to_owned()));
+    }
+
+    #[test]
+    fn a_policy_without_match_holds_only_where_it_is_named() {
+        let none = HeaderMap::new();
+        let book = book(&[("a.yaml", "priority: 100"), DEFAULT]).unwrap();
+        assert_eq!(resolve(&book, facts(&none)), Ok("default".to_owned()));
+    }
+
+    #[test]
+    fn a_request_may_ask_for_a_selectable_policy_and_gets_both() {
+        let none = HeaderMap::new();
+        let book = PolicyBook::builtin();
+        let policy = book.resolve(&TurnFacts { requested: Some("strict"), ..facts(&none) }).unwrap();
+        assert_eq!(policy.name, "default+strict");
+        assert_eq!(policy.on_exhausted, book.get("strict").unwrap().on_exhausted);
+        let again = book.resolve(&TurnFacts { requested: Some("strict"), ..facts(&none) }).unwrap();
+        assert!(Arc::ptr_eq(&policy, &again), "the combination is made once");
+    }
+
+    #[test]
+    fn asking_for_the_policy_that_holds_anyway_changes_nothing() {
+        let none = HeaderMap::new();
+        let asked = TurnFacts { requested: Some("default"), ..facts(&none) };
+        assert_eq!(resolve(&PolicyBook::builtin(), asked), Ok("default".to_owned()));
+    }
+
+    #[test]
+    fn a_request_cannot_have_what_is_unknown_or_not_selectable() {
+        let none = HeaderMap::new();
+        let ask = |name| resolve(&PolicyBook::builtin(), TurnFacts { requested: Some(name), ..facts(&none) });
+        assert_eq!(ask("shadow"), Err(SelectError::NotSelectable { name: "shadow".to_owned() }));
+        let unknown = SelectError::Unknown { name: "strikt".to_owned(), nearest: Some("strict".to_owned()) };
+        assert_eq!(ask("strikt"), Err(unknown));
+        assert!(ask("").is_err());
+    }
+
+    #[test]
+    fn a_binding_to_no_policy_is_found_when_it_is_checked() {
+        let bindings = |policy: &str| [("fast".to_owned(), policy.to_owned())];
+        assert!(PolicyBook::builtin().bind(bindings("strict")).is_ok());
+        let error = PolicyBook::builtin().bind(bindings("stric")).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "`[aliases.fast]` names the policy `stric`, which is not in the built-in policies; did you mean `strict`?"
+        );
+    }
+
+    #[test]
+    fn a_name_given_twice_and_a_default_that_is_not_there_are_errors() {
+        let twice = book(&[DEFAULT, ("z.yaml", "name: default")]).unwrap_err().to_string();
+        assert_eq!(
+            twice,
+            "z.yaml: there is a policy `default` already, in default.yaml; give one of them another `name`"
+        );
+        let missing = book(&[("defaults.yaml", "")]).unwrap_err().to_string();
+        assert!(missing.contains("`[policies] default` names the policy `default`, which is not in test"), "{missing}");
+        assert!(missing.ends_with("did you mean `defaults`?"), "{missing}");
+    }
+
+    #[test]
+    fn the_built_in_default_may_be_another_one() {
+        let none = HeaderMap::new();
+        let settings = Settings { default: "shadow".to_owned(), ..Settings::default() };
+        let book = PolicyBook::load(&settings, Path::new("")).unwrap();
+        assert_eq!(book.resolve(&facts(&none)).unwrap().mode, Mode::Shadow);
+    }
+
+    #[test]
+    fn a_directory_is_read_and_a_missing_one_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let settings = Settings { directory: "rules".to_owned(), ..Settings::default() };
+        let error = PolicyBook::load(&settings, directory.path()).unwrap_err().to_string();
+        assert!(error.contains(&directory.path().join("rules").display().to_string()), "{error}");
+        std::fs::create_dir(directory.path().join("rules")).unwrap();
+        for (name, text) in [("default.yml", ""), (".hidden.yaml", "x: 1"), ("README.md", "x: 1"), ("a.yaml~", "x: 1")]
+        {
+            std::fs::write(directory.path().join("rules").join(name), text).unwrap();
+        }
+        let book = PolicyBook::load(&settings, directory.path()).unwrap();
+        assert_eq!(book.policies().map(|policy| policy.name.as_str()).collect::<Vec<_>>(), ["default"]);
+    }
 }

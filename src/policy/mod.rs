@@ -5,7 +5,7 @@
 //! One YAML file is one policy; `policies/default.yaml` explains every key. [`PolicyBook::resolve`] finds the policy of a
 //! turn: the one that the model alias is bound to; else, of those whose `match` fits, the one of the highest `priority`
 //! (among equals, the first file name); else the one that `[policies] default` names. A request may ask for a `selectable`
-//! one with `x-callwright-policy`, which can only tighten the rules that hold anyway ([`tighten`]).
+//! one with `x-callwright-policy`, which can only tighten the rules that hold anyway.
 
 mod book;
 mod error;

@@ -2,9 +2,26 @@
 //!
 //! Owns renames, coercions and mended JSON. Must not judge: what it cannot mend it leaves to the scanner.
 
+mod arguments;
+mod coercion;
+mod default;
+mod null;
+mod option;
+mod parameter_name;
+mod passes;
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod testing;
+mod tool_name;
+mod unknown_parameter;
+
+use serde_json::Value;
+
+use crate::domain::json::{Edit, Pointer};
 use crate::domain::rules::{RepairRules, ScanRules};
-use crate::domain::{Call, Repair};
-use crate::scanner::Toolbook;
+use crate::domain::{Call, Repair, RepairKind};
+use crate::scanner::{CompiledTool, Toolbook};
 
 /// A call after repair.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,8 +32,51 @@ pub struct Mended {
     pub repairs: Vec<Repair>,
 }
 
-/// Repairs the call at `index` of an answer as far as nothing is lost and `rules` allow. A call that is right already is
-/// never touched.
-pub fn mend(call: &Call, _index: usize, _toolbook: &Toolbook, _scan: &ScanRules, _rules: &RepairRules) -> Mended {
-    Mended { call: call.clone(), repairs: Vec::new() }
+/// Repairs the call at `index` of an answer as far as nothing is lost and `rules` allow (DESIGN section 5, third column).
+///
+/// A call that is right already is never touched, not even its whitespace. A value is only changed if that makes it fit
+/// its schema; what cannot be mended is left as it came, for the scan to report. Mending twice changes nothing more.
+pub fn mend(call: &Call, index: usize, toolbook: &Toolbook, scan: &ScanRules, rules: &RepairRules) -> Mended {
+    let mut mended = Mended { call: call.clone(), repairs: Vec::new() };
+    let Some(tool) = tool_name::mend(&mut mended, toolbook, rules) else { return mended };
+    if !tool.tool.free_text {
+        let job = Job { tool, toolbook, scan, rules };
+        if rules.values {
+            arguments::mend(&mut mended, tool);
+        }
+        passes::mend(&mut mended, &job);
+    }
+    for repair in &mut mended.repairs {
+        repair.call = index;
+    }
+    mended
+}
+
+/// What every repair of arguments may look at.
+struct Job<'a> {
+    tool: &'a CompiledTool,
+    toolbook: &'a Toolbook,
+    scan: &'a ScanRules,
+    rules: &'a RepairRules,
+}
+
+/// A repair that is to be made, and the edit that makes it.
+#[derive(Debug, Clone)]
+struct Change {
+    repair: Repair,
+    edit: Edit,
+}
+
+impl Change {
+    /// A value at `path` becomes another one.
+    fn set(kind: RepairKind, path: &Pointer, from: &Value, to: Value) -> Self {
+        let repair = Repair { kind, call: 0, path: path.clone(), from: from.clone(), to: to.clone() };
+        Self { repair, edit: Edit::Set(path.clone(), to) }
+    }
+
+    /// The member at `path` goes away.
+    fn remove(kind: RepairKind, path: &Pointer, from: &Value) -> Self {
+        let repair = Repair { kind, call: 0, path: path.clone(), from: from.clone(), to: Value::Null };
+        Self { repair, edit: Edit::Remove(path.clone()) }
+    }
 }

@@ -21,10 +21,31 @@ pub(crate) struct Examination<'a> {
     pub(crate) violations: Vec<Violation>,
 }
 
-impl Examination<'_> {
+impl<'a> Examination<'a> {
     /// Is nothing wrong?
     pub(crate) fn is_clean(&self) -> bool {
         self.unknown.is_empty() && self.violations.is_empty()
+    }
+
+    /// The same with every choice of branches settled: the violations are those of the branches that are closest.
+    pub(crate) fn explain(self, schema: &'a CompiledSchema, arguments: &Value) -> Self {
+        let mut explained = Self { unknown: self.unknown, violations: Vec::new() };
+        for violation in self.violations.into_iter().flat_map(Violation::explain) {
+            match &violation.rule {
+                Rule::Unknown(name) => explained.add_unknown(schema, arguments, &violation.path, name),
+                _ if explained.violations.len() < MAX_FINDINGS => explained.violations.push(violation),
+                _ => {}
+            }
+        }
+        explained
+    }
+
+    fn add_unknown(&mut self, schema: &'a CompiledSchema, arguments: &Value, object: &Pointer, name: &str) {
+        let is_known = self.unknown.iter().any(|known| known.object == *object && known.name == name);
+        let members = arguments.pointer(object.as_str()).and_then(Value::as_object);
+        if let Some(members) = members.filter(|_| !is_known && self.unknown.len() < MAX_FINDINGS) {
+            self.unknown.push(UnknownMember::new(object.clone(), name, schema.shape().at(object), members));
+        }
     }
 }
 
@@ -73,27 +94,12 @@ pub(crate) fn examine<'a>(schema: &'a CompiledSchema, arguments: &Value, rule: U
     let mut found = survey.found;
     for violation in schema.violations(arguments) {
         match &violation.rule {
-            Rule::Unknown(name) => {
-                if !allow && !found.unknown.iter().any(|known| known.object == violation.path && &known.name == name) {
-                    found.unknown.extend(unknown_at(schema, arguments, violation.path.clone(), name));
-                }
-            }
+            Rule::Unknown(_) if allow => {}
+            Rule::Unknown(name) => found.add_unknown(schema, arguments, &violation.path, name),
             _ => found.violations.push(violation),
         }
     }
     found
-}
-
-/// The unknown member `name` of the object at `object`.
-pub(crate) fn unknown_at<'a>(
-    schema: &'a CompiledSchema,
-    arguments: &Value,
-    object: Pointer,
-    name: &str,
-) -> Option<UnknownMember<'a>> {
-    let members = arguments.pointer(object.as_str())?.as_object()?;
-    let node = schema.shape().at(&object);
-    Some(UnknownMember::new(object, name, node, members))
 }
 
 /// A walk over the arguments along the shape of their schema: finds what JSON Schema lets pass.

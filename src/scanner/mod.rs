@@ -8,6 +8,8 @@ mod checked_call;
 pub(crate) mod examination;
 pub(crate) mod excerpt;
 mod faults;
+#[cfg(test)]
+pub(crate) mod generated;
 pub(crate) mod names;
 pub(crate) mod schema;
 mod settings;
@@ -26,7 +28,7 @@ pub use toolbook::{CompiledTool, Toolbook};
 
 use crate::domain::rules::{Report, ScanRules};
 use crate::domain::{Call, Diagnosis, FaultCode};
-use examination::{Examination, unknown_at};
+use examination::{Examination, UnknownMember};
 use faults::{Case, Check, TABLE};
 use schema::{Rule, Violation};
 
@@ -80,22 +82,8 @@ fn judge_unusable(case: &Case<'_>, tool_is_known: bool, error: Option<serde_json
 
 /// The faults of arguments that were held against their tool's schema.
 fn judge(case: &Case<'_>, tool: &CompiledTool, arguments: &Value, found: Examination<'_>) -> Vec<Diagnosis> {
-    let Examination { unknown: mut members, violations } = found;
-    let mut violations: Vec<Violation> = violations.into_iter().flat_map(Violation::explain).collect();
-    for violation in &violations {
-        if let Rule::Unknown(name) = &violation.rule {
-            members.extend(unknown_at(tool.compiled(), arguments, violation.path.clone(), name));
-        }
-    }
-    let mut diagnoses: Vec<Diagnosis> = members
-        .iter()
-        .filter_map(|member| {
-            first(|check| match check {
-                Check::Member(check) => check(case, tool, member),
-                _ => None,
-            })
-        })
-        .collect();
+    let Examination { unknown: members, mut violations } = found.explain(tool.compiled(), arguments);
+    let mut diagnoses: Vec<Diagnosis> = members.iter().filter_map(|member| judge_member(case, tool, member)).collect();
     violations.retain(|violation| !is_meant(&members, &diagnoses, violation));
     diagnoses.extend(violations.iter().filter_map(|violation| {
         first(|check| match check {
@@ -106,8 +94,27 @@ fn judge(case: &Case<'_>, tool: &CompiledTool, arguments: &Value, found: Examina
     report(diagnoses, case.rules.report)
 }
 
+fn judge_member(case: &Case<'_>, tool: &CompiledTool, member: &UnknownMember<'_>) -> Option<Diagnosis> {
+    first(|check| match check {
+        Check::Member(check) => check(case, tool, member),
+        _ => None,
+    })
+}
+
+/// Is there nothing that an unknown member could mean, here or in another tool (E3)?
+pub(crate) fn means_nothing(
+    call: &Call,
+    toolbook: &Toolbook,
+    rules: &ScanRules,
+    tool: &CompiledTool,
+    member: &UnknownMember<'_>,
+) -> bool {
+    let case = Case { call, index: 0, toolbook, rules };
+    judge_member(&case, tool, member).is_some_and(|diagnosis| diagnosis.code == FaultCode::ParameterUnknown)
+}
+
 /// Is the parameter that is missing the one that a member with an unknown name means?
-fn is_meant(members: &[examination::UnknownMember<'_>], diagnoses: &[Diagnosis], violation: &Violation) -> bool {
+fn is_meant(members: &[UnknownMember<'_>], diagnoses: &[Diagnosis], violation: &Violation) -> bool {
     let Rule::Missing(name) = &violation.rule else { return false };
     members
         .iter()

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::examination::{Examination, examine};
 use super::names;
-use super::schema::{CompiledSchema, Description, Parameter, SharedSchema, Validators, describe};
+use super::schema::{CompiledSchema, Description, Parameter, SharedSchema, Validators, describe, find_keyword};
 use crate::domain::Tool;
 use crate::domain::json::Pointer;
 use crate::domain::rules::UnknownParameters;
@@ -125,7 +125,13 @@ impl CompiledTool {
         examine(&self.schema, arguments, rule)
     }
 
-    /// Must no call have any argument?
+    /// The default that the schema gives for a place of the arguments.
+    pub(crate) fn default_of(&self, path: &Pointer) -> Option<&Value> {
+        let at = self.schema.shape().member(path)?.schema.as_ref()?;
+        find_keyword(self.schema(), self.schema().pointer(at)?, "default")
+    }
+
+    /// May every call do without any argument?
     pub(crate) fn needs_nothing(&self) -> bool {
         self.schema.shape().root().is_none_or(|root| root.required.is_empty())
     }

@@ -89,14 +89,16 @@ impl Store {
 
     /// Keeps what a write says about the store's health.
     fn noted<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+        let trouble = &self.inner.trouble;
         match &result {
             Err(StoreError::Unavailable(message)) => {
-                if self.inner.trouble.swap(Some(Arc::new(message.clone()))).is_none() {
+                let is_new = trouble.swap(Some(Arc::new(message.clone()))).is_none();
+                if is_new {
                     tracing::warn!(%message, "the store fails");
                 }
             }
-            Ok(_) if self.inner.trouble.load().is_some() => {
-                self.inner.trouble.store(None);
+            Ok(_) if trouble.load().is_some() => {
+                trouble.store(None);
                 tracing::info!("the store works again");
             }
             _ => {}
@@ -172,5 +174,107 @@ impl Intents for Store {
 
     fn finish<'a>(&'a self, key: &'a IntentKey, label: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move { self.noted(self.sqlite()?.finish(key, label).await) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::samples::{in_memory, rows, trace};
+
+    fn at(file: &str) -> Settings {
+        Settings { url: format!("sqlite:{file}"), retry_seconds: 1, ..in_memory() }
+    }
+
+    #[tokio::test]
+    async fn a_store_that_cannot_be_opened_says_what_where_and_what_mends_it() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("file"), "").unwrap();
+        for place in ["missing/a.sqlite3", "file/a.sqlite3", "."] {
+            let store = Store::open(&at(place), directory.path()).await;
+            let health = store.health();
+            assert!(!health.ok);
+            assert!(health.message.contains(&directory.path().join(place).display().to_string()), "{health:?}");
+            assert!(health.message.contains("writable") && health.message.contains("`[store] url`"), "{health:?}");
+            let key = IntentKey { session: "s".into(), operation: "o".into(), arguments_hash: "h".into() };
+            assert!(matches!(store.begin(&key).await, Err(StoreError::Unavailable(_))));
+            assert!(store.append(&rows([trace("a", 1)])).await.unwrap_err().is_passing());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_no_database_is_left_alone_and_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("notes.txt");
+        std::fs::write(&path, "not a database, and longer than the header of one. ".repeat(40)).unwrap();
+        let before = std::fs::read(&path).unwrap();
+        let health = Store::open(&at("notes.txt"), directory.path()).await.health();
+        assert!(!health.ok && health.message.contains("not a database"), "{health:?}");
+        assert_eq!(std::fs::read(&path).unwrap(), before);
+    }
+
+    #[tokio::test]
+    async fn a_broken_store_is_opened_when_it_can_be() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(&at("later/a.sqlite3"), directory.path()).await;
+        assert!(!store.health().ok);
+        std::fs::create_dir(directory.path().join("later")).unwrap();
+        while !store.health().ok {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        store.append(&rows([trace("a", 1)])).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_url_that_names_no_store_is_a_broken_store_for_good() {
+        let settings = Settings { url: "postgres://host/db".to_owned(), ..in_memory() };
+        let health = Store::open(&settings, Path::new("")).await.health();
+        assert!(!health.ok && health.message.contains("postgres://host/db"), "{health:?}");
+    }
+
+    #[tokio::test]
+    async fn a_store_that_is_switched_off_is_well_and_refuses_everything() {
+        let settings = Settings { url: String::new(), ..in_memory() };
+        let store = Store::open(&settings, Path::new("")).await;
+        assert!(store.health().ok);
+        assert_eq!(store.get("a").await.err(), Some(StoreError::Off));
+        assert_eq!(store.list(&TraceFilter::default()).await.err(), Some(StoreError::Off));
+    }
+
+    #[tokio::test]
+    async fn a_write_that_fails_shows_in_the_health_until_one_succeeds() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(&at("a.sqlite3"), directory.path()).await;
+        break_traces(&directory.path().join("a.sqlite3")).await;
+        assert!(store.append(&rows([trace("a", 1)])).await.unwrap_err().is_passing());
+        let health = store.health();
+        assert!(
+            !health.ok && health.message.contains("a.sqlite3: ") && health.message.contains("traces"),
+            "{health:?}"
+        );
+        let key = IntentKey { session: "s".into(), operation: "o".into(), arguments_hash: "h".into() };
+        store.begin(&key).await.unwrap();
+        assert!(store.health().ok);
+    }
+
+    /// Damages the file behind the store's back.
+    async fn break_traces(path: &Path) {
+        use sqlx::{ConnectOptions, Executor};
+        let options = sqlx::sqlite::SqliteConnectOptions::new().filename(path);
+        options.connect().await.unwrap().execute("DROP TABLE traces").await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_closed_store_has_everything_in_its_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(&at("a.sqlite3"), directory.path()).await;
+        store.append(&rows([trace("a", 1)])).await.unwrap();
+        store.close().await;
+        let left: Vec<_> =
+            std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, ["a.sqlite3"]);
+        assert!(store.get("a").await.unwrap_err().is_passing());
+        let again = Store::open(&at("a.sqlite3"), directory.path()).await;
+        assert!(again.get("a").await.unwrap().is_some());
     }
 }

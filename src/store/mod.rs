@@ -14,6 +14,8 @@ mod intents;
 mod location;
 mod queue;
 mod row;
+#[cfg(test)]
+mod samples;
 mod settings;
 mod sqlite;
 mod traces;

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use serde::Serialize;
+
 use super::StoreError;
 use crate::domain::Trace;
 
 /// A trace made ready to be stored. Made where the turn ends, so that the queue's memory is known in bytes and the one
 /// writer does not serialise for everyone.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TraceRow {
     pub(super) id: String,
     /// Milliseconds since 1970-01-01T00:00:00Z.
@@ -24,7 +26,8 @@ pub struct TraceRow {
     /// Names of the tools that were called or executed.
     pub(super) tools: BTreeSet<String>,
     /// The whole trace as JSON text.
-    pub(super) document: String,
+    #[serde(skip)]
+    pub(super) document: Box<str>,
 }
 
 impl TraceRow {
@@ -33,7 +36,8 @@ impl TraceRow {
     /// # Errors
     /// [`StoreError::Refused`] where the trace has no JSON form.
     pub fn new(trace: Trace) -> Result<Self, StoreError> {
-        let document = serde_json::to_string(&trace).map_err(|error| StoreError::Refused(error.to_string()))?;
+        let document =
+            serde_json::to_string(&trace).map_err(|error| StoreError::Refused(error.to_string()))?.into_boxed_str();
         Ok(Self {
             tools: tools(&trace),
             id: trace.id,
@@ -53,7 +57,7 @@ impl TraceRow {
 
     /// Memory that the row takes, in bytes, near enough to bound a queue by it.
     pub fn weight(&self) -> usize {
-        size_of::<Self>() + self.document.capacity() + self.tools.iter().map(String::len).sum::<usize>()
+        size_of::<Self>() + self.document.len() + self.tools.iter().map(String::len).sum::<usize>()
     }
 }
 

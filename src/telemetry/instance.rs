@@ -65,7 +65,7 @@ const TOOLS: &[f64] = &[0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.
 metrics! {
     /// Requests answered, by route template and status of the answer to the client.
     requests: StatusCounters<Endpoint> = "requests_total" ["endpoint", "status"];
-    /// Seconds from a request's arrival to the last byte of its answer.
+    /// Seconds from a request's arrival to its answer: all of it, or the head of a stream.
     request_duration: Histogram = "request_duration_seconds" in THEIR_TIME;
     /// Seconds of the proxy's own work, by stage; `turn` is the whole of a turn without upstreams and tool APIs.
     overhead: Histograms<Stage> = "overhead_seconds" ["stage"] in OWN_TIME;

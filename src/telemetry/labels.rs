@@ -55,6 +55,8 @@ labels! {
     Endpoint {
         /// Chat completions.
         ChatCompletions = "/v1/chat/completions",
+        /// Chat completions behind Azure-style paths.
+        Deployment = "/openai/deployments/{model}/chat/completions",
         /// The list of models.
         Models = "/v1/models",
         /// Anything else under `/v1/`: passed through, not judged.

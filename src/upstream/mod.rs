@@ -17,4 +17,7 @@ mod upstreams;
 pub use answer::Answer;
 pub use client::Upstream;
 pub use settings::Settings;
+/// A request's body that is passed through as it comes.
+pub type RequestBody = reqwest::Body;
+
 pub use upstreams::{BuildError, Upstreams};

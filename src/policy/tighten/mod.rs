@@ -75,3 +75,6 @@ fn repair(base: &RepairRules, requested: &RepairRules) -> RepairRules {
         defaults: base.defaults && requested.defaults,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -45,6 +45,12 @@ pub(crate) fn describe(root: &Value, schema: &Value) -> Description {
     }
 }
 
+/// The value of `keyword` in the first of the schemas that apply to what `schema` describes.
+pub(crate) fn find_keyword<'a>(root: &'a Value, schema: &'a Value, keyword: &str) -> Option<&'a Value> {
+    let views = expand(root, &[Source { pointer: String::new(), schema }]);
+    views.into_iter().find_map(|view| view.keywords.get(keyword))
+}
+
 /// Levels of `array of` that are spelled out.
 const MAX_LEVELS: usize = 3;
 

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use jsonschema::{Draft, PatternOptions, ValidationOptions, Validator};
 use serde_json::Value;
 
-pub(crate) use describe::{Description, describe};
+pub(crate) use describe::{Description, describe, find_keyword};
 pub(crate) use shape::{Node, NodeId, Openness, Shape};
 pub(crate) use types::type_of;
 pub use validators::Validators;
@@ -126,7 +126,7 @@ impl CompiledSchema {
         if self.work.as_ref().is_some_and(|work| work.bound(depth) > MAX_EXPLAINED) {
             return vec![Violation::unexplained()];
         }
-        violations::collect(validator, &self.schema, arguments)
+        violations::collect(validator, arguments)
     }
 
     /// The parameters, in the order of the schema.

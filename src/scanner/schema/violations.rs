@@ -1,5 +1,6 @@
 //! What a validator found, in our own words.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
@@ -46,41 +47,62 @@ impl Violation {
         Self { path: Pointer::root(), schema: None, rule: Rule::Constraint("$ref", says) }
     }
 
-    /// This violation, or those of the branch that the value comes closest to.
+    /// This violation, or those of the branch that the value comes closest to: of the branches whose type it has, the one of
+    /// which it breaks the fewest rules. What all branches say alike is said once: all their types, or all their options.
     pub(crate) fn explain(self) -> Vec<Violation> {
         let Self { path, schema, rule: Rule::Branches(branches) } = self else { return vec![self] };
-        let mut meant: Vec<Vec<Violation>> = Vec::new();
         let mut types: Vec<&'static str> = Vec::new();
+        let mut meant: Vec<Vec<Violation>> = Vec::new();
         for branch in branches {
             let branch: Vec<Violation> = branch.into_iter().flat_map(Violation::explain).collect();
-            match branch.iter().find(|violation| violation.path == path) {
-                Some(Violation { rule: Rule::Type(expected), .. }) => {
-                    let new = expected.iter().filter(|name| !types.contains(name)).copied().collect::<Vec<_>>();
-                    types.extend(new);
-                }
-                _ => meant.push(branch),
+            match type_at(&branch, &path) {
+                Some(expected) => types.extend(expected),
+                None => meant.push(branch),
             }
         }
-        match meant.into_iter().min_by_key(Vec::len) {
-            Some(closest) => closest,
-            None => vec![Violation { path, schema, rule: Rule::Type(types) }],
-        }
+        let rule = if meant.is_empty() {
+            let mut seen = HashSet::new();
+            types.retain(|name| seen.insert(*name));
+            Rule::Type(types)
+        } else {
+            match meant.iter().map(|branch| only_options(branch, &path)).collect::<Option<Vec<_>>>() {
+                Some(options) => Rule::Options(Arc::new(options.concat().into())),
+                None => return meant.into_iter().min_by_key(Vec::len).unwrap_or_default(),
+            }
+        };
+        vec![Self { path, schema, rule }]
     }
 }
 
-/// Every violation that `validator`, made from `schema`, finds in `value`.
-pub(super) fn collect(validator: &Validator, schema: &Value, value: &Value) -> Vec<Violation> {
+fn type_at(branch: &[Violation], path: &Pointer) -> Option<Vec<&'static str>> {
+    branch.iter().find_map(|violation| match &violation.rule {
+        Rule::Type(expected) if violation.path == *path => Some(expected.clone()),
+        _ => None,
+    })
+}
+
+fn only_options<'a>(branch: &'a [Violation], path: &Pointer) -> Option<&'a [Value]> {
+    match branch {
+        [Violation { path: at, rule: Rule::Options(options), .. }] if at == path => {
+            options.as_array().map(Vec::as_slice)
+        }
+        _ => None,
+    }
+}
+
+/// Every violation that `validator` finds in `value`.
+pub(super) fn collect(validator: &Validator, value: &Value) -> Vec<Violation> {
     let mut found = Vec::new();
     for error in validator.iter_errors(value) {
         if found.len() >= MAX_VIOLATIONS {
             break;
         }
-        found.extend(read(&error, schema));
+        found.extend(read(&error));
     }
     found
 }
 
-fn read(error: &ValidationError<'_>, schema: &Value) -> Vec<Violation> {
+fn read(error: &ValidationError<'_>) -> Vec<Violation> {
     let path = Pointer::from(error.instance_path().as_str());
     let keyword = error.schema_path().as_str();
     let at = match error.kind() {
@@ -100,7 +122,7 @@ fn read(error: &ValidationError<'_>, schema: &Value) -> Vec<Violation> {
         }
         Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
             let branches: Vec<Vec<Violation>> =
-                context.iter().map(|errors| errors.iter().flat_map(|error| read(error, schema)).collect()).collect();
+                context.iter().map(|errors| errors.iter().flat_map(|error| read(error)).collect()).collect();
             if branches.iter().any(Vec::is_empty) { Vec::new() } else { one(Rule::Branches(branches)) }
         }
         // A scalar that fits several alternatives (a date is a string too) shows an imprecise schema, not a wrong call.

@@ -5,6 +5,9 @@ mod intents;
 mod open;
 mod traces;
 
+#[cfg(test)]
+mod tests;
+
 use sqlx::SqlitePool;
 
 /// An open SQLite database.

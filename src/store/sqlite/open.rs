@@ -70,7 +70,6 @@ fn options() -> SqliteConnectOptions {
     SqliteConnectOptions::new()
         .synchronous(SqliteSynchronous::Full)
         .busy_timeout(BUSY_TIMEOUT)
-        .foreign_keys(true)
         .disable_statement_logging()
 }
 

@@ -1,6 +1,7 @@
 //! Traces in SQLite.
 
 use jiff::Timestamp;
+use serde::Serialize;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{QueryBuilder, Row, Sqlite as Driver};
 
@@ -11,16 +12,34 @@ use crate::store::cursor::Cursor;
 use crate::store::traces::{DEFAULT_PAGE, MAX_PAGE};
 use crate::store::{StoreError, TraceFilter, TracePage, TraceRow, TraceSummary};
 
-/// One statement for a whole batch: a round trip to SQLite's thread per trace would cost more than its insertion.
+/// One statement for a whole batch: a round trip to SQLite's thread per trace would cost more than its insertion. The columns
+/// come as one JSON array, the documents as one blob out of which each row cuts its own: as JSON strings they would be
+/// escaped here and unescaped there.
 const INSERT_TRACES: &str = "\
-    INSERT INTO traces (id, started_at, session, endpoint, model, upstream, policy, mode, verdict, status, duration_ms, document) \
-    SELECT value->>'$[0][0]', value->>'$[0][1]', value->>'$[0][2]', value->>'$[0][3]', value->>'$[0][4]', value->>'$[0][5]', \
-        value->>'$[1][0]', value->>'$[1][1]', value->>'$[1][2]', value->>'$[1][3]', value->>'$[1][4]', value->>'$[1][5]' \
-    FROM json_each(?) WHERE true ON CONFLICT (id) DO NOTHING";
+    INSERT INTO traces (id, started_at, session, endpoint, model, upstream, policy, mode, verdict, status, duration_ms, tools, document) \
+    SELECT value->>'$.id', value->>'$.started_at', value->>'$.session', value->>'$.endpoint', value->>'$.model', \
+        value->>'$.upstream', value->>'$.policy', value->>'$.mode', value->>'$.verdict', value->>'$.status', \
+        value->>'$.duration_ms', value->'$.tools', CAST(substr(?2, value->>'$.offset', value->>'$.length') AS TEXT) \
+    FROM json_each(?1) WHERE true ON CONFLICT (id) DO NOTHING";
 
 const INSERT_TOOLS: &str = "\
-    INSERT INTO trace_tools (trace_id, started_at, tool) SELECT value->>0, value->>1, value->>2 \
-    FROM json_each(?) WHERE true ON CONFLICT DO NOTHING";
+    INSERT INTO trace_tools (tool, started_at, trace_id) \
+    SELECT tool.value, trace.value->>'$.started_at', trace.value->>'$.id' \
+    FROM json_each(?1) AS trace, json_each(trace.value, '$.tools') AS tool \
+    WHERE NOT EXISTS (SELECT 1 FROM traces WHERE id = trace.value->>'$.id') ON CONFLICT DO NOTHING";
+
+const EXPIRE_TOOLS: &str = "\
+    DELETE FROM trace_tools WHERE (tool, started_at, trace_id) IN \
+        (SELECT tool.value, trace.started_at, trace.id \
+        FROM (SELECT id, started_at, tools FROM traces WHERE started_at < ?1 ORDER BY started_at, id LIMIT ?2) AS trace, \
+            json_each(trace.tools) AS tool)";
+
+const EXPIRE_TRACES: &str = "\
+    DELETE FROM traces WHERE rowid IN (SELECT rowid FROM traces WHERE started_at < ?1 ORDER BY started_at, id LIMIT ?2)";
+
+const EXPIRE_INTENTS: &str = "\
+    DELETE FROM intents WHERE (session, operation, arguments_hash) IN \
+        (SELECT session, operation, arguments_hash FROM intents WHERE begun_at < ?1 ORDER BY begun_at LIMIT ?2)";
 
 const SUMMARY: &str = "\
     SELECT t.id, t.started_at, t.session, t.endpoint, t.model, t.upstream, t.policy, t.mode, t.verdict, t.status, t.duration_ms ";
@@ -28,13 +47,13 @@ const SUMMARY: &str = "\
 impl Sqlite {
     /// See [`crate::store::Traces::append`].
     pub(in crate::store) async fn append(&self, batch: &[TraceRow]) -> Result<(), StoreError> {
-        let (traces, tools) = batch_json(batch)?;
+        let (columns, documents) = columns_and_documents(batch)?;
         let write = async {
             let mut transaction = self.writer.begin_with("BEGIN IMMEDIATE").await?;
-            sqlx::query(INSERT_TRACES).bind(traces).execute(&mut *transaction).await?;
-            if let Some(tools) = tools {
-                sqlx::query(INSERT_TOOLS).bind(tools).execute(&mut *transaction).await?;
+            if batch.iter().any(|row| !row.tools.is_empty()) {
+                sqlx::query(INSERT_TOOLS).bind(&columns).execute(&mut *transaction).await?;
             }
+            sqlx::query(INSERT_TRACES).bind(&columns).bind(documents).execute(&mut *transaction).await?;
             transaction.commit().await
         };
         write.await.map_err(fault)
@@ -68,34 +87,42 @@ impl Sqlite {
 
     /// See [`crate::store::Traces::expire`].
     pub(in crate::store) async fn expire(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
-        const TRACES: &str = "DELETE FROM traces WHERE rowid IN \
-            (SELECT rowid FROM traces WHERE started_at < ? ORDER BY started_at LIMIT ?)";
-        const INTENTS: &str = "DELETE FROM intents WHERE (session, operation, arguments_hash) IN \
-            (SELECT session, operation, arguments_hash FROM intents WHERE begun_at < ? ORDER BY begun_at LIMIT ?)";
-        let mut removed = 0;
-        for statement in [TRACES, INTENTS] {
-            let query = sqlx::query(statement).bind(before.as_millisecond()).bind(limit);
-            removed += query.execute(&self.writer).await.map_err(fault)?.rows_affected();
-        }
-        Ok(removed)
+        let expire = async {
+            let mut transaction = self.writer.begin_with("BEGIN IMMEDIATE").await?;
+            let mut removed = 0;
+            for statement in [EXPIRE_TOOLS, EXPIRE_TRACES, EXPIRE_INTENTS] {
+                let query = sqlx::query(statement).bind(before.as_millisecond()).bind(limit);
+                let done = query.execute(&mut *transaction).await?;
+                // The rows that only serve to find others do not count.
+                removed += if statement == EXPIRE_TOOLS { 0 } else { done.rows_affected() };
+            }
+            transaction.commit().await?;
+            Ok(removed)
+        };
+        expire.await.map_err(fault)
     }
 }
 
-/// The batch as the two JSON arrays that the insertions read. A document is a *string* in it: SQLite's JSON never parses
-/// it, so that neither its depth nor its numbers matter.
-fn batch_json(batch: &[TraceRow]) -> Result<(String, Option<String>), StoreError> {
-    let refused = |error: serde_json::Error| StoreError::Refused(error.to_string());
-    let traces: Vec<_> = batch
-        .iter()
-        .map(|row| {
-            let key = (&row.id, row.started_at, &row.session, &row.endpoint, &row.model, &row.upstream);
-            (key, (&row.policy, &row.mode, row.verdict, row.status, row.duration_ms, &row.document))
-        })
-        .collect();
-    let tools: Vec<_> =
-        batch.iter().flat_map(|row| row.tools.iter().map(move |tool| (&row.id, row.started_at, tool))).collect();
-    let tools = if tools.is_empty() { None } else { Some(serde_json::to_string(&tools).map_err(refused)?) };
-    Ok((serde_json::to_string(&traces).map_err(refused)?, tools))
+/// A batch's columns as JSON, and its documents as one blob.
+fn columns_and_documents(batch: &[TraceRow]) -> Result<(String, Vec<u8>), StoreError> {
+    let mut documents = Vec::with_capacity(batch.iter().map(|row| row.document.len()).sum());
+    let mut columns = Vec::with_capacity(batch.len());
+    for row in batch {
+        // SQL counts from 1.
+        columns.push(Columns { row, offset: documents.len() + 1, length: row.document.len() });
+        documents.extend_from_slice(row.document.as_bytes());
+    }
+    let columns = serde_json::to_string(&columns).map_err(|error| StoreError::Refused(error.to_string()))?;
+    Ok((columns, documents))
+}
+
+/// A row's columns, and where its document is.
+#[derive(Serialize)]
+struct Columns<'a> {
+    #[serde(flatten)]
+    row: &'a TraceRow,
+    offset: usize,
+    length: usize,
 }
 
 fn list_query(filter: &TraceFilter, limit: u32) -> Result<QueryBuilder<Driver>, StoreError> {

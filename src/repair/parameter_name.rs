@@ -1,0 +1,43 @@
+//! E3.2: a parameter is renamed to the one unset parameter of the same literal name.
+
+use serde_json::Value;
+
+use super::Change;
+use crate::domain::json::Edit;
+use crate::domain::{Repair, RepairKind};
+use crate::scanner::examination::UnknownMember;
+
+/// The rename that `member` needs, unless one of `changes` gives another member that name already.
+pub(super) fn propose(member: &UnknownMember<'_>, changes: &[Change]) -> Option<Change> {
+    let meant = member.meant()?;
+    let path = member.object.child(meant);
+    if changes.iter().any(|change| change.repair.path == path) {
+        return None;
+    }
+    let (from, to) = (Value::from(member.name.as_str()), Value::from(meant));
+    let repair = Repair { kind: RepairKind::ParameterRenamed, call: 0, path, from, to };
+    Some(Change { repair, edit: Edit::Rename(member.path(), meant.to_owned()) })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::domain::RepairKind;
+    use crate::repair::testing::{mended, unchanged};
+    use crate::scanner::testing::TOOLS;
+
+    #[test]
+    fn parameters_are_renamed_in_place_at_every_level() {
+        let (text, kinds) = mended(TOOLS, "get_weather", r#"{"numDays": 2, "City": "Oslo"}"#);
+        assert_eq!(text, r#"{"num_days":2,"city":"Oslo"}"#);
+        assert_eq!(kinds, [RepairKind::ParameterRenamed; 2]);
+        let (text, _) = mended(TOOLS, "make_note", r#"{"Place":{"City":"Oslo","ZIP":"0150","extra":1.50}}"#);
+        assert_eq!(text, r#"{"place":{"city":"Oslo","zip":"0150","extra":1.50}}"#);
+    }
+
+    #[test]
+    fn of_two_names_for_one_parameter_neither_is_lost() {
+        assert!(unchanged(TOOLS, "get_weather", r#"{"city":"Oslo","City":"Bergen"}"#));
+        let (text, kinds) = mended(TOOLS, "get_weather", r#"{"City":"Oslo","CITY":"Bergen"}"#);
+        assert_eq!((text.as_str(), kinds.len()), (r#"{"city":"Oslo","CITY":"Bergen"}"#, 1));
+    }
+}

@@ -1,0 +1,38 @@
+//! E3: a parameter that the tool does not have, and that means no other, is dropped where policy says so.
+
+use serde_json::Value;
+
+use super::{Change, Job};
+use crate::domain::rules::UnknownParameters;
+use crate::domain::{Call, RepairKind};
+use crate::scanner::examination::UnknownMember;
+use crate::scanner::means_nothing;
+
+/// The removal of `member`.
+pub(super) fn propose(member: &UnknownMember<'_>, arguments: &Value, call: &Call, job: &Job<'_>) -> Option<Change> {
+    let drops = job.scan.unknown_parameters == UnknownParameters::Drop
+        && means_nothing(call, job.toolbook, job.scan, job.tool, member);
+    let path = member.path();
+    let value = arguments.pointer(path.as_str()).filter(|_| drops)?;
+    Some(Change::remove(RepairKind::ParameterDropped, &path, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::domain::RepairKind;
+    use crate::domain::rules::{ScanRules, UnknownParameters};
+    use crate::repair::testing::{mend_under, unchanged};
+    use crate::scanner::testing::{TOOLS, call};
+
+    #[test]
+    fn only_what_means_nothing_is_dropped_and_only_where_policy_says_so() {
+        let drop = ScanRules { unknown_parameters: UnknownParameters::Drop, ..ScanRules::default() };
+        let text = r#"{"city":"Oslo","verbose":true,"numdayz":2,"order_id":1}"#;
+        let mended = mend_under(&drop, TOOLS, &call("get_weather", text));
+        assert_eq!(mended.call.arguments, r#"{"city":"Oslo","numdayz":2,"order_id":1}"#);
+        assert_eq!(mended.repairs[0].kind, RepairKind::ParameterDropped);
+        assert!(unchanged(TOOLS, "get_weather", r#"{"city":"Oslo","verbose":true}"#));
+        let free = r#"{"query":"x","verbose":true}"#;
+        assert_eq!(mend_under(&drop, TOOLS, &call("search", free)).call.arguments, free);
+    }
+}
