@@ -116,7 +116,7 @@ async fn hold<W: Write>(
     let (mut traces, mut answer) = (Vec::new(), String::new());
     for _ in 0..MOST_TURNS {
         let (said, trace) = proxy.turn(&request(conversation, &messages)).await?;
-        write(page, turn_lines(&trace))?;
+        write(page, turn_lines(&trace, &said.text))?;
         write(page, answer_lines(&said))?;
         traces.push(trace);
         answer.clone_from(&said.text);

@@ -35,6 +35,11 @@ impl Draft {
                 thoughts.push(format!("I left out `{name}`."));
             }
         }
+        for name in &lessons.wrong_values {
+            if self.replace(name, &lessons.example) {
+                thoughts.push(format!("`{name}` cannot have the value that I gave it."));
+            }
+        }
         if lessons.longitude_first && self.turn_points_round() {
             thoughts.push("The longitude comes first; I had it the other way round.".to_owned());
         }
@@ -50,6 +55,16 @@ impl Draft {
         let Some(value) = self.arguments.shift_remove(wrong) else { return false };
         self.arguments.insert(right.to_owned(), value);
         true
+    }
+
+    fn replace(&mut self, name: &str, example: &Map<String, Value>) -> bool {
+        let insists = self.insisted.contains(&name);
+        let (Some(value), Some(good), false) = (self.arguments.get_mut(name), example.get(name), insists) else {
+            return false;
+        };
+        let changes = value != good;
+        value.clone_from(good);
+        changes
     }
 
     fn provide(&mut self, name: &str, example: &Map<String, Value>) -> bool {

@@ -85,7 +85,13 @@ fn styles(label: Label) -> (Style, Style) {
     }
 }
 
-/// Breaks a text at spaces so that no line is longer than `width` characters; a longer word is broken where it must be, a line
+/// Where a word that is too long is broken: behind the last comma that fits, else where it must be.
+fn break_place(word: &[char], room: usize) -> usize {
+    let fitting = word.get(..room).unwrap_or_default();
+    fitting.iter().rposition(|char| *char == ',').map_or(room, |comma| comma + 1)
+}
+
+/// Breaks a text at spaces so that no line is longer than `width` characters; a longer word is broken behind a comma or where it must be, a line
 /// that is indented stays indented. Control characters, which could speak to the terminal, become `�`.
 fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
@@ -106,7 +112,7 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
                 used += 1;
             }
             while used + word.len() > width {
-                let rest = word.split_off(width - used);
+                let rest = word.split_off(break_place(&word, width - used));
                 line.extend(word);
                 lines.push(std::mem::replace(&mut line, " ".repeat(indent)));
                 (word, used) = (rest, indent);

@@ -6,6 +6,9 @@ use serde_json::Value;
 
 use super::{Label, Line};
 
+/// Purpose of the attempt that asks for a last word.
+const CLOSING: &str = "closing";
+
 /// Most characters of an API's answer that the transcript shows.
 const BODY_CHARS: usize = 260;
 
@@ -15,9 +18,11 @@ const FEEDBACK_LINES: usize = 16;
 /// Most passages of documentation that the transcript shows for one outcome.
 const PASSAGES: usize = 2;
 
-/// The lines of a turn, from the model's first answer to the verdict; what the client got in the end is not among them.
-pub(crate) fn turn_lines(trace: &Trace) -> Vec<Line> {
-    let mut telling = Telling { trace, lines: Vec::new(), rounds: trace.record.iter().collect(), last_told: "" };
+/// The lines of a turn, from the model's first answer to the verdict. What the client got in the end is not among them, not
+/// even where the model's last thought is that very `answer`.
+pub(crate) fn turn_lines(trace: &Trace, answer: &str) -> Vec<Line> {
+    let rounds = trace.record.iter().collect();
+    let mut telling = Telling { trace, answer, lines: Vec::new(), rounds, last_told: "" };
     for attempt in &trace.attempts {
         telling.attempt(attempt);
     }
@@ -27,6 +32,7 @@ pub(crate) fn turn_lines(trace: &Trace) -> Vec<Line> {
 
 struct Telling<'a> {
     trace: &'a Trace,
+    answer: &'a str,
     lines: Vec<Line>,
     /// Rounds that were not told yet.
     rounds: Vec<&'a Round>,
@@ -40,6 +46,9 @@ impl<'a> Telling<'a> {
     }
 
     fn attempt(&mut self, attempt: &'a Attempt) {
+        if attempt.purpose == CLOSING {
+            self.add(Label::Limit, "is reached: the model is asked for a last word, without calls");
+        }
         if attempt.outcome != "success" {
             self.add(
                 Label::Trouble,
@@ -91,15 +100,17 @@ impl<'a> Telling<'a> {
             self.add(Label::SentBack, first_lines(&round.observation, FEEDBACK_LINES));
         }
         self.last_told = &round.observation;
-        if let Some(thought) = round.thought.as_deref().filter(|thought| !thought.trim().is_empty()) {
-            self.add(Label::Model, format!("“{}”", thought.trim()));
+        let thought = round.thought.as_deref().unwrap_or_default().trim();
+        if !thought.is_empty() && thought != self.answer.trim() {
+            self.add(Label::Model, format!("“{thought}”"));
         }
     }
 
     fn ending(&mut self) {
         let trace = self.trace;
-        if let Some(limit) = &trace.exhausted {
-            self.add(Label::Limit, format!("`{limit}` is used up: a person has to take over, with this record"));
+        if is_handed_over(trace) {
+            let limit = trace.exhausted.as_ref().map(|limit| format!(" (limit `{limit}`)")).unwrap_or_default();
+            self.add(Label::Record, format!("for the person who takes over{limit}:"));
             for (number, round) in (1..).zip(&trace.record) {
                 let observed = round.observation.lines().next().unwrap_or_default();
                 self.add(Label::Record, format!("{number}. {}\n   {observed}", cut(&round.action, BODY_CHARS)));
@@ -120,6 +131,11 @@ impl<'a> Telling<'a> {
             ),
         );
     }
+}
+
+/// Did a limit end the turn, with or without a last word?
+pub(crate) fn is_handed_over(trace: &Trace) -> bool {
+    trace.exhausted.is_some() || trace.attempts.iter().any(|attempt| attempt.purpose == CLOSING)
 }
 
 fn call_text(call: &Call) -> String {
