@@ -10,7 +10,7 @@ use crate::domain::Trace;
 
 use super::conversations::{CONVERSATIONS, Conversation};
 use super::said::Said;
-use super::transcript::{Label, Line, Page, moved, turn_lines};
+use super::transcript::{Label, Line, Page, ending_lines, moved, turn_lines};
 use super::{DemoError, client, client_tool};
 
 /// Requests of the client in one conversation, before it gives up on a model that only calls.
@@ -118,6 +118,7 @@ async fn hold<W: Write>(
         let (said, trace) = proxy.turn(&request(conversation, &messages)).await?;
         write(page, turn_lines(&trace, &said.text))?;
         write(page, answer_lines(&said))?;
+        write(page, ending_lines(&trace))?;
         traces.push(trace);
         answer.clone_from(&said.text);
         if said.calls.is_empty() {

@@ -15,19 +15,59 @@ const BODY_CHARS: usize = 260;
 /// Most lines of a message to the model that the transcript shows.
 const FEEDBACK_LINES: usize = 16;
 
-/// Most passages of documentation that the transcript shows for one outcome.
-const PASSAGES: usize = 2;
-
-/// The lines of a turn, from the model's first answer to the verdict. What the client got in the end is not among them, not
-/// even where the model's last thought is that very `answer`.
+/// What happened in a turn up to its answer, in order. The answer itself is not told, not even where the model's last thought is
+/// that very `answer`.
 pub(crate) fn turn_lines(trace: &Trace, answer: &str) -> Vec<Line> {
     let rounds = trace.record.iter().collect();
     let mut telling = Telling { trace, answer, lines: Vec::new(), rounds, last_told: "" };
     for attempt in &trace.attempts {
         telling.attempt(attempt);
     }
-    telling.ending();
     telling.lines
+}
+
+/// What is to be said about a turn once its answer is told: the record for a person where a limit ended it, the verdict, the costs.
+pub(crate) fn ending_lines(trace: &Trace) -> Vec<Line> {
+    let mut lines = Vec::new();
+    if is_handed_over(trace) {
+        lines.push(Line::new(Label::Record, "what was tried, for the person who takes over"));
+        lines.extend(record_lines(&trace.record));
+    }
+    if let Some(error) = &trace.error {
+        lines.push(Line::new(Label::Trouble, error.clone()));
+    }
+    let requests = match trace.attempts.len() {
+        1 => "1 request".to_owned(),
+        count => format!("{count} requests"),
+    };
+    let verdict = format!(
+        "{}; {requests} to the model; {:.1} ms, {:.1} of them the proxy's\ntrace {}",
+        trace.verdict, trace.duration_ms, trace.overhead_ms, trace.id
+    );
+    lines.push(Line::new(Label::Verdict, verdict));
+    lines
+}
+
+/// Did a limit end the turn, with or without a last word of the model?
+pub(crate) fn is_handed_over(trace: &Trace) -> bool {
+    trace.exhausted.is_some() || trace.attempts.iter().any(|attempt| attempt.purpose == CLOSING)
+}
+
+/// The rounds, those that are alike as one.
+fn record_lines(record: &[Round]) -> Vec<Line> {
+    let alike = |one: &Round, other: &Round| one.action == other.action && one.observation == other.observation;
+    let mut number = 1;
+    let mut lines = Vec::new();
+    for rounds in record.chunk_by(alike) {
+        let Some(round) = rounds.first() else { continue };
+        let last = number + rounds.len() - 1;
+        let numbers = if last > number { format!("{number} to {last}") } else { number.to_string() };
+        let found = round.observation.lines().find(|line| line.starts_with("- "));
+        let found = found.or_else(|| round.observation.lines().next()).unwrap_or_default();
+        lines.push(Line::new(Label::Record, format!("{numbers}. {}\n   {found}", cut(&round.action, BODY_CHARS))));
+        number = last + 1;
+    }
+    lines
 }
 
 struct Telling<'a> {
@@ -83,8 +123,8 @@ impl<'a> Telling<'a> {
         let body = cut(execution.body.as_deref().unwrap_or_default(), BODY_CHARS);
         self.add(Label::Api, format!("{} → {status} {body}", execution.operation));
         if let Some(explanation) = &execution.explanation {
-            for passage in explanation.passages.iter().take(PASSAGES) {
-                self.add(Label::Explained, format!("“{}” ({})", passage.text, passage.source));
+            if let Some(passage) = explanation.passages.first() {
+                self.add(Label::Explained, format!("“{}”\n({})", passage.text, passage.source));
             }
             self.next_round("dynamic");
         }
@@ -105,37 +145,6 @@ impl<'a> Telling<'a> {
             self.add(Label::Model, format!("“{thought}”"));
         }
     }
-
-    fn ending(&mut self) {
-        let trace = self.trace;
-        if is_handed_over(trace) {
-            let limit = trace.exhausted.as_ref().map(|limit| format!(" (limit `{limit}`)")).unwrap_or_default();
-            self.add(Label::Record, format!("for the person who takes over{limit}:"));
-            for (number, round) in (1..).zip(&trace.record) {
-                let observed = round.observation.lines().next().unwrap_or_default();
-                self.add(Label::Record, format!("{number}. {}\n   {observed}", cut(&round.action, BODY_CHARS)));
-            }
-        }
-        if let Some(error) = &trace.error {
-            self.add(Label::Trouble, error.clone());
-        }
-        let requests = match trace.attempts.len() {
-            1 => "1 request".to_owned(),
-            count => format!("{count} requests"),
-        };
-        self.add(
-            Label::Verdict,
-            format!(
-                "{}; {requests} to the model; {:.1} ms, {:.1} of them the proxy's\ntrace {}",
-                trace.verdict, trace.duration_ms, trace.overhead_ms, trace.id
-            ),
-        );
-    }
-}
-
-/// Did a limit end the turn, with or without a last word?
-pub(crate) fn is_handed_over(trace: &Trace) -> bool {
-    trace.exhausted.is_some() || trace.attempts.iter().any(|attempt| attempt.purpose == CLOSING)
 }
 
 fn call_text(call: &Call) -> String {
