@@ -71,7 +71,7 @@ async fn a_repair_touches_nothing_else() {
     let mut expected = completion(message, "tool_calls");
     let function = &mut expected["choices"][0]["message"]["tool_calls"][0]["function"];
     function["name"] = json!("get_weather");
-    function["arguments"] = json!(r#"{ "city" : "Li\u00e8ge",  "days":3 }"#);
+    function["arguments"] = json!(r#"{"city":"Li\u00e8ge","days":3}"#);
     assert_eq!(answer.ok(), expected);
 }
 

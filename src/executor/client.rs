@@ -181,11 +181,10 @@ fn failed(error: &reqwest::Error) -> Failed {
         source = cause.source();
     }
     let why = root_cause(error);
-    match error {
-        // Nothing has left: the connection is not made, or the request could not even be written down.
-        error if error.is_connect() || error.is_builder() => Failed::Unreachable(why),
-        _ => Failed::Broken(why),
+    if error.is_builder() {
+        return Failed::Refused(refuse!("the request cannot be written: {why}"));
     }
+    if error.is_connect() { Failed::Unreachable(why) } else { Failed::Broken(why) }
 }
 
 /// The innermost cause: the outer ones repeat the URL, which may hold a key.

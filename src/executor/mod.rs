@@ -20,8 +20,6 @@ mod refusal;
 mod request;
 mod settings;
 #[cfg(test)]
-mod test_server;
-#[cfg(test)]
 mod tests;
 
 pub use build_error::BuildError;

@@ -45,7 +45,7 @@ pub(super) fn parameters(parameters: &[(&Binding, &Value)]) -> Result<HeaderMap,
             return Err(refuse!("the header `{name}` belongs to the connection; no argument can set it"));
         }
         let Some(text) = style::header(binding, value) else { continue };
-        let value = HeaderValue::from_str(&text).map_err(|_| {
+        let value = field_value(&text).ok_or_else(|| {
             refuse!(
                 "the argument `{}` has line breaks, control or non-ASCII characters, which a header cannot carry",
                 binding.argument
@@ -54,6 +54,11 @@ pub(super) fn parameters(parameters: &[(&Binding, &Value)]) -> Result<HeaderMap,
         headers.insert(name, value);
     }
     Ok(headers)
+}
+
+/// Visible ASCII, spaces and tabs: what new fields are limited to (RFC 9110 section 5.5).
+fn field_value(text: &str) -> Option<HeaderValue> {
+    text.is_ascii().then(|| HeaderValue::from_str(text).ok()).flatten()
 }
 
 /// What is asked for: JSON where the operation documents it, else what it documents, else anything.

@@ -1,1 +1,0 @@
-//! Executions against servers in the process.
