@@ -176,7 +176,7 @@ mod tests {
     struct Nothing;
 
     impl Handler for Nothing {
-        fn handle(&self, request: &Request) -> Reply {
+        async fn handle(&self, request: &Request) -> Reply {
             match request.path.as_str() {
                 "/v1/chat/completions" => {
                     let answer = json!({ "choices": [{ "message": { "content": "I do not know." } }] });

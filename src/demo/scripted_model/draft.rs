@@ -57,14 +57,16 @@ impl Draft {
         true
     }
 
+    /// Takes the example's value, or none where the example does without the parameter.
     fn replace(&mut self, name: &str, example: &Map<String, Value>) -> bool {
-        let insists = self.insisted.contains(&name);
-        let (Some(value), Some(good), false) = (self.arguments.get_mut(name), example.get(name), insists) else {
+        if example.is_empty() || self.insisted.contains(&name) || !self.arguments.contains_key(name) {
             return false;
+        }
+        let before = match example.get(name) {
+            Some(good) => self.arguments.insert(name.to_owned(), good.clone()),
+            None => self.arguments.shift_remove(name),
         };
-        let changes = value != good;
-        value.clone_from(good);
-        changes
+        before.as_ref() != example.get(name)
     }
 
     fn provide(&mut self, name: &str, example: &Map<String, Value>) -> bool {

@@ -117,6 +117,12 @@ fn a_mistake_is_mended_by_what_the_feedback_says_and_by_nothing_else() {
             "{\"mode\": \"walking\"}",
             json!([["planRoute", { "mode": "walking" }]]),
         ),
+        (
+            "Call planRoute {\"origin\": \"1,2\", \"mode\": \"teleport\"}",
+            "- E4.2 at `/mode`: must be one of `walking`, `cycling`\nin this form: {\"origin\": \"1,2\"}",
+            "{\"origin\": \"1,2\"}",
+            json!([["planRoute", { "origin": "1,2" }]]),
+        ),
     ];
     for (question, feedback, lesson, mended) in table {
         let mistake = calls(question, &[]);
