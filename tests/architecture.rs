@@ -18,7 +18,7 @@ mod sources;
 use std::collections::BTreeSet;
 
 use paths::{Scan, Used};
-use sources::{Source, rooms, root_file, sources};
+use sources::{Source, exists, rooms, root_file, sources};
 
 /// Who may import whom: a room, and the rooms that it may import besides itself. Written from the lowest level to the highest.
 const IMPORTS: &[(&str, &[&str])] = &[
@@ -235,8 +235,8 @@ fn every_room_says_what_it_owns_and_must_not_know() {
 
 #[test]
 fn every_file_says_what_it_is() {
-    let silent = sources().into_iter().filter(|source| !source.text.starts_with("//! "));
-    assert_none(silent.map(|source| source.path).collect(), "files that do not begin with `//!`");
+    let silent = sources().iter().filter(|source| !source.text.starts_with("//! "));
+    assert_none(silent.map(|source| source.path.clone()).collect(), "files that do not begin with `//!`");
 }
 
 #[test]
@@ -261,6 +261,14 @@ fn the_architecture_document_names_every_room() {
     let document = root_file("ARCHITECTURE.md");
     let absent = rooms().into_iter().filter(|room| !document.contains(&format!("`{room}`")));
     assert_none(absent.collect(), "rooms that ARCHITECTURE.md does not name");
+}
+
+#[test]
+fn the_tests_that_the_architecture_document_names_exist() {
+    let document = root_file("ARCHITECTURE.md");
+    let named = document.split('`').skip(1).step_by(2).filter(|name| name.starts_with("tests/"));
+    let absent: Vec<String> = named.filter(|name| !exists(name)).map(str::to_owned).collect();
+    assert_none(absent, "tests that ARCHITECTURE.md names and that are not there");
 }
 
 /// The imports of one file that the table does not allow.

@@ -183,6 +183,7 @@ async fn every_other_path_below_v1_is_untouched() {
         let received = upstream.received().remove(before);
         assert_eq!((received.method.as_str(), received.target.as_str()), (method.as_str(), path));
         assert_eq!(received.body, bytes, "{path}");
+        assert_eq!(received.header("content-length"), Some("70000"), "{path}: {:?}", received.headers);
         for (name, value) in fields {
             assert_eq!(received.header(name), Some(value), "{path}");
         }
@@ -202,6 +203,7 @@ async fn stored_completions_are_passed_through_although_they_share_the_path() {
         let answer = proxy.client().send(method.clone(), path, &[], "").await;
         assert_eq!(answer.ok()["object"], "list", "{path}");
         let received = upstream.received().pop().unwrap();
+        assert_eq!(received.header("transfer-encoding"), None, "{path}: {:?}", received.headers);
         assert_eq!((received.method.as_str(), received.target.as_str()), (method.as_str(), path));
     }
 }
@@ -270,19 +272,35 @@ async fn an_alias_changes_the_models_name_and_no_other_byte() {
 async fn malformed_requests_get_an_error_without_troubling_the_upstream() {
     let upstream = Server::always(answer::text("hi")).await;
     let proxy = proxy_of(&upstream).await;
-    for body in
-        ["", "{", "[]", "\"text\"", "{\"model\":\"m\",\"messages\":[]} x", "{\"model\":5,\"messages\":[]}", "\u{0}"]
-    {
-        let answer = proxy.client().send(Method::POST, "/v1/chat/completions", &JSON, body.to_owned()).await;
-        let error = answer.error(400);
-        assert_eq!(error["type"], "invalid_request_error", "{body}");
+    let bodies: [&[u8]; 10] = [
+        b"",
+        b"{",
+        b"[]",
+        b"\"text\"",
+        b"\0",
+        b"{\"model\":\"m\",\"messages\":[]} x",
+        b"{\"model\":5,\"messages\":[]}",
+        b"{\"model\":\"m\",\"messages\":{}}",
+        b"{\"model\":\"m\",\"messages\":[],\"stream\":\"yes\"}",
+        b"{\"model\":\"\xff\"}",
+    ];
+    for body in bodies {
+        let answer = proxy.client().send(Method::POST, "/v1/chat/completions", &JSON, body.to_vec()).await;
+        assert_eq!(answer.error(400)["type"], "invalid_request_error", "{}", String::from_utf8_lossy(body));
     }
-    let answer =
-        proxy.client().send(Method::POST, "/v1/chat/completions", &JSON, b"{\"model\":\"\xff\"}".to_vec()).await;
-    answer.error(400);
-    let deep = format!("{{\"model\":\"m\",\"messages\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
-    proxy.client().send(Method::POST, "/v1/chat/completions", &JSON, deep).await.error(400);
     assert!(upstream.received().is_empty());
+}
+
+#[tokio::test]
+async fn what_a_request_lacks_is_the_upstreams_to_judge() {
+    let refusal = json!({"error": {"message": "you must provide a model parameter", "type": "invalid_request_error", "param": null, "code": null}});
+    let upstream = Server::always(Reply::json(400, &refusal)).await;
+    let proxy = proxy_of(&upstream).await;
+    for body in ["{}", "{\"messages\":[]}", "{\"model\":null}", "{\"model\":\"m\",\"messages\":[5],\"tools\":[{}]}"] {
+        let answer = proxy.client().send(Method::POST, "/v1/chat/completions", &JSON, body).await;
+        assert_eq!((answer.status.as_u16(), answer.json()), (400, refusal.clone()), "{body}");
+        assert_eq!(upstream.received().pop().unwrap().text(), body);
+    }
 }
 
 #[tokio::test]

@@ -69,8 +69,8 @@ pub(super) async fn build(settings: Settings, base_dir: &Path) -> Result<Built, 
     let catalog = Arc::new(Catalog::load(&settings.toolsets, base_dir)?);
     report(&catalog, &metrics);
     let explainer = Arc::new(Explainer::build(documentation(&catalog), &settings.explain));
-    let executor = Executor::build(&executor::Settings::default(), store.clone())?;
-    let (policies, watch) = policies::load(&settings.policies, base_dir, &metrics)?;
+    let executor = Executor::build(&settings.executor, store.clone())?;
+    let (policies, watch) = policies::load(&settings.policies, &settings.aliases, base_dir, &metrics)?;
 
     let pipeline = Pipeline::new(Parts {
         settings: settings.pipeline,

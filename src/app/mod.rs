@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::config::Settings;
 use crate::http::{self, ClientSide, OperatorSide};
 use crate::pipeline::Pipeline;
+use crate::store::Store;
 use crate::telemetry::{self, LogError};
 
 pub use build::StartError;
@@ -38,6 +39,7 @@ pub struct App {
     client: SocketAddr,
     operator: SocketAddr,
     pipeline: Arc<Pipeline>,
+    store: Arc<Store>,
     draining: Arc<AtomicBool>,
     grace: Duration,
     client_ending: CancellationToken,
@@ -69,7 +71,7 @@ impl App {
         });
         let operator_router = http::operator_router(OperatorSide {
             pipeline: built.pipeline.clone(),
-            store: built.store,
+            store: built.store.clone(),
             metrics: built.metrics,
             draining: draining.clone(),
         });
@@ -81,6 +83,7 @@ impl App {
             client,
             operator,
             pipeline: built.pipeline,
+            store: built.store,
             draining,
             grace: Duration::from_secs(server.shutdown_grace_seconds),
             client_ending,
@@ -118,6 +121,7 @@ impl App {
             );
         }
         self.pipeline.flush(FLUSH_TIME).await;
+        self.store.close().await;
         self.operator_ending.cancel();
         let _ = tokio::time::timeout(OPERATOR_GRACE, self.operator_task).await;
     }

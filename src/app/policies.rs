@@ -1,10 +1,12 @@
 //! Policies in force, and their reload when files change.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 
+use crate::pipeline::AliasSettings;
 use crate::policy::{self, PolicyBook, PolicyError, Watcher};
 use crate::telemetry::Metrics;
 use crate::telemetry::labels::ResultLabel;
@@ -18,10 +20,13 @@ pub(super) struct Watch {
 /// Reads the policies, and watches their folder where the settings say so.
 pub(super) fn load(
     settings: &policy::Settings,
+    aliases: &BTreeMap<String, AliasSettings>,
     base_dir: &Path,
     metrics: &Arc<Metrics>,
 ) -> Result<(Arc<ArcSwap<PolicyBook>>, Watch), PolicyError> {
-    let book = PolicyBook::load(settings, base_dir)?;
+    let bindings = aliases.iter().filter(|(_, alias)| !alias.policy.is_empty());
+    let bindings = bindings.map(|(name, alias)| (name.clone(), alias.policy.clone()));
+    let book = PolicyBook::load(settings, base_dir)?.bind(bindings)?;
     let current = Arc::new(ArcSwap::from_pointee(book));
     let metrics = metrics.clone();
     let watcher = policy::watch(settings, base_dir, current.clone(), move |result| {

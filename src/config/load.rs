@@ -104,7 +104,10 @@ fn folder_of(file: &Path) -> PathBuf {
 /// Relative paths of rooms that know no files start from the file's folder; the other rooms are told that folder.
 fn with_paths_from(base_dir: &Path, mut settings: Settings) -> Settings {
     let certificates = settings.upstreams.values_mut().map(|upstream| &mut upstream.ca_file);
-    for path in certificates.chain([&mut settings.feedback.templates]).filter(|path| !path.is_empty()) {
+    for path in certificates
+        .chain([&mut settings.executor.ca_file, &mut settings.feedback.templates])
+        .filter(|path| !path.is_empty())
+    {
         *path = base_dir.join(&*path).to_string_lossy().into_owned();
     }
     settings

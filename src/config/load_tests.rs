@@ -170,10 +170,16 @@ fn deep_nesting_is_an_error_and_no_crash() {
 fn relative_paths_start_at_the_files_folder() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("callwright.toml");
-    std::fs::write(&file, "[upstreams.default]\nca_file = 'ca.pem'\n[feedback]\ntemplates = '/absolute'\n").unwrap();
+    std::fs::write(
+        &file,
+        "[upstreams.default]\nca_file = 'ca.pem'\n[feedback]\ntemplates = '/absolute'\n\
+        [executor]\nca_file = 'certificates/apis.pem'\n",
+    )
+    .unwrap();
     let loaded = load(&Request { file: Some(file), ..Request::default() }, &variables(&[])).unwrap();
     let upstream = &loaded.settings.upstreams["default"];
     assert_eq!(Path::new(&upstream.ca_file), folder.path().join("ca.pem"));
+    assert_eq!(Path::new(&loaded.settings.executor.ca_file), folder.path().join("certificates/apis.pem"));
     assert_eq!(loaded.settings.feedback.templates, "/absolute");
 }
 

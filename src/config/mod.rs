@@ -3,9 +3,9 @@
 //! Owns finding, reading, interpolating and validating the file; the only room that reads the environment. Must not know what
 //! the settings do.
 //!
-//! [`load`] is the way in; [`parse`] is for a configuration that is in no file. A value goes through four steps: the text is parsed as TOML, `${NAME}` is filled in inside string
-//! values ([`interpolate`]), the tree becomes [`Settings`], and what holds between rooms is validated. Every step reports
-//! [`Problem`]s that name file, line, column and a way to mend them.
+//! [`load()`] is the way in; [`parse`] is for a configuration that is in no file. A value goes through four steps: the text is
+//! parsed as TOML, `${NAME}` is filled in inside string values (`interpolate.rs`), the tree becomes [`Settings`], and what
+//! holds between rooms is validated. Every step reports [`Problem`]s that name file, line, column and a way to mend them.
 
 mod builtin;
 mod document;

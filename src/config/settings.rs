@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{catalog, explain, feedback, http, pipeline, policy, scanner, store, telemetry, upstream};
+use crate::{catalog, executor, explain, feedback, http, pipeline, policy, scanner, store, telemetry, upstream};
 
 /// Every setting of the proxy. Each table is a room's own; the rooms document the keys, `config/callwright.toml` shows them all.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -22,6 +22,8 @@ pub struct Settings {
     pub pipeline: pipeline::Settings,
     /// OpenAPI documents whose operations become tools, by the toolset's name.
     pub toolsets: BTreeMap<String, catalog::ToolsetSettings>,
+    /// How tool APIs are called.
+    pub executor: executor::Settings,
     /// What explanations of failed outcomes hold.
     pub explain: explain::Settings,
     /// The judgement of calls.
@@ -45,6 +47,7 @@ impl Default for Settings {
             aliases: BTreeMap::new(),
             pipeline: pipeline::Settings::default(),
             toolsets: BTreeMap::new(),
+            executor: executor::Settings::default(),
             explain: explain::Settings::default(),
             scanner: scanner::Settings::default(),
             feedback: feedback::Settings::default(),

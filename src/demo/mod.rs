@@ -5,7 +5,7 @@
 //! purpose: a stand-in for a model that shared the proxy's reader would share its mistakes.
 //!
 //! The way of a demo: [`start`] brings up the model and the two APIs and hands out the configuration of a proxy between
-//! them; the caller runs a proxy with it; [`play`] holds the conversations through that proxy and prints what happened.
+//! them; the caller runs a proxy with it; [`play()`] holds the conversations through that proxy and prints what happened.
 
 mod client;
 mod client_tool;
@@ -18,6 +18,8 @@ mod route_planner;
 mod said;
 mod scripted_model;
 mod server;
+#[cfg(test)]
+mod tests;
 mod transcript;
 mod world;
 

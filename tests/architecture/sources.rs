@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use super::{Scan, paths};
 
@@ -41,7 +42,12 @@ impl Source {
 }
 
 /// Every file of `src/` but those that only tests compile.
-pub(crate) fn sources() -> Vec<Source> {
+pub(crate) fn sources() -> &'static [Source] {
+    static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(read_sources);
+    &SOURCES
+}
+
+fn read_sources() -> Vec<Source> {
     let mut paths = Vec::new();
     collect(&root().join("src"), &mut paths);
     let all: BTreeMap<String, Source> =
@@ -59,6 +65,11 @@ pub(crate) fn rooms() -> BTreeSet<String> {
 /// A file of the repository.
 pub(crate) fn root_file(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// Is there such a file in the repository?
+pub(crate) fn exists(path: &str) -> bool {
+    root().join(path).exists()
 }
 
 fn root() -> PathBuf {

@@ -140,7 +140,7 @@ def check_errors(client):
 
 def check_errors_of_the_proxy(client):
     try:
-        client.chat.completions.create(model=None, messages=QUESTION)
+        ask(client, "text", n="many")
     except openai.BadRequestError as error:
         assert error.type == "invalid_request_error", error.body
     else:

@@ -193,9 +193,12 @@ impl Stream {
     /// The next event; `None` at the proper end of the body.
     pub(crate) async fn next(&mut self) -> Option<Event> {
         loop {
-            if let Some(end) = memchr::memmem::find(&self.buffer, b"\n\n") {
-                let block: Vec<u8> = self.buffer.drain(..end + 2).collect();
-                return Some(read_event(&block));
+            if let Some(end) = end_of_event(&self.buffer) {
+                let block: Vec<u8> = self.buffer.drain(..end).collect();
+                if let Some(event) = read_event(&block) {
+                    return Some(event);
+                }
+                continue;
             }
             if !self.more().await {
                 assert!(self.buffer.is_empty(), "an unfinished event: {}", String::from_utf8_lossy(&self.buffer));
@@ -250,12 +253,23 @@ impl Stream {
     }
 }
 
-fn read_event(block: &[u8]) -> Event {
+/// Where the first blank line of `bytes` ends; lines end with LF or CRLF.
+fn end_of_event(bytes: &[u8]) -> Option<usize> {
+    let ends = memchr::memchr_iter(b'\n', bytes);
+    ends.map(|end| end + 1).find(|end| {
+        let line = &bytes[..end - 1];
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        line.is_empty() || line.ends_with(b"\n")
+    })
+}
+
+/// Reads the lines of one event; `None` where none of them carries data.
+fn read_event(block: &[u8]) -> Option<Event> {
     let text = std::str::from_utf8(block).unwrap();
     let data: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("data:")).map(str::trim_start).collect();
-    assert!(!data.is_empty(), "an event without data, which several clients take for an empty message: {text:?}");
     match data.join("\n").as_str() {
-        "[DONE]" => Event::Done,
-        json => Event::Json(serde_json::from_str(json).unwrap_or_else(|error| panic!("{error}: {json}"))),
+        "" => None,
+        "[DONE]" => Some(Event::Done),
+        json => Some(Event::Json(serde_json::from_str(json).unwrap_or_else(|error| panic!("{error}: {json}")))),
     }
 }

@@ -10,11 +10,11 @@ pub(super) fn make_nullable(mut schema: Map<String, Value>) -> Map<String, Value
     if constrains_otherwise.iter().any(|keyword| schema.contains_key(*keyword)) {
         return any_or_null(schema);
     }
-    let null = Value::from("null");
+    let null_type = Value::from("null");
     match schema.get_mut("type") {
-        Some(Value::Array(types)) if !types.contains(&null) => types.push(null),
+        Some(Value::Array(types)) if !types.contains(&null_type) => types.push(null_type),
         Some(Value::Array(_)) | None => {}
-        Some(name) => *name = json!([name.clone(), null]),
+        Some(name) => *name = json!([name.clone(), null_type]),
     }
     if let Some(Value::Array(values)) = schema.get_mut("enum")
         && !values.contains(&Value::Null)

@@ -35,6 +35,11 @@ impl Draft {
                 thoughts.push(format!("I left out `{name}`."));
             }
         }
+        for name in &lessons.wrong_values {
+            if self.replace(name, &lessons.example) {
+                thoughts.push(format!("`{name}` cannot have the value that I gave it."));
+            }
+        }
         if lessons.longitude_first && self.turn_points_round() {
             thoughts.push("The longitude comes first; I had it the other way round.".to_owned());
         }
@@ -50,6 +55,18 @@ impl Draft {
         let Some(value) = self.arguments.shift_remove(wrong) else { return false };
         self.arguments.insert(right.to_owned(), value);
         true
+    }
+
+    /// Takes the example's value, or none where the example does without the parameter.
+    fn replace(&mut self, name: &str, example: &Map<String, Value>) -> bool {
+        if example.is_empty() || self.insisted.contains(&name) || !self.arguments.contains_key(name) {
+            return false;
+        }
+        let before = match example.get(name) {
+            Some(good) => self.arguments.insert(name.to_owned(), good.clone()),
+            None => self.arguments.shift_remove(name),
+        };
+        before.as_ref() != example.get(name)
     }
 
     fn provide(&mut self, name: &str, example: &Map<String, Value>) -> bool {

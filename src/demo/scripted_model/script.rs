@@ -59,10 +59,13 @@ pub(super) fn answer(request: &ChatRequest, exchange: &Exchange) -> Answer {
     answer
 }
 
-/// What is said where a call would be next and calls are not allowed.
+/// What is said where a call would be next and calls are not allowed: the last thing that was found wrong, where something was.
 fn give_up(exchange: &Exchange) -> String {
-    let told = if exchange.feedback().next().is_some() { " My calls were not accepted." } else { "" };
-    format!("I could not do this without another call, and I may not make one.{told}")
+    let found = exchange.feedback().flat_map(str::lines).filter_map(|line| line.strip_prefix("- E")).last();
+    match found {
+        Some(found) => format!("I could not do this. The last thing I was told about my call is: E{found}"),
+        None => "I could not do this without another call, and I may not make one.".to_owned(),
+    }
 }
 
 /// A name with the separators that its owner did not choose: `get_weather` for `getWeather` and the other way round.

@@ -146,7 +146,7 @@ fn exact_rules() -> impl Strategy<Value = ExecuteRules> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2_000, rng_seed: prop::test_runner::RngSeed::Fixed(11), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, rng_seed: prop::test_runner::RngSeed::Fixed(11), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_call_runs_only_if_both_sets_of_rules_let_it(
