@@ -1,3 +1,7 @@
-//! The command line: parses arguments and hands over to the library.
+//! The command line: hands the arguments over to the library.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    callwright::cli::run(std::env::args_os())
+}

@@ -1,3 +1,133 @@
 //! The composition root: builds every room from the settings, reloads policies, shuts down in order.
 //!
-//! Owns the order of construction and of shutdown. The only place that knows everything; nothing but `cli` may know it.
+//! Owns the order of construction and of shutdown. The only place that knows everything, so it must not be known by
+//! any room but `cli`.
+
+mod build;
+mod policies;
+mod shutdown;
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::config::Settings;
+use crate::http::{self, ClientSide, OperatorSide};
+use crate::pipeline::Pipeline;
+use crate::store::Store;
+use crate::telemetry::{self, LogError};
+
+pub use build::StartError;
+pub use shutdown::asked_to_end;
+
+/// Sends logs to standard error, as the settings say; once in a process.
+///
+/// # Errors
+/// When the filter cannot be read, or logs go somewhere already.
+pub fn start_logs(settings: &Settings) -> Result<(), LogError> {
+    telemetry::init_logs(&settings.telemetry)
+}
+
+/// A running proxy: both listeners are open.
+#[derive(Debug)]
+pub struct App {
+    client: SocketAddr,
+    operator: SocketAddr,
+    pipeline: Arc<Pipeline>,
+    store: Arc<Store>,
+    draining: Arc<AtomicBool>,
+    grace: Duration,
+    client_ending: CancellationToken,
+    operator_ending: CancellationToken,
+    client_task: JoinHandle<()>,
+    operator_task: JoinHandle<()>,
+    /// Policy files are watched while this lives.
+    _policies: policies::Watch,
+}
+
+impl App {
+    /// Builds everything and opens both listeners. Relative paths in the settings are relative to `base_dir`.
+    ///
+    /// # Errors
+    /// When a listener cannot be had, or something that the settings name cannot be read.
+    pub async fn start(settings: Settings, base_dir: &Path) -> Result<Self, StartError> {
+        let server = settings.server.clone();
+        let built = build::build(settings, base_dir).await?;
+        let client_listener = http::bind(server.listen, "listen").await?;
+        let operator_listener = http::bind(server.operator_listen, "operator_listen").await?;
+        let client = client_listener.local_addr().map_err(StartError::Address)?;
+        let operator = operator_listener.local_addr().map_err(StartError::Address)?;
+
+        let draining = Arc::new(AtomicBool::new(false));
+        let client_router = http::client_router(ClientSide {
+            pipeline: built.pipeline.clone(),
+            metrics: built.metrics.clone(),
+            body_limit_bytes: server.body_limit_bytes,
+        });
+        let operator_router = http::operator_router(OperatorSide {
+            pipeline: built.pipeline.clone(),
+            store: built.store.clone(),
+            metrics: built.metrics,
+            draining: draining.clone(),
+        });
+        let (client_ending, operator_ending) = (CancellationToken::new(), CancellationToken::new());
+        let client_task = tokio::spawn(http::serve(client_listener, client_router, client_ending.clone()));
+        let operator_task = tokio::spawn(http::serve(operator_listener, operator_router, operator_ending.clone()));
+        tracing::info!(%client, %operator, "listening; paths below /v1/ other than chat/completions and models pass unguarded");
+        Ok(Self {
+            client,
+            operator,
+            pipeline: built.pipeline,
+            store: built.store,
+            draining,
+            grace: Duration::from_secs(server.shutdown_grace_seconds),
+            client_ending,
+            operator_ending,
+            client_task,
+            operator_task,
+            _policies: built.policies,
+        })
+    }
+
+    /// Base URL of the client side, without `/v1`.
+    pub fn client_url(&self) -> String {
+        format!("http://{}", self.client)
+    }
+
+    /// Base URL of the operator side.
+    pub fn operator_url(&self) -> String {
+        format!("http://{}", self.operator)
+    }
+
+    /// Ends the proxy in order: no new connections, running turns finish, traces are written, then the operator side
+    /// closes. What is not done within the grace time is given up.
+    pub async fn stop(self) {
+        self.draining.store(true, Ordering::Relaxed);
+        self.client_ending.cancel();
+        let finished = async {
+            // A connection that a client keeps open without using it must not hold the end up.
+            let _ = self.client_task.await;
+            self.pipeline.drain().await;
+        };
+        if tokio::time::timeout(self.grace, finished).await.is_err() {
+            tracing::warn!(
+                grace_seconds = self.grace.as_secs(),
+                "turns were still running at the end of the grace time"
+            );
+        }
+        self.pipeline.flush(FLUSH_TIME).await;
+        self.store.close().await;
+        self.operator_ending.cancel();
+        let _ = tokio::time::timeout(OPERATOR_GRACE, self.operator_task).await;
+    }
+}
+
+/// Time to write queued traces at the end; orchestrators kill some seconds after the grace time.
+const FLUSH_TIME: Duration = Duration::from_secs(5);
+/// Time for a scrape that is under way at the end.
+const OPERATOR_GRACE: Duration = Duration::from_secs(1);

@@ -2,3 +2,45 @@
 //!
 //! Owns reading documents, resolving `$ref`s, naming tools, joining parameters and body into one argument object. Must not know
 //! who offers, calls or executes a tool, nor do network I/O.
+//!
+//! Read [`load_document`] first. Documents stay raw JSON: what is unknown or broken in one place harms nothing elsewhere.
+
+mod arguments;
+mod binding;
+mod body;
+mod description;
+mod document;
+mod documentation;
+mod load;
+mod load_error;
+mod media_type;
+mod naming;
+mod notes;
+mod operation;
+mod parameter;
+mod path_template;
+mod reader;
+mod report;
+mod schema;
+mod security;
+mod server;
+mod settings;
+mod shorten;
+mod snapshot;
+mod source;
+mod toolset;
+mod walk;
+mod yaml;
+
+pub use binding::{Binding, BodyBinding, BodyShape, Encoding, Location, Style};
+pub use load::load_document;
+pub use load_error::LoadError;
+pub use operation::{Operation, Placement};
+pub use report::{Renamed, Report, Simplified, Skipped};
+pub use security::SecurityScheme;
+pub use settings::{DocumentLimits, ToolsetSettings};
+pub use snapshot::Catalog;
+pub use toolset::Toolset;
+
+#[cfg(test)]
+mod tests;

@@ -1,3 +1,63 @@
 //! The command line: one file per verb.
 //!
-//! Owns arguments and exit statuses. Must not hold logic that a server needs too.
+//! Owns arguments, exit statuses and what is printed. Must not hold logic that a server needs too.
+
+mod check;
+mod config;
+mod demo;
+mod errors;
+mod policy;
+mod serve;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// An OpenAI-compatible proxy that makes an agent's tool calls come out right.
+#[derive(Debug, Parser)]
+#[command(name = "callwright", version, arg_required_else_help = true)]
+struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Run the proxy until SIGTERM or SIGINT.
+    Serve(serve::Arguments),
+    /// Play conversations with a scripted model and two sample APIs through the proxy, and tell what happened.
+    Demo(demo::Arguments),
+    /// Read OpenAPI documents and report what of them can be used as tools. Status 1 where a document cannot be loaded at all.
+    Check(check::Arguments),
+    /// Look at the configuration.
+    Config(config::Arguments),
+    /// Look at the policies.
+    Policy(policy::Arguments),
+}
+
+/// Parses the arguments (the program's name first), does what the verb says, prints errors.
+///
+/// Status 0 for success, 1 for a failure, 2 for arguments that are no command.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => arguments,
+        Err(error) => return errors::usage(&error),
+    };
+    let result = match arguments.verb {
+        Verb::Serve(arguments) => serve::run(arguments),
+        Verb::Demo(arguments) => demo::run(arguments),
+        Verb::Check(arguments) => check::run(&arguments),
+        Verb::Config(arguments) => config::run(arguments),
+        Verb::Policy(arguments) => policy::run(arguments),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => errors::failure(error.as_ref()),
+    }
+}
+
+/// The runtime of verbs that serve or ask: one worker per core.
+fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()
+}

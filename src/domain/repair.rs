@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::FaultCode;
 use super::json::Pointer;
 
 /// The kinds of repair. The names are metric label values.
@@ -55,6 +56,19 @@ impl RepairKind {
             Self::TypeCoerced => "type_coerced",
             Self::NullDropped => "null_dropped",
             Self::EnumNormalised => "enum_normalised",
+        }
+    }
+
+    /// The fault that it mends.
+    pub const fn fault(self) -> FaultCode {
+        match self {
+            Self::Rescued | Self::ArgumentsMended => FaultCode::NoCall,
+            Self::ToolRenamed => FaultCode::ToolNameLiteral,
+            Self::ParameterRenamed => FaultCode::ParameterLiteral,
+            Self::DefaultFilled => FaultCode::ParameterMissing,
+            Self::ParameterDropped => FaultCode::ParameterUnknown,
+            Self::TypeCoerced | Self::NullDropped => FaultCode::TypeMismatch,
+            Self::EnumNormalised => FaultCode::Constraint,
         }
     }
 }

@@ -1,3 +1,27 @@
 //! A failed outcome → the sentences of the API's documentation that say why.
 //!
-//! Owns the index of documentation. Must not know how documents are loaded, nor what is done with an explanation.
+//! Owns the index of documentation and the rules of what a failed outcome is. Must not know how documents are loaded, nor what is done
+//! with an explanation.
+//!
+//! The way: [`blocks`] and [`sentences`] split an operation's documentation, [`passages`] joins neighbours, [`index`] holds them, and
+//! [`ranking`] puts them in order for the [`query`] that a failed outcome makes (AutoFeedback section 3.3.1). Read [`explainer`] first.
+
+mod blocks;
+mod codes;
+mod explainer;
+pub mod failure;
+mod index;
+mod passages;
+mod query;
+mod ranking;
+#[cfg(test)]
+mod sample_documents_tests;
+mod sentences;
+mod settings;
+#[cfg(test)]
+mod shared_data_tests;
+mod verdict_words;
+
+pub use explainer::{Explainer, OperationDocs};
+pub use failure::{FailureKind, is_failure};
+pub use settings::Settings;

@@ -2,6 +2,18 @@
 //!
 //! Owns routes, layers, the map from errors to statuses. Must not hold logic of a turn.
 
+mod admin;
+mod chat;
+mod error;
+mod health;
+mod metered;
+mod models;
+mod pass_through;
+mod router;
+mod serve;
 mod settings;
+mod stream_body;
 
+pub use router::{ClientSide, OperatorSide, client_router, operator_router};
+pub use serve::{ServeError, bind, serve};
 pub use settings::Settings;

@@ -2,3 +2,40 @@
 //!
 //! The only room that knows OpenAI JSON. Owns reading and editing it without losing what it does not understand. Must not do I/O
 //! or decide anything about a turn.
+//!
+//! A request is a [`ChatRequest`], a whole answer a [`Completion`]. A streamed answer goes from bytes to events ([`SseReader`]),
+//! from events to [`Chunk`]s ([`read_item`]) and from chunks to a [`Completion`] ([`Assembler`]); [`emit`] goes the other way.
+
+mod assembler;
+mod choice;
+mod chunk;
+mod completion;
+mod content;
+pub mod emit;
+mod error;
+mod event;
+mod fields;
+mod message;
+mod models;
+mod request;
+mod sse;
+mod tool_choice;
+mod tools;
+mod usage;
+
+pub use assembler::Assembler;
+pub use choice::Choice;
+pub use chunk::{Chunk, StreamHead, StreamItem, read_item};
+pub use completion::Completion;
+pub use error::{AnswerError, ErrorBody, RequestError};
+pub use event::event;
+pub use message::AssistantMessage;
+pub use models::{merge_model_lists, model_list};
+pub use request::{ChatRequest, MessageView};
+pub use sse::{SseError, SseEvent, SseReader};
+pub use tool_choice::ToolChoice;
+
+/// Any JSON text as a value, for traces. What serde_json cannot hold (nesting beyond 128 levels) becomes a string.
+fn to_value(text: &[u8]) -> serde_json::Value {
+    serde_json::from_slice(text).unwrap_or_else(|_| String::from_utf8_lossy(text).into())
+}

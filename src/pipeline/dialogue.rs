@@ -7,6 +7,8 @@ use crate::domain::Limits;
 /// What the turn does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
+    /// Tell the model what the scan found, then ask.
+    FeedBack(Purpose),
     /// Ask the upstream.
     Ask(Purpose),
     /// Execute the checked calls of the last answer that the proxy owns.
@@ -48,6 +50,8 @@ impl Purpose {
 pub(crate) enum Ending {
     /// With the last answer, as it was judged.
     Judged,
+    /// With the model's last word: a limit was reached, and it said so without calls.
+    Closed(Limit),
     /// With the last answer although it is faulty: policy's `on_exhausted` says in what form.
     Exhausted(Limit),
     /// With the record of what was tried, for a person: the last answer's calls are the proxy's own, so it is of no use
@@ -60,7 +64,7 @@ impl Ending {
     pub(crate) const fn limit(self) -> Option<Limit> {
         match self {
             Self::Judged => None,
-            Self::Exhausted(limit) | Self::Handover(limit) => Some(limit),
+            Self::Closed(limit) | Self::Exhausted(limit) | Self::Handover(limit) => Some(limit),
         }
     }
 }
@@ -137,9 +141,10 @@ impl Dialogue {
         Self { limits, single, requests: 0, static_rounds: 0, dynamic_rounds: 0, closing: None }
     }
 
-    /// The first step: the client's own request goes out, whatever the limits are.
-    pub(crate) fn start(&mut self) -> Step {
-        self.ask(Purpose::First)
+    /// The first step is always to ask: the client's own request goes out, whatever the limits are.
+    pub(crate) fn start(&mut self) -> Purpose {
+        self.requests += 1;
+        Purpose::First
     }
 
     /// The step after an answer was judged.
@@ -149,20 +154,21 @@ impl Dialogue {
         }
         if let Some(limit) = self.closing {
             let still_calls = judged.faulty || judged.proxy_calls > 0;
-            return Step::Answer(if still_calls { Ending::Handover(limit) } else { Ending::Judged });
+            return Step::Answer(if still_calls { Ending::Handover(limit) } else { Ending::Closed(limit) });
         }
         if judged.faulty {
             return match self.exceeded(spent) {
                 None if self.static_rounds < self.limits.static_feedback => {
                     self.static_rounds += 1;
-                    self.ask(Purpose::StaticFeedback)
+                    self.requests += 1;
+                    Step::FeedBack(Purpose::StaticFeedback)
                 }
                 exceeded => {
                     let limit = exceeded.unwrap_or(Limit::StaticFeedback);
                     if judged.faults_are_the_clients {
                         Step::Answer(Ending::Exhausted(limit))
                     } else {
-                        self.close(limit, spent)
+                        self.close(limit, spent, Step::FeedBack)
                     }
                 }
             };
@@ -182,7 +188,7 @@ impl Dialogue {
             self.dynamic_rounds += 1;
             self.ask(Purpose::DynamicFeedback)
         } else {
-            self.close(Limit::DynamicFeedback, spent)
+            self.close(Limit::DynamicFeedback, spent, Step::Ask)
         }
     }
 
@@ -193,27 +199,18 @@ impl Dialogue {
         if useful { Ending::Exhausted(limit) } else { Ending::Handover(limit) }
     }
 
-    /// Rounds of static feedback so far.
-    pub(crate) fn static_rounds(&self) -> u32 {
-        self.static_rounds
-    }
-
-    /// Rounds of dynamic feedback so far.
-    pub(crate) fn dynamic_rounds(&self) -> u32 {
-        self.dynamic_rounds
-    }
-
     fn ask(&mut self, purpose: Purpose) -> Step {
         self.requests += 1;
         Step::Ask(purpose)
     }
 
-    fn close(&mut self, limit: Limit, spent: Spent) -> Step {
+    fn close(&mut self, limit: Limit, spent: Spent, step: fn(Purpose) -> Step) -> Step {
         if self.exceeded(spent).is_some() {
             return Step::Answer(Ending::Handover(limit));
         }
         self.closing = Some(limit);
-        self.ask(Purpose::Closing)
+        self.requests += 1;
+        step(Purpose::Closing)
     }
 
     fn exceeded(&self, spent: Spent) -> Option<Limit> {
@@ -244,7 +241,7 @@ mod tests {
 
     fn dialogue() -> Dialogue {
         let mut dialogue = Dialogue::new(Limits::default(), false);
-        assert_eq!(dialogue.start(), Step::Ask(Purpose::First));
+        assert_eq!(dialogue.start(), Purpose::First);
         dialogue
     }
 
@@ -258,7 +255,7 @@ mod tests {
     fn faulty_answers_go_back_until_the_static_limit() {
         let mut dialogue = dialogue();
         for _ in 0..3 {
-            assert_eq!(dialogue.judged(FAULTY, NOTHING), Step::Ask(Purpose::StaticFeedback));
+            assert_eq!(dialogue.judged(FAULTY, NOTHING), Step::FeedBack(Purpose::StaticFeedback));
         }
         assert_eq!(dialogue.judged(FAULTY, NOTHING), Step::Answer(Ending::Exhausted(Limit::StaticFeedback)));
     }
@@ -267,11 +264,11 @@ mod tests {
     fn faulty_calls_of_the_proxys_tools_end_in_a_closing_request_and_then_in_a_handover() {
         let mut dialogue = dialogue();
         for _ in 0..3 {
-            assert_eq!(dialogue.judged(OWN_FAULTY, NOTHING), Step::Ask(Purpose::StaticFeedback));
+            assert_eq!(dialogue.judged(OWN_FAULTY, NOTHING), Step::FeedBack(Purpose::StaticFeedback));
         }
-        assert_eq!(dialogue.judged(OWN_FAULTY, NOTHING), Step::Ask(Purpose::Closing));
+        assert_eq!(dialogue.judged(OWN_FAULTY, NOTHING), Step::FeedBack(Purpose::Closing));
         let mut obedient = dialogue.clone();
-        assert_eq!(obedient.judged(TEXT, NOTHING), Step::Answer(Ending::Judged));
+        assert_eq!(obedient.judged(TEXT, NOTHING), Step::Answer(Ending::Closed(Limit::StaticFeedback)));
         assert_eq!(dialogue.judged(OWN, NOTHING), Step::Answer(Ending::Handover(Limit::StaticFeedback)));
     }
 
@@ -340,7 +337,7 @@ mod tests {
             let mut events = events.into_iter().cycle();
             let (mut asks, mut runs, mut steps) = (0_u32, 0_u32, 0_u32);
             let (mut static_rounds, mut dynamic_rounds) = (0, 0);
-            let mut step = dialogue.start();
+            let mut step = Step::Ask(dialogue.start());
             loop {
                 steps += 1;
                 prop_assert!(steps <= 3 * limits.upstream_requests.max(1) + 3, "no end in sight");
@@ -348,7 +345,7 @@ mod tests {
                 spent.tokens += tokens;
                 spent.seconds += seconds;
                 step = match step {
-                    Step::Ask(purpose) => {
+                    Step::FeedBack(purpose) | Step::Ask(purpose) => {
                         asks += 1;
                         static_rounds += u32::from(purpose == Purpose::StaticFeedback);
                         dynamic_rounds += u32::from(purpose == Purpose::DynamicFeedback);

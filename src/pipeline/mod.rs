@@ -3,7 +3,182 @@
 //! Owns the sequence of stages, the dialogue that decides ask / run / answer, the snapshot a turn sees. Must not know HTTP servers,
 //! SQL, or OpenAI JSON.
 
+mod answer;
 mod dialogue;
+mod pass_through;
+mod record;
 mod settings;
+mod snapshot;
+mod stages;
+mod turn;
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::catalog::Catalog;
+use crate::executor::Executor;
+use crate::explain::Explainer;
+use crate::feedback::Templates;
+use crate::policy::PolicyBook;
+use crate::scanner::Validators;
+use crate::store::TraceQueue;
+use crate::telemetry::Metrics;
+use crate::upstream::{Upstream, Upstreams};
+
+pub use answer::{Answer, AnswerBody, Pending};
+pub use pass_through::{PassThrough, Passed};
 pub use settings::{AliasSettings, Settings};
+pub use snapshot::Snapshot;
+pub use stages::open::TurnRequest;
+
+use answer::Outlet;
+use stages::offer::Offers;
+use stages::open;
+use turn::Turn;
+
+/// What the pipeline is made of.
+#[derive(Debug)]
+pub struct Parts {
+    /// What holds for every turn.
+    pub settings: Settings,
+    /// The model aliases, by name.
+    pub aliases: BTreeMap<String, AliasSettings>,
+    /// The providers.
+    pub upstreams: Upstreams,
+    /// The toolsets.
+    pub catalog: Arc<Catalog>,
+    /// Their documentation.
+    pub explainer: Arc<Explainer>,
+    /// The policies in force; replaced when files change.
+    pub policies: Arc<ArcSwap<PolicyBook>>,
+    /// Compiled schemas.
+    pub validators: Validators,
+    /// Texts of feedback.
+    pub templates: Templates,
+    /// Executes calls of the catalog's tools.
+    pub executor: Executor,
+    /// Where traces go.
+    pub traces: TraceQueue,
+    /// What is counted.
+    pub metrics: Arc<Metrics>,
+}
+
+/// What all turns share.
+#[derive(Debug)]
+pub struct Pipeline {
+    settings: Settings,
+    aliases: Arc<BTreeMap<String, AliasSettings>>,
+    upstreams: Upstreams,
+    catalog: Arc<Catalog>,
+    explainer: Arc<Explainer>,
+    policies: Arc<ArcSwap<PolicyBook>>,
+    offers: Offers,
+    validators: Validators,
+    templates: Templates,
+    executor: Executor,
+    traces: TraceQueue,
+    metrics: Arc<Metrics>,
+    running: TaskTracker,
+}
+
+impl Pipeline {
+    /// A pipeline of its parts.
+    pub fn new(parts: Parts) -> Self {
+        let Parts { settings, aliases, upstreams, catalog, explainer, policies, .. } = parts;
+        let Parts { validators, templates, executor, traces, metrics, .. } = parts;
+        Self {
+            offers: Offers::new(settings.toolbook_cache_entries),
+            settings,
+            aliases: Arc::new(aliases),
+            upstreams,
+            catalog,
+            explainer,
+            policies,
+            validators,
+            templates,
+            executor,
+            traces,
+            metrics,
+            running: TaskTracker::new(),
+        }
+    }
+
+    /// Takes a turn. It runs in a task of its own: what was begun is finished and recorded even when the client goes away.
+    pub fn take(self: &Arc<Self>, request: TurnRequest) -> Pending {
+        let cancelled = CancellationToken::new();
+        let guard = cancelled.clone().drop_guard();
+        let (head, answer) = oneshot::channel();
+        let mut outlet = Outlet::new(head, self.settings.stream_buffer_chunks);
+        let mut stream = false;
+        match open::open(self, request, cancelled) {
+            Ok(turn) => {
+                stream = turn.request.is_stream();
+                let pipeline = self.clone();
+                self.running.spawn(async move { turn::take(&pipeline, turn, outlet).await });
+            }
+            Err(refusal) => {
+                let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
+                let body = AnswerBody::Whole(refusal.error.to_bytes());
+                outlet.whole(Answer { status: refusal.status, headers, body });
+            }
+        }
+        Pending { answer, guard, stream }
+    }
+
+    /// Seconds of silence after which a stream gets a keep-alive comment.
+    pub fn keep_alive(&self) -> Duration {
+        Duration::from_secs(self.settings.keep_alive_seconds.max(1))
+    }
+
+    /// The names of the model aliases.
+    pub fn alias_names(&self) -> impl Iterator<Item = &str> {
+        self.aliases.keys().map(String::as_str)
+    }
+
+    /// Waits until every running turn has ended; begin no new ones meanwhile.
+    pub async fn drain(&self) {
+        self.running.close();
+        self.running.wait().await;
+    }
+
+    /// Writes what is still queued; gives up at `deadline`.
+    pub async fn flush(&self, deadline: Duration) {
+        self.traces.drain(deadline).await;
+    }
+
+    /// Traces that wait to be written.
+    pub fn traces_waiting(&self) -> usize {
+        self.traces.waiting()
+    }
+
+    /// Ends a turn: counts it and hands its trace to the queue.
+    fn finish(&self, turn: Turn) {
+        let Turn { mut record, in_flight, .. } = turn;
+        record.end();
+        self.metrics.turn_ended(record.trace());
+        self.traces.push(record.close());
+        drop(in_flight);
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            catalog: self.catalog.clone(),
+            explainer: self.explainer.clone(),
+            policies: self.policies.load_full(),
+            aliases: self.aliases.clone(),
+            offers: self.offers.clone(),
+        }
+    }
+
+    /// The upstream of that name; the default one where the name is empty. Names were checked when the configuration was read.
+    fn upstream(&self, name: &str) -> Arc<Upstream> {
+        self.upstreams.get(name).unwrap_or_else(|| self.upstreams.default_upstream()).clone()
+    }
+}

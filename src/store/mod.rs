@@ -2,3 +2,31 @@
 //!
 //! The only room that knows SQL. Owns migrations, the bounded queue of traces, and what happens when the store is down. Must not
 //! know who asks.
+//!
+//! Two kinds of writing are kept apart. *Memory* ([`Traces`]) goes through [`TraceQueue`], and nothing waits for it. *Turn
+//! state* ([`Intents`]) is committed before the request that depends on it leaves.
+
+mod cursor;
+mod error;
+mod handle;
+mod health;
+mod intents;
+mod location;
+mod queue;
+mod row;
+#[cfg(test)]
+mod samples;
+mod settings;
+mod sqlite;
+mod traces;
+mod writer;
+
+pub use error::StoreError;
+pub use handle::Store;
+pub use health::Health;
+pub use intents::{Begun, IntentKey, Intents};
+pub use location::{Location, UnknownLocation};
+pub use queue::TraceQueue;
+pub use row::TraceRow;
+pub use settings::Settings;
+pub use traces::{DEFAULT_PAGE, MAX_PAGE, TraceFilter, TracePage, TraceSummary, Traces};

@@ -1,3 +1,18 @@
 //! Every metric, and the set-up of logs.
 //!
-//! The only room that names metrics. Must not know any room that counts.
+//! Owns their names and help texts: the only room that names metrics. Must not know any room that counts.
+//!
+//! [`Metrics`] (in `instance.rs`) has a field per metric; what is counted says which series by type, not by string:
+//! `metrics.repairs.inc(RepairKind::ToolRenamed)`. [`Metrics::turn_ended`] counts a finished turn from its trace.
+
+mod family;
+mod instance;
+pub mod labels;
+mod logs;
+mod settings;
+mod turn;
+
+pub use family::{Counters, Counters2, Family, Histograms, NamedCounters, Spec, StatusCounters};
+pub use instance::{InFlight, Metrics};
+pub use logs::{LogError, init_logs};
+pub use settings::{LogFormat, Settings};

@@ -1,0 +1,37 @@
+//! The moving parts of `bench/run`: a mock upstream that is fast enough never to be what is measured, and a
+//! closed-loop client that keeps every single latency.
+
+mod answer;
+mod measure;
+mod mock;
+
+use clap::{Parser, Subcommand};
+
+/// Mock upstream and closed-loop client for measuring proxies.
+#[derive(Parser)]
+struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Serves fixed OpenAI answers until it is ended.
+    Mock(mock::Arguments),
+    /// Sends one request after the other on each connection and prints the exact latencies as one line of JSON.
+    Measure(measure::Arguments),
+}
+
+fn main() -> std::process::ExitCode {
+    let result = match Arguments::parse().verb {
+        Verb::Mock(arguments) => mock::run(&arguments).map_err(|error| error.to_string()),
+        Verb::Measure(arguments) => measure::run(&arguments),
+    };
+    match result {
+        Ok(()) => std::process::ExitCode::SUCCESS,
+        Err(message) => {
+            anstream::eprintln!("bench: {message}");
+            std::process::ExitCode::FAILURE
+        }
+    }
+}

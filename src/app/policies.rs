@@ -1,0 +1,42 @@
+//! Policies in force, and their reload when files change.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+
+use crate::pipeline::AliasSettings;
+use crate::policy::{self, PolicyBook, PolicyError, Watcher};
+use crate::telemetry::Metrics;
+use crate::telemetry::labels::ResultLabel;
+
+/// Policy files are watched while this lives.
+#[derive(Debug)]
+pub(super) struct Watch {
+    _watcher: Option<Watcher>,
+}
+
+/// Reads the policies, and watches their folder where the settings say so.
+pub(super) fn load(
+    settings: &policy::Settings,
+    aliases: &BTreeMap<String, AliasSettings>,
+    base_dir: &Path,
+    metrics: &Arc<Metrics>,
+) -> Result<(Arc<ArcSwap<PolicyBook>>, Watch), PolicyError> {
+    let bindings = aliases.iter().filter(|(_, alias)| !alias.policy.is_empty());
+    let bindings = bindings.map(|(name, alias)| (name.clone(), alias.policy.clone()));
+    let book = PolicyBook::load(settings, base_dir)?.bind(bindings)?;
+    let current = Arc::new(ArcSwap::from_pointee(book));
+    let metrics = metrics.clone();
+    let watcher = policy::watch(settings, base_dir, current.clone(), move |result| {
+        metrics.policy_reloads.inc(if result.is_ok() { ResultLabel::Success } else { ResultLabel::Failure });
+        match result {
+            Ok(()) => tracing::info!("policies reloaded"),
+            Err(error) => tracing::error!(%error, "policies not reloaded: the old ones stay in force"),
+        }
+    });
+    // Rules that are in force and do not reload are better than no proxy.
+    let watcher = watcher.inspect_err(|error| tracing::error!(%error, "policies will not reload")).ok();
+    Ok((current, Watch { _watcher: watcher }))
+}

@@ -1,0 +1,217 @@
+//! A document in memory: raw JSON, its version, and the way from a `$ref` to what it means.
+
+use std::path::Path;
+
+use percent_encoding::percent_decode_str;
+use serde_json::Value;
+use thiserror::Error;
+
+use super::LoadError;
+use crate::domain::json::Pointer;
+
+/// A chain of `$ref`s that is longer has a fault of its own; real documents need two or three.
+const MAX_REFERENCE_HOPS: usize = 32;
+
+/// An OpenAPI document as it was read.
+pub(super) struct Document {
+    /// The file's name, for sources of documentation.
+    pub(super) name: String,
+    /// The whole document.
+    pub(super) root: Value,
+    /// Which dialect of schemas it is written in.
+    pub(super) version: Version,
+}
+
+/// The versions of OpenAPI that can be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Version {
+    /// 3.0: schemas are a dialect of JSON Schema draft 5.
+    V3_0,
+    /// 3.1: schemas are JSON Schema 2020-12.
+    V3_1,
+}
+
+/// A value of a document and where it stands.
+#[derive(Debug, Clone)]
+pub(super) struct Located<'d> {
+    pub(super) value: &'d Value,
+    pub(super) at: Pointer,
+}
+
+/// Why a `$ref` leads nowhere.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub(super) enum ReferenceError {
+    #[error("$ref `{0}` leads to another file, which is not yet supported")]
+    OtherFile(String),
+    #[error("$ref `{0}` names nothing in this document")]
+    Missing(String),
+    #[error("$ref `{0}` leads back to itself")]
+    Cycle(String),
+}
+
+impl Document {
+    /// Takes what was read from `path` as an OpenAPI document, if it is one of a supported version.
+    pub(super) fn new(root: Value, path: &Path) -> Result<Self, LoadError> {
+        let version = version(&root, path)?;
+        let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        Ok(Self { name, root, version })
+    }
+
+    /// The member `key` of the document itself.
+    pub(super) fn member<'d>(&'d self, key: &str) -> Option<Located<'d>> {
+        Located { value: &self.root, at: Pointer::root() }.member(key)
+    }
+
+    /// Follows `$ref`s until something else than a reference is reached.
+    pub(super) fn follow<'d>(&'d self, start: Located<'d>) -> Result<Located<'d>, ReferenceError> {
+        let mut here = start;
+        for _ in 0..MAX_REFERENCE_HOPS {
+            match here.reference() {
+                None => return Ok(here),
+                Some(reference) => here = self.lookup(reference)?,
+            }
+        }
+        Err(ReferenceError::Cycle(here.reference().unwrap_or_default().to_owned()))
+    }
+
+    /// The value at the end of the `$ref`s that start with `value`, where its place does not matter.
+    pub(super) fn end_of<'d>(&'d self, value: &'d Value) -> Option<&'d Value> {
+        self.follow(Located { value, at: Pointer::root() }).ok().map(|end| end.value)
+    }
+
+    /// What one `$ref` names (RFC 6901 section 6: a JSON Pointer as URI fragment).
+    pub(super) fn lookup<'d>(&'d self, reference: &str) -> Result<Located<'d>, ReferenceError> {
+        let fragment = reference.strip_prefix('#').ok_or_else(|| ReferenceError::OtherFile(reference.to_owned()))?;
+        let missing = || ReferenceError::Missing(reference.to_owned());
+        let pointer = percent_decode_str(fragment).decode_utf8().map_err(|_| missing())?;
+        let value = self.root.pointer(&pointer).ok_or_else(missing)?;
+        Ok(Located { value, at: Pointer::from(pointer.as_ref()) })
+    }
+
+    /// Where `at` stands, for people: `petstore.yaml#/paths/~1pets`.
+    pub(super) fn source(&self, at: &Pointer) -> String {
+        format!("{}#{at}", self.name)
+    }
+}
+
+impl<'d> Located<'d> {
+    /// The member `key` of this object.
+    pub(super) fn member(&self, key: &str) -> Option<Located<'d>> {
+        self.value.get(key).map(|value| Located { value, at: self.at.child(key) })
+    }
+
+    /// The members of this object; none if it is no object.
+    pub(super) fn members(&self) -> impl Iterator<Item = (&'d String, Located<'d>)> {
+        let at = self.at.clone();
+        self.value
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(move |(key, value)| (key, Located { value, at: at.child(key) }))
+    }
+
+    /// The items of this array; none if it is no array.
+    pub(super) fn items(&self) -> impl Iterator<Item = Located<'d>> {
+        let at = self.at.clone();
+        self.value
+            .as_array()
+            .into_iter()
+            .flatten()
+            .enumerate()
+            .map(move |(index, value)| Located { value, at: at.item(index) })
+    }
+
+    /// The text of the member `key`, trimmed; `None` where it is absent, blank or no text.
+    pub(super) fn text(&self, key: &str) -> Option<&'d str> {
+        self.value.get(key)?.as_str().map(str::trim).filter(|text| !text.is_empty())
+    }
+
+    /// Is the member `key` true?
+    pub(super) fn flag(&self, key: &str) -> Option<bool> {
+        self.value.get(key)?.as_bool()
+    }
+
+    /// The `$ref` of a Reference Object.
+    pub(super) fn reference(&self) -> Option<&'d str> {
+        self.value.get("$ref")?.as_str()
+    }
+}
+
+fn version(root: &Value, path: &Path) -> Result<Version, LoadError> {
+    let not_openapi = |reason: &str| LoadError::NotOpenApi { path: path.to_owned(), reason: reason.to_owned() };
+    let unsupported = |version| LoadError::UnsupportedVersion { path: path.to_owned(), version };
+    if !root.is_object() {
+        return Err(not_openapi("its outermost value is no object"));
+    }
+    if let Some(swagger) = root.get("swagger").and_then(scalar_text) {
+        return Err(unsupported(format!("Swagger {swagger}")));
+    }
+    let text = root.get("openapi").and_then(scalar_text).ok_or_else(|| not_openapi("it has no member `openapi`"))?;
+    let mut parts = text.trim().split('.');
+    match (parts.next(), parts.next()) {
+        (Some("3"), None | Some("0")) => Ok(Version::V3_0),
+        (Some("3"), Some("1")) => Ok(Version::V3_1),
+        _ => Err(unsupported(format!("OpenAPI {text}"))),
+    }
+}
+
+/// YAML makes a number of an unquoted `3.0`.
+fn scalar_text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn document(mut root: Value) -> Document {
+        root["openapi"] = json!("3.0.3");
+        Document::new(root, Path::new("folder/api.json")).unwrap()
+    }
+
+    #[test]
+    fn references_with_escapes_and_percent_signs_are_found() {
+        let document = document(json!({"paths": {"/a/{b}": {"get": 1}}, "x~y": 2}));
+        assert_eq!(document.lookup("#/paths/~1a~1%7Bb%7D/get").unwrap().value, &json!(1));
+        assert_eq!(document.lookup("#/x~0y").unwrap().value, &json!(2));
+        assert_eq!(document.lookup("#").unwrap().value, &document.root);
+    }
+
+    #[test]
+    fn chains_are_followed_and_cycles_end_with_an_error() {
+        let document = document(json!({
+            "a": {"$ref": "#/b"}, "b": {"$ref": "#/c"}, "c": {"type": "string"},
+            "x": {"$ref": "#/y"}, "y": {"$ref": "#/x"}
+        }));
+        let end = document.follow(document.member("a").unwrap()).unwrap();
+        assert_eq!(end.at.as_str(), "/c");
+        assert!(matches!(document.follow(document.member("x").unwrap()), Err(ReferenceError::Cycle(_))));
+    }
+
+    #[test]
+    fn references_that_lead_nowhere_say_why() {
+        let document = document(json!({}));
+        assert!(matches!(document.lookup("#/none"), Err(ReferenceError::Missing(_))));
+        assert!(matches!(document.lookup("other.yaml#/a"), Err(ReferenceError::OtherFile(_))));
+        assert!(matches!(document.lookup("#%ff"), Err(ReferenceError::Missing(_))));
+    }
+
+    #[test]
+    fn versions_are_read_as_text_and_as_yaml_numbers() {
+        let of = |root: Value| Document::new(root, Path::new("x.yaml")).map(|document| document.version);
+        assert_eq!(of(json!({"openapi": "3.0.3"})).unwrap(), Version::V3_0);
+        assert_eq!(of(json!({"openapi": 3.0})).unwrap(), Version::V3_0);
+        assert_eq!(of(json!({"openapi": 3})).unwrap(), Version::V3_0);
+        assert_eq!(of(json!({"openapi": "3.1.0"})).unwrap(), Version::V3_1);
+        let message = |root| of(root).unwrap_err().to_string();
+        assert!(message(json!({"swagger": "2.0"})).contains("Swagger 2.0 is not yet supported"));
+        assert!(message(json!({"openapi": "3.2.0"})).contains("OpenAPI 3.2.0 is not yet supported"));
+        assert!(message(json!({"title": "x"})).contains("no member `openapi`"));
+        assert!(message(json!([])).contains("no object"));
+    }
+}

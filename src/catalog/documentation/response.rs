@@ -1,0 +1,56 @@
+//! Responses: descriptions, and for errors all that their schemas and examples tell.
+
+use serde_json::Value;
+
+use super::super::document::Located;
+use super::super::shorten::shorten;
+use super::collector::Collector;
+use super::{extension, schema};
+
+/// An example of an error is a few lines; more is no example of an error.
+const MAX_EXAMPLE_CHARS: usize = 600;
+
+/// What the responses of `operation` say.
+pub(super) fn responses<'d>(texts: &mut Collector<'d>, operation: &Located<'d>) {
+    for (status, response) in operation.member("responses").iter().flat_map(Located::members) {
+        let Ok(response) = texts.document().follow(response) else { continue };
+        texts.member(&response, "description", status);
+        extension::error_lists(texts, &response);
+        for (_, media) in response.member("content").iter().flat_map(Located::members) {
+            content(texts, status, &media);
+        }
+    }
+}
+
+fn content<'d>(texts: &mut Collector<'d>, status: &str, media: &Located<'d>) {
+    let schema = media.member("schema");
+    if !is_error(status) {
+        // Some APIs answer 200 and tell of errors in the body.
+        schema.iter().for_each(|schema| schema::describe_errors(texts, schema));
+        return;
+    }
+    schema.iter().for_each(|schema| schema::describe(texts, schema, ""));
+    let own = schema.as_ref().and_then(|schema| texts.document().follow(schema.clone()).ok());
+    for holder in [Some(media), own.as_ref()].into_iter().flatten() {
+        holder.member("example").iter().for_each(|example| show(texts, status, example));
+    }
+    for (name, example) in media.member("examples").iter().flat_map(Located::members) {
+        let Ok(example) = texts.document().follow(example) else { continue };
+        texts.member(&example, "summary", name);
+        texts.member(&example, "description", name);
+        example.member("value").iter().for_each(|value| show(texts, status, value));
+    }
+}
+
+fn show(texts: &mut Collector<'_>, status: &str, example: &Located<'_>) {
+    let text = match example.value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    texts.push(&format!("{status}, for example"), &shorten(&text, MAX_EXAMPLE_CHARS), &example.at);
+}
+
+/// Everything but 1xx, 2xx and 3xx: `default` is what is said of errors in general.
+fn is_error(status: &str) -> bool {
+    !status.starts_with(['1', '2', '3'])
+}

@@ -1,0 +1,85 @@
+//! Schemas: descriptions and allowed values of properties.
+
+use serde_json::Value;
+
+use super::super::document::Located;
+use super::collector::Collector;
+
+/// Properties within properties that are described.
+const MAX_LEVELS: usize = 4;
+/// Lists of allowed values are whole up to so many; the rest is countries and currencies.
+const MAX_VALUES: usize = 200;
+
+/// Which properties are described.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    All,
+    Errors,
+}
+
+/// Describes what stands below `schema`, whose own name is `name` (may be empty).
+pub(super) fn describe<'d>(texts: &mut Collector<'d>, schema: &Located<'d>, name: &str) {
+    visit(texts, schema, name, MAX_LEVELS, Wanted::All);
+}
+
+/// Describes only those properties below `schema` that speak of errors.
+pub(super) fn describe_errors<'d>(texts: &mut Collector<'d>, schema: &Located<'d>) {
+    visit(texts, schema, "", MAX_LEVELS, Wanted::Errors);
+}
+
+/// Each schema once, so that the work is bounded by the document's size, not by the ways through it.
+fn visit<'d>(texts: &mut Collector<'d>, schema: &Located<'d>, name: &str, levels: usize, wanted: Wanted) {
+    let Ok(target) = texts.document().follow(schema.clone()) else { return };
+    let is_wanted = wanted == Wanted::All || speaks_of_errors(name);
+    if is_wanted && schema.at != target.at {
+        texts.member(schema, "description", name);
+    }
+    if texts.is_full() || !texts.is_new(&target.at, is_wanted) {
+        return;
+    }
+    if is_wanted {
+        texts.member(&target, "description", name);
+        values(texts, &target, name);
+    }
+    let Some(levels) = levels.checked_sub(1) else { return };
+    for keyword in ["allOf", "oneOf", "anyOf"] {
+        for branch in target.member(keyword).iter().flat_map(Located::items) {
+            visit(texts, &branch, name, levels, wanted);
+        }
+    }
+    if let Some(items) = target.member("items") {
+        visit(texts, &items, name, levels, wanted);
+    }
+    for (property, schema) in target.member("properties").iter().flat_map(Located::members) {
+        visit(texts, &schema, property, levels, wanted);
+    }
+}
+
+fn speaks_of_errors(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    name.contains("error") || name.contains("warning")
+}
+
+/// The allowed values: with what an extension says about each, or in one line.
+fn values(texts: &mut Collector<'_>, schema: &Located<'_>, name: &str) {
+    let Some(list) = schema.member("enum") else { return };
+    let values: Vec<String> = list.items().take(MAX_VALUES).map(|item| plain(item.value)).collect();
+    let explained = schema.members().find(|(key, _)| {
+        let key = key.to_ascii_lowercase();
+        key.starts_with("x-") && key.contains("enum") && key.contains("desc")
+    });
+    if let Some((_, explained)) = explained {
+        for (index, value) in values.iter().enumerate() {
+            let text = explained.value.get(value).or_else(|| explained.value.get(index)).and_then(Value::as_str);
+            texts.push(value, text.unwrap_or_default(), &explained.at);
+        }
+    }
+    if !values.is_empty() {
+        let label = if name.is_empty() { "One of" } else { name };
+        texts.push(label, &values.join(", "), &list.at);
+    }
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}

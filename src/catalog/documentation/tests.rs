@@ -1,0 +1,97 @@
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::super::notes::Notes;
+use super::super::parameter::parameters;
+use super::*;
+
+fn texts_of(operation: Value, more: Value) -> Vec<(String, String)> {
+    let mut root = json!({"openapi": "3.0.0", "paths": {"/pets": {"get": operation}}});
+    root.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let document = Document::new(root, Path::new("shop/pets.yaml")).unwrap();
+    let path_item = document.lookup("#/paths/~1pets").unwrap();
+    let operation = path_item.member("get").unwrap();
+    let parameters = parameters(&document, &path_item, &operation, &mut Notes::default()).unwrap();
+    let texts = of_operation(&document, &path_item, &operation, &parameters);
+    texts.into_iter().map(|text| (text.text, text.source)).collect()
+}
+
+fn has(texts: &[(String, String)], text: &str, source: &str) {
+    let expected = (text.to_owned(), source.to_owned());
+    assert!(texts.contains(&expected), "{expected:?} is not in {texts:#?}");
+}
+
+#[test]
+fn parts_of_an_operation_are_told_with_their_places() {
+    let texts = texts_of(
+        json!({
+            "description": "Lists pets.",
+            "tags": ["pets"],
+            "parameters": [{"name": "limit", "in": "query", "description": "At most 100.", "schema": {"enum": [10, 100]}}],
+            "requestBody": {"$ref": "#/components/requestBodies/Filter"},
+            "responses": {"200": {"description": "OK"}}
+        }),
+        json!({
+            "tags": [{"name": "pets", "description": "All about pets"}, {"name": "cats", "description": "Not this"}],
+            "components": {"requestBodies": {"Filter": {
+                "description": "What to show",
+                "content": {"application/json": {"schema": {"properties": {"age": {"description": "In years"}}}}}
+            }}}
+        }),
+    );
+    has(&texts, "Lists pets.", "pets.yaml#/paths/~1pets/get/description");
+    has(&texts, "limit (query parameter): At most 100.", "pets.yaml#/paths/~1pets/get/parameters/0/description");
+    has(&texts, "limit: 10, 100", "pets.yaml#/paths/~1pets/get/parameters/0/schema/enum");
+    has(&texts, "Request body: What to show", "pets.yaml#/components/requestBodies/Filter/description");
+    let age = "pets.yaml#/components/requestBodies/Filter/content/application~1json/schema/properties/age/description";
+    has(&texts, "age: In years", age);
+    has(&texts, "All about pets", "pets.yaml#/tags/0/description");
+    assert!(!texts.iter().any(|(text, _)| text == "Not this"));
+}
+
+#[test]
+fn errors_are_told_from_schemas_examples_and_extensions() {
+    let texts = texts_of(
+        json!({
+            "x-errors": [{"code": 7, "message": "gone for good"}, "plain text"],
+            "responses": {
+                "200": {"description": "OK", "content": {"application/json": {"schema": {"properties": {
+                    "ok": {"description": "says nothing of faults"},
+                    "error": {"description": "why not", "enum": ["not_authed", "limited"]}
+                }}}}},
+                "404": {"description": "No such pet", "content": {"application/json": {
+                    "schema": {"$ref": "#/components/schemas/Error"},
+                    "example": {"code": 3, "message": "no pet 9"},
+                    "examples": {"old": {"summary": "An old pet", "value": "too old"}}
+                }}}
+            }
+        }),
+        json!({"components": {"schemas": {"Error": {
+            "description": "An error",
+            "properties": {
+                "code": {"enum": [3, 4], "x-enum-descriptions": ["not there", "not yours"]},
+                "cause": {"$ref": "#/components/schemas/Error"}
+            }
+        }}}}),
+    );
+    has(&texts, "code: 7, message: gone for good", "pets.yaml#/paths/~1pets/get/x-errors/0");
+    has(&texts, "plain text", "pets.yaml#/paths/~1pets/get/x-errors/1");
+    has(&texts, "404: No such pet", "pets.yaml#/paths/~1pets/get/responses/404/description");
+    has(&texts, "An error", "pets.yaml#/components/schemas/Error/description");
+    has(&texts, "4: not yours", "pets.yaml#/components/schemas/Error/properties/code/x-enum-descriptions");
+    let all: Vec<&str> = texts.iter().map(|(text, _)| text.as_str()).collect();
+    assert!(all.contains(&r#"404, for example: {"code":3,"message":"no pet 9"}"#));
+    assert!(all.contains(&"404, for example: too old") && all.contains(&"old: An old pet"));
+    assert!(all.contains(&"error: not_authed, limited"));
+    assert!(!all.iter().any(|text| text.contains("says nothing of faults")));
+}
+
+#[test]
+fn texts_are_bounded_in_number() {
+    let properties: serde_json::Map<String, Value> =
+        (0..2000).map(|n| (format!("p{n}"), json!({"description": "d"}))).collect();
+    let schema = json!({"content": {"application/json": {"schema": {"properties": properties}}}});
+    let texts = texts_of(json!({"requestBody": schema}), json!({}));
+    assert_eq!(texts.len(), 400);
+}

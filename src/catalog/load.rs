@@ -1,0 +1,110 @@
+//! One document → one toolset. The order of the steps is the order of this file.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::document::Document;
+use super::naming::{NameSource, tool_names};
+use super::notes::Notes;
+use super::reader::OperationReader;
+use super::report::{Renamed, Report, Skipped};
+use super::server::Servers;
+use super::walk::{Found, operations};
+use super::{LoadError, Operation, SecurityScheme, Toolset, ToolsetSettings, documentation, security, source};
+
+/// Loads the document at `path` as the toolset `name`; `settings.document` is not looked at. A fault of one operation skips that
+/// operation and is in the report; the errors are about the document as a whole.
+pub fn load_document(name: &str, path: &Path, settings: &ToolsetSettings) -> Result<Toolset, LoadError> {
+    toolset_of(source::read(path, settings.limits.document_bytes)?, name, path, settings)
+}
+
+/// The toolset of a document that was read from `path`.
+pub(super) fn toolset_of(
+    root: Value,
+    name: &str,
+    path: &Path,
+    settings: &ToolsetSettings,
+) -> Result<Toolset, LoadError> {
+    let document = Document::new(root, path)?;
+    let mut notes = Notes::default();
+    let security_schemes = security::schemes(&document, &mut notes);
+    check_credentials(name, path, settings, &security_schemes)?;
+    let servers = Servers::read(&document, name, &settings.base_url, &mut notes)?;
+
+    let (found, mut skipped) = operations(&document);
+    let names = tool_names(&found.iter().map(name_source).collect::<Vec<_>>());
+    let mut reader = OperationReader::new(&document, name, &settings.limits, &servers);
+    let mut loaded = Vec::new();
+    for (found, tool) in found.iter().zip(names) {
+        notes.begin(&found.label());
+        match reader.read(found, tool, &mut notes) {
+            Ok(operation) => loaded.push(operation),
+            Err(reason) => skipped.push(Skipped { operation: found.label(), reason }),
+        }
+    }
+
+    Ok(Toolset {
+        name: name.to_owned(),
+        title: title(&document),
+        servers: servers.root().to_vec(),
+        security_schemes,
+        credentials: settings.credentials.clone(),
+        documentation: documentation::of_document(&document),
+        report: Report {
+            file: path.display().to_string(),
+            operations_loaded: loaded.len(),
+            operations_skipped: skipped,
+            renamed: loaded.iter().filter_map(renamed).collect(),
+            simplified: notes.finish(),
+            error: None,
+        },
+        by_tool: by_tool(&loaded),
+        operations: loaded,
+    })
+}
+
+/// A credential that no scheme asks for would never be sent, and the calls would fail for no visible reason.
+fn check_credentials(
+    toolset: &str,
+    path: &Path,
+    settings: &ToolsetSettings,
+    schemes: &BTreeMap<String, SecurityScheme>,
+) -> Result<(), LoadError> {
+    let Some(scheme) = settings.credentials.keys().find(|scheme| !schemes.contains_key(*scheme)) else {
+        return Ok(());
+    };
+    let known: Vec<&str> = schemes.keys().map(String::as_str).collect();
+    Err(LoadError::UnknownScheme {
+        toolset: toolset.to_owned(),
+        path: path.to_owned(),
+        scheme: scheme.clone(),
+        known: if known.is_empty() { "no security scheme".to_owned() } else { known.join(", ") },
+    })
+}
+
+fn name_source<'d>(found: &Found<'d>) -> NameSource<'d> {
+    NameSource {
+        operation_id: found.operation.text("operationId"),
+        method: found.method.as_str().to_ascii_lowercase(),
+        path: found.path,
+    }
+}
+
+fn renamed(operation: &Operation) -> Option<Renamed> {
+    let to = &operation.tool.name;
+    (operation.operation_id.as_ref() != Some(to)).then(|| Renamed {
+        operation: operation.label(),
+        from: operation.operation_id.clone(),
+        to: to.clone(),
+    })
+}
+
+fn title(document: &Document) -> String {
+    document.member("info").and_then(|info| info.text("title")).unwrap_or_default().to_owned()
+}
+
+fn by_tool(operations: &[Operation]) -> HashMap<String, usize> {
+    operations.iter().enumerate().map(|(index, operation)| (operation.tool.name.clone(), index)).collect()
+}

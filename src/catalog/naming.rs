@@ -1,0 +1,172 @@
+//! Names of tools: readable, at most 64 characters of `[a-zA-Z0-9_-]`, unique, and stable.
+//!
+//! A name depends on its own operation alone. Only where two operations want the same name do both bear a hash of their method
+//! and path, whichever stands first in the document; so other operations may come, go and change places.
+
+use std::collections::{HashMap, HashSet};
+
+/// What OpenAI-compatible providers accept as the length of a function's name.
+const MAX_NAME: usize = 64;
+/// Characters of a hash: 8 hexadecimal digits.
+const HASH_CHARS: usize = 8;
+
+/// What a name is made from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct NameSource<'a> {
+    /// The document's `operationId`, if it has one.
+    pub(super) operation_id: Option<&'a str>,
+    /// The method, in lower case.
+    pub(super) method: String,
+    /// The path, as the document has it. Method and path together are unique in a document.
+    pub(super) path: &'a str,
+}
+
+/// One name for each source, in the same order.
+pub(super) fn tool_names(sources: &[NameSource<'_>]) -> Vec<String> {
+    let wishes: Vec<String> = sources.iter().map(wish).collect();
+    let mut wanted: HashMap<&str, usize> = HashMap::new();
+    for wish in &wishes {
+        *wanted.entry(wish).or_default() += 1;
+    }
+    let mut taken: HashSet<String> =
+        wanted.iter().filter(|(_, times)| **times == 1).map(|(wish, _)| (*wish).to_owned()).collect();
+    let names = sources.iter().zip(&wishes).map(|(source, wish)| match wanted.get(wish.as_str()) {
+        Some(1) => wish.clone(),
+        _ => hashed_name(wish, seed(source), &mut taken),
+    });
+    names.collect()
+}
+
+/// A name for the tool `name` of `toolset` that no other toolset's tool has, and that is not in `taken`.
+pub(super) fn prefixed(toolset: &str, name: &str, taken: &mut HashSet<String>) -> String {
+    let long = sanitised(&format!("{toolset}_{name}"));
+    let wish = if long.len() <= MAX_NAME { long } else { with_hash(&long, &format!("{toolset} {name}")) };
+    if taken.insert(wish.clone()) { wish } else { hashed_name(&wish, format!("{toolset} {name}"), taken) }
+}
+
+/// A hash that collides, though it has no reason to, is hashed on.
+fn hashed_name(wish: &str, mut seed: String, taken: &mut HashSet<String>) -> String {
+    loop {
+        let name = with_hash(wish, &seed);
+        if taken.insert(name.clone()) {
+            return name;
+        }
+        seed.push('#');
+    }
+}
+
+fn wish(source: &NameSource<'_>) -> String {
+    let from_id = source.operation_id.map(sanitised).filter(|name| !name.is_empty());
+    let name = from_id.unwrap_or_else(|| sanitised(&format!("{}_{}", source.method, source.path)));
+    if name.len() <= MAX_NAME { name } else { with_hash(&name, &seed(source)) }
+}
+
+fn seed(source: &NameSource<'_>) -> String {
+    format!("{} {}", source.method, source.path)
+}
+
+/// A text of allowed characters stays as it is; in others every run of the rest becomes one `_`, with none at either end.
+fn sanitised(text: &str) -> String {
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if text.chars().all(is_allowed) {
+        return text.to_owned();
+    }
+    let mut name = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_allowed(c) {
+            name.push(c);
+        } else if !name.ends_with('_') {
+            name.push('_');
+        }
+    }
+    name.trim_matches('_').to_owned()
+}
+
+fn with_hash(name: &str, seed: &str) -> String {
+    let room = MAX_NAME - HASH_CHARS - 1;
+    let head: String = name.chars().take(room).collect();
+    format!("{}_{:08x}", head.trim_end_matches('_'), fnv1a(seed.as_bytes()))
+}
+
+/// FNV-1a, 32 bits (Fowler, Noll, Vo): small, and the same on every machine and in every release.
+fn fnv1a(bytes: &[u8]) -> u32 {
+    bytes.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn source<'a>(operation_id: Option<&'a str>, method: &str, path: &'a str) -> NameSource<'a> {
+        NameSource { operation_id, method: method.to_owned(), path }
+    }
+
+    #[test]
+    fn names_come_from_the_operation_id_else_from_method_and_path() {
+        let sources = [
+            source(Some("listPets"), "get", "/pets"),
+            source(Some("pets/show by id"), "get", "/pets/{petId}"),
+            source(None, "delete", "/pets/{petId}"),
+            source(Some("取得"), "get", "/v1/things.json"),
+            source(None, "get", "/"),
+        ];
+        assert_eq!(
+            tool_names(&sources),
+            ["listPets", "pets_show_by_id", "delete_pets_petId", "get_v1_things_json", "get"]
+        );
+    }
+
+    #[test]
+    fn operations_that_want_one_name_all_bear_a_hash() {
+        let one = source(Some("get.pet"), "get", "/pets/{id}");
+        let other = source(Some("get pet"), "get", "/cats/{id}");
+        let names = tool_names(&[one.clone(), other.clone()]);
+        assert_eq!(tool_names(&[other, one]), [names[1].clone(), names[0].clone()]);
+        assert!(names.iter().all(|name| name.starts_with("get_pet_") && name.len() == 16), "{names:?}");
+    }
+
+    #[test]
+    fn a_long_name_is_cut_and_bears_a_hash_even_when_alone() {
+        let long = "a".repeat(65);
+        let name = tool_names(&[source(Some(&long), "get", "/a")]).remove(0);
+        assert_eq!(name.len(), MAX_NAME);
+        assert_ne!(name, tool_names(&[source(Some(&long), "get", "/b")]).remove(0));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { rng_seed: proptest::test_runner::RngSeed::Fixed(7), ..ProptestConfig::default() })]
+        #[test]
+        fn names_are_valid_unique_and_independent_of_other_operations(
+            operations in proptest::collection::btree_map(
+                ("(get|post)", "/[a-c/{}é]{0,70}"), proptest::option::of("[a-b. ü]{0,3}|[ab]{64,66}"), 1..12),
+            kept in proptest::collection::vec(any::<bool>(), 12),
+        ) {
+            let all: Vec<NameSource<'_>> =
+                operations.iter().map(|((method, path), id)| source(id.as_deref(), method, path)).collect();
+            let names = tool_names(&all);
+            let valid = |name: &String| !name.is_empty() && name.len() <= MAX_NAME
+                && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+            prop_assert!(names.iter().all(valid));
+            prop_assert_eq!(names.iter().collect::<HashSet<_>>().len(), names.len());
+
+            let some: Vec<NameSource<'_>> =
+                all.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(source, _)| source.clone()).collect();
+            let fewer = tool_names(&some);
+            for (source, name) in some.iter().zip(&fewer) {
+                let before = &names[all.iter().position(|other| other == source).unwrap()];
+                let alone = all.iter().filter(|other| wish(other) == wish(source)).count() == 1;
+                let still_shared = some.iter().filter(|other| wish(other) == wish(source)).count() > 1;
+                if alone || still_shared {
+                    prop_assert_eq!(name, before);
+                }
+            }
+
+            let mut reversed: Vec<NameSource<'_>> = all.clone();
+            reversed.reverse();
+            let mut names_reversed = tool_names(&reversed);
+            names_reversed.reverse();
+            prop_assert_eq!(names_reversed, names);
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The schema of a tool's argument object, in as much detail as fits.
+
+use serde_json::{Map, Value, json};
+
+use super::super::document::{Document, Located};
+use super::super::notes::Notes;
+use super::super::settings::DocumentLimits;
+use super::super::shorten::shorten;
+use super::loops::open_loops;
+use super::memo::Memo;
+use super::translator::{Detail, TooLarge, Translator};
+
+/// Schemas in schemas that any tool may have, whatever the settings say: twice as many levels of JSON must stay below the 127
+/// that JSON parsers commonly accept.
+const MAX_LEVELS: usize = 48;
+
+/// Longest description of a property, in characters, once a schema is too large as it is: a sentence or two.
+const SHORT_DESCRIPTION_CHARS: usize = 160;
+
+/// Levels that are tried, deepest first, when shorter descriptions alone are not enough.
+const FEWER_LEVELS: [usize; 9] = [16, 12, 8, 6, 5, 4, 3, 2, 1];
+
+/// One member of an argument object.
+pub(crate) struct Argument<'d> {
+    /// The argument's name.
+    pub(crate) name: String,
+    /// What its values are.
+    pub(crate) schema: ArgumentSchema<'d>,
+    /// What the parameter's own description says; it goes before the schema's.
+    pub(crate) description: Option<&'d str>,
+    /// Must every call have it?
+    pub(crate) required: bool,
+    /// Does the document advise against it?
+    pub(crate) deprecated: bool,
+}
+
+/// What the values of an argument are.
+pub(crate) enum ArgumentSchema<'d> {
+    /// What a schema of the document says.
+    Document(Located<'d>),
+    /// A schema of our own, where the document has none that fits.
+    Own(Value),
+}
+
+/// Writes the argument schemas of a document's operations.
+pub(crate) struct SchemaWriter<'d> {
+    document: &'d Document,
+    limits: &'d DocumentLimits,
+    memo: Memo,
+}
+
+impl<'d> SchemaWriter<'d> {
+    pub(crate) fn new(document: &'d Document, limits: &'d DocumentLimits) -> Self {
+        Self { document, limits, memo: Memo::default() }
+    }
+
+    /// The schema of an object with these members and no others; an error says why there is none.
+    pub(crate) fn write(&mut self, arguments: &[Argument<'d>], notes: &mut Notes) -> Result<Value, String> {
+        let whole = self.whole();
+        let (written, detail) = match self.attempt(arguments, whole, notes) {
+            Ok(written) => (written, whole),
+            Err(TooLarge) => self.write_less(arguments, notes)?,
+        };
+        if detail != whole {
+            notes.remark(format!(
+                "the argument schema is larger than {} bytes; descriptions of arguments are cut to {} characters",
+                detail.bytes, detail.description_chars
+            ));
+        }
+        if written.is_cut {
+            notes.remark(format!("arguments nested deeper than {} levels accept any value", detail.levels));
+        }
+        for name in written.opened {
+            notes.remark(format!("`{name}` applies itself to the same value; where it does, any value is accepted"));
+        }
+        Ok(written.schema)
+    }
+
+    /// Less detail never takes more bytes, so the most that fits is found by bisection.
+    fn write_less(&mut self, arguments: &[Argument<'d>], notes: &mut Notes) -> Result<(Written, Detail), String> {
+        let details = self.less();
+        let at = details.partition_point(|detail| self.attempt(arguments, *detail, notes).is_err());
+        let fitting = details.get(at).and_then(|detail| Some((self.attempt(arguments, *detail, notes).ok()?, *detail)));
+        fitting.ok_or_else(|| {
+            let bytes = self.limits.schema_bytes;
+            format!("its argument schema is larger than {bytes} bytes even without nested levels; raise `limits.schema_bytes`")
+        })
+    }
+
+    fn whole(&self) -> Detail {
+        let levels = self.limits.schema_depth.clamp(1, MAX_LEVELS);
+        Detail { levels, description_chars: usize::MAX, bytes: self.limits.schema_bytes }
+    }
+
+    fn less(&self) -> Vec<Detail> {
+        let whole = Detail { description_chars: SHORT_DESCRIPTION_CHARS, ..self.whole() };
+        let fewer = FEWER_LEVELS.into_iter().filter(|levels| *levels < whole.levels);
+        std::iter::once(whole).chain(fewer.map(|levels| Detail { levels, ..whole })).collect()
+    }
+
+    fn attempt(&mut self, arguments: &[Argument<'d>], detail: Detail, notes: &mut Notes) -> Result<Written, TooLarge> {
+        let mut translator = Translator::new(self.document, &mut self.memo, notes, detail);
+        let mut properties = Map::new();
+        for argument in arguments {
+            let schema = match &argument.schema {
+                ArgumentSchema::Document(schema) => translator.schema(schema, 1)?,
+                ArgumentSchema::Own(schema) => schema.clone(),
+            };
+            properties.insert(argument.name.clone(), described(schema, argument, detail.description_chars));
+        }
+        let mut definitions = translator.definitions()?;
+        let is_cut = translator.is_cut;
+        let opened = open_loops(&mut definitions);
+        let schema = object(arguments, properties, definitions);
+        if schema.to_string().len() > detail.bytes { Err(TooLarge) } else { Ok(Written { schema, is_cut, opened }) }
+    }
+}
+
+/// An argument schema that fits.
+struct Written {
+    schema: Value,
+    /// Was something nested too deeply?
+    is_cut: bool,
+    /// Definitions that never would have come to an end.
+    opened: Vec<String>,
+}
+
+fn object(arguments: &[Argument<'_>], properties: Map<String, Value>, definitions: Map<String, Value>) -> Value {
+    let required: Vec<&str> =
+        arguments.iter().filter(|argument| argument.required).map(|argument| argument.name.as_str()).collect();
+    let mut schema = Map::new();
+    schema.insert("type".to_owned(), "object".into());
+    schema.insert("properties".to_owned(), properties.into());
+    if !required.is_empty() {
+        schema.insert("required".to_owned(), json!(required));
+    }
+    schema.insert("additionalProperties".to_owned(), false.into());
+    if !definitions.is_empty() {
+        schema.insert("$defs".to_owned(), definitions.into());
+    }
+    Value::Object(schema)
+}
+
+/// The parameter's description says what the value is for here; the schema's says what it is everywhere, and is kept behind it
+/// unless it repeats it.
+fn described(schema: Value, argument: &Argument<'_>, chars: usize) -> Value {
+    let mut members = match schema {
+        Value::Object(members) => members,
+        _ => Map::new(),
+    };
+    if let Some(text) = argument.description {
+        let own = members.get("description").and_then(Value::as_str).filter(|own| !text.contains(*own));
+        let whole = own.map_or_else(|| text.to_owned(), |own| format!("{text}\n{own}"));
+        members.insert("description".to_owned(), shorten(&whole, chars).into());
+    }
+    if argument.deprecated {
+        members.insert("deprecated".to_owned(), true.into());
+    }
+    Value::Object(members)
+}

@@ -1,0 +1,130 @@
+//! Definitions that lead back to themselves without going one level down in the value.
+//!
+//! `A: {allOf: [{$ref: A}]}` can never be decided: a validator that tries does not come back. Recursion through `properties` or
+//! `items` is harmless, because every step consumes a level of the value.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Map, Value};
+
+/// Keywords that apply schemas to the very value that their own schema judges, by the form of their own value.
+const SAME_VALUE: [&str; 4] = ["not", "if", "then", "else"];
+const SAME_VALUE_LISTS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
+const SAME_VALUE_MAPS: [&str; 1] = ["dependentSchemas"];
+
+/// Where definitions are kept, as the start of a `$ref`.
+pub(super) const DEFINITIONS: &str = "#/$defs/";
+
+/// Opens every such loop: the `$ref`s that make it become schemas that allow anything. Gives the names of the definitions
+/// that were changed.
+pub(super) fn open_loops(definitions: &mut Map<String, Value>) -> Vec<String> {
+    let mut edges: HashMap<String, HashSet<String>> = HashMap::new();
+    for (name, schema) in definitions.iter() {
+        let mut targets = HashSet::new();
+        visit_same_value(schema, &mut |target| {
+            targets.insert(target.to_owned());
+        });
+        edges.insert(name.clone(), targets);
+    }
+    let looping = strip_to_loops(edges);
+    let mut changed = Vec::new();
+    for (name, schema) in definitions.iter_mut().filter(|(name, _)| looping.contains(*name)) {
+        cut_references(schema, &looping);
+        changed.push(name.clone());
+    }
+    changed
+}
+
+/// Takes away whatever leads to no loop or is led to by none, until nothing more can be taken.
+fn strip_to_loops(mut edges: HashMap<String, HashSet<String>>) -> HashSet<String> {
+    loop {
+        let before = edges.len();
+        let names: HashSet<String> = edges.keys().cloned().collect();
+        for targets in edges.values_mut() {
+            targets.retain(|target| names.contains(target));
+        }
+        edges.retain(|_, targets| !targets.is_empty());
+        let led_to: HashSet<String> = edges.values().flatten().cloned().collect();
+        edges.retain(|name, _| led_to.contains(name));
+        if edges.len() == before {
+            return edges.into_keys().collect();
+        }
+    }
+}
+
+fn visit_same_value(schema: &Value, found: &mut impl FnMut(&str)) {
+    let Some(members) = schema.as_object() else { return };
+    if let Some(target) = target(schema) {
+        found(target);
+    }
+    for (key, value) in members {
+        match key.as_str() {
+            key if SAME_VALUE.contains(&key) => visit_same_value(value, found),
+            key if SAME_VALUE_LISTS.contains(&key) => {
+                value.as_array().into_iter().flatten().for_each(|schema| visit_same_value(schema, found));
+            }
+            key if SAME_VALUE_MAPS.contains(&key) => {
+                value.as_object().into_iter().flatten().for_each(|(_, schema)| visit_same_value(schema, found));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn cut_references(schema: &mut Value, looping: &HashSet<String>) {
+    let is_cut = target(schema).is_some_and(|target| looping.contains(target));
+    let Some(members) = schema.as_object_mut() else { return };
+    if is_cut {
+        members.shift_remove("$ref");
+    }
+    for (key, value) in members.iter_mut() {
+        match key.as_str() {
+            key if SAME_VALUE.contains(&key) => cut_references(value, looping),
+            key if SAME_VALUE_LISTS.contains(&key) => {
+                value.as_array_mut().into_iter().flatten().for_each(|schema| cut_references(schema, looping));
+            }
+            key if SAME_VALUE_MAPS.contains(&key) => {
+                value.as_object_mut().into_iter().flatten().for_each(|(_, schema)| cut_references(schema, looping));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn target(schema: &Value) -> Option<&str> {
+    schema.get("$ref")?.as_str()?.strip_prefix(DEFINITIONS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn opened(definitions: Value) -> (Value, Vec<String>) {
+        let Value::Object(mut definitions) = definitions else { unreachable!() };
+        let changed = open_loops(&mut definitions);
+        (Value::Object(definitions), changed)
+    }
+
+    #[test]
+    fn a_definition_that_applies_itself_to_the_same_value_is_opened() {
+        let (definitions, changed) = opened(json!({
+            "A": {"allOf": [{"$ref": "#/$defs/B"}, {"type": "object"}]},
+            "B": {"anyOf": [{"not": {"$ref": "#/$defs/A"}}]},
+            "Uses": {"$ref": "#/$defs/A"}
+        }));
+        assert_eq!(definitions["A"], json!({"allOf": [{}, {"type": "object"}]}));
+        assert_eq!(definitions["B"], json!({"anyOf": [{"not": {}}]}));
+        assert_eq!(definitions["Uses"], json!({"$ref": "#/$defs/A"}));
+        assert_eq!(changed.len(), 2);
+    }
+
+    #[test]
+    fn recursion_through_properties_and_items_stays() {
+        let tree = json!({
+            "Tree": {"type": "object", "properties": {"children": {"items": {"$ref": "#/$defs/Tree"}}}},
+            "Base": {"allOf": [{"$ref": "#/$defs/Tree"}]}
+        });
+        assert_eq!(opened(tree.clone()), (tree, vec![]));
+    }
+}

@@ -1,0 +1,17 @@
+//! Schemas of a document → the one JSON Schema of a tool's argument object.
+
+mod all_of;
+mod argument_object;
+mod definitions;
+mod keyword;
+mod leaf;
+mod literal;
+mod loops;
+mod memo;
+mod nullable;
+mod read_only;
+mod trail;
+mod translator;
+
+pub(super) use argument_object::{Argument, ArgumentSchema, SchemaWriter};
+pub(super) use read_only::read_only_names;

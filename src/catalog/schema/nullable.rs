@@ -1,0 +1,54 @@
+//! `nullable` of OpenAPI 3.0 → JSON Schema.
+
+use serde_json::{Map, Value, json};
+
+use super::keyword::is_annotation;
+
+/// The translated `schema` of something that may also be null: a type among others where there is one, else `anyOf`.
+pub(super) fn make_nullable(mut schema: Map<String, Value>) -> Map<String, Value> {
+    let constrains_otherwise = ["$ref", "allOf", "anyOf", "oneOf", "not", "const", "if"];
+    if constrains_otherwise.iter().any(|keyword| schema.contains_key(*keyword)) {
+        return any_or_null(schema);
+    }
+    let null_type = Value::from("null");
+    match schema.get_mut("type") {
+        Some(Value::Array(types)) if !types.contains(&null_type) => types.push(null_type),
+        Some(Value::Array(_)) | None => {}
+        Some(name) => *name = json!([name.clone(), null_type]),
+    }
+    if let Some(Value::Array(values)) = schema.get_mut("enum")
+        && !values.contains(&Value::Null)
+    {
+        values.push(Value::Null);
+    }
+    schema
+}
+
+/// What describes the schema describes the whole.
+fn any_or_null(schema: Map<String, Value>) -> Map<String, Value> {
+    let (mut whole, inner): (Map<String, Value>, Map<String, Value>) =
+        schema.into_iter().partition(|(keyword, _)| is_annotation(keyword));
+    whole.insert("anyOf".to_owned(), json!([inner, {"type": "null"}]));
+    whole
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn null_is_added_where_the_schema_would_refuse_it() {
+        let cases = [
+            (json!({"type": "string", "enum": ["a"]}), json!({"type": ["string", "null"], "enum": ["a", null]})),
+            (json!({"type": ["string", "null"]}), json!({"type": ["string", "null"]})),
+            (json!({"description": "d"}), json!({"description": "d"})),
+            (
+                json!({"$ref": "#/$defs/A", "description": "d"}),
+                json!({"description": "d", "anyOf": [{"$ref": "#/$defs/A"}, {"type": "null"}]}),
+            ),
+        ];
+        for (schema, expected) in cases {
+            assert_eq!(Value::Object(make_nullable(schema.as_object().unwrap().clone())), expected);
+        }
+    }
+}

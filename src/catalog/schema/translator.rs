@@ -1,0 +1,275 @@
+//! One schema of a document → JSON Schema 2020-12, in which nothing is left that a validator would stumble over.
+
+use serde_json::{Map, Value, json};
+
+use super::super::document::{Document, Located, ReferenceError, Version};
+use super::super::notes::Notes;
+use super::super::shorten::shorten;
+use super::all_of::unwrap_single;
+use super::definitions::{Definitions, Pending};
+use super::keyword::{Form, form, is_annotation};
+use super::leaf::leaf;
+use super::literal::{type_value, types_of};
+use super::loops::DEFINITIONS;
+use super::memo::Memo;
+use super::nullable::make_nullable;
+use super::read_only::read_only_names;
+use super::trail::Trail;
+
+/// What a keyword's quotes, colon and comma take in JSON.
+const KEYWORD_BYTES: usize = 4;
+
+/// How much of a schema is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Detail {
+    /// Levels of schemas within schemas.
+    pub(super) levels: usize,
+    /// Longest description, in characters.
+    pub(super) description_chars: usize,
+    /// Bytes of JSON.
+    pub(super) bytes: usize,
+}
+
+/// The schema does not fit into the bytes that [`Detail`] grants.
+#[derive(Debug)]
+pub(super) struct TooLarge;
+
+/// Translates the schemas of one argument object.
+pub(super) struct Translator<'a, 'd> {
+    document: &'d Document,
+    memo: &'a mut Memo,
+    notes: &'a mut Notes,
+    detail: Detail,
+    bytes_left: usize,
+    definitions: Definitions<'d>,
+    /// Has something been left out because it was nested too deeply?
+    pub(super) is_cut: bool,
+}
+
+impl<'a, 'd> Translator<'a, 'd> {
+    pub(super) fn new(document: &'d Document, memo: &'a mut Memo, notes: &'a mut Notes, detail: Detail) -> Self {
+        let definitions = Definitions::default();
+        Self { document, memo, notes, detail, bytes_left: detail.bytes, definitions, is_cut: false }
+    }
+
+    /// The translation of `schema`, which stands on level `level` of the argument object.
+    pub(super) fn schema(&mut self, schema: &Located<'d>, level: usize) -> Result<Value, TooLarge> {
+        self.any(schema.value, &Trail::Start(&schema.at), level)
+    }
+
+    /// The definitions that the schemas translated so far refer to.
+    pub(super) fn definitions(&mut self) -> Result<Map<String, Value>, TooLarge> {
+        let mut written = Map::new();
+        while let Some(Pending { name, schema, level }) = self.definitions.next() {
+            self.spend(name.len() + KEYWORD_BYTES)?;
+            let translated = self.schema(&schema, level)?;
+            written.insert(name, translated);
+        }
+        Ok(written)
+    }
+
+    fn any(&mut self, schema: &'d Value, trail: &Trail<'_>, level: usize) -> Result<Value, TooLarge> {
+        self.spend(2)?;
+        match schema {
+            Value::Bool(_) => Ok(schema.clone()),
+            Value::Object(members) => match members.get("$ref").and_then(Value::as_str) {
+                Some(reference) => self.reference(reference, members, trail, level),
+                None if level > self.detail.levels => Ok(self.cut(members)),
+                None => self.object(members, trail, level),
+            },
+            _ => {
+                self.notes.place(&trail.pointer(), "is no schema; any value is accepted");
+                Ok(json!({}))
+            }
+        }
+    }
+
+    fn object(&mut self, members: &'d Map<String, Value>, trail: &Trail<'_>, level: usize) -> Result<Value, TooLarge> {
+        let mut translated = Map::new();
+        self.keywords(members, |_| true, trail, level, &mut translated)?;
+        self.hide_read_only(members, &mut translated);
+        Ok(finish(members, unwrap_single(translated)))
+    }
+
+    /// The target, and what stands beside the `$ref`: everything in 3.1, in 3.0 what only describes.
+    fn reference(
+        &mut self,
+        reference: &str,
+        members: &'d Map<String, Value>,
+        trail: &Trail<'_>,
+        level: usize,
+    ) -> Result<Value, TooLarge> {
+        let target = match self.target(reference) {
+            Ok(target) => self.referred(&target, level)?,
+            Err(error) => {
+                self.notes.place(&trail.pointer(), format_args!("{error}; any value is accepted"));
+                json!({})
+            }
+        };
+        let keeps_all = self.document.version == Version::V3_1;
+        let mut beside = Map::new();
+        self.keywords(members, |keyword| keeps_all || is_annotation(keyword), trail, level, &mut beside)?;
+        Ok(finish(members, join(target, beside)))
+    }
+
+    /// One hop, because what stands beside a `$ref` on the way counts; but only if the chain ends somewhere.
+    fn target(&self, reference: &str) -> Result<Located<'d>, ReferenceError> {
+        let target = self.document.lookup(reference)?;
+        self.document.follow(target.clone())?;
+        Ok(target)
+    }
+
+    /// A copy of a small schema, else a reference to its definition.
+    fn referred(&mut self, target: &Located<'d>, level: usize) -> Result<Value, TooLarge> {
+        if self.memo.is_copied(self.document, target) {
+            return self.schema(target, level);
+        }
+        if level >= self.detail.levels && !self.definitions.knows(target) {
+            let end = self.document.end_of(target.value).and_then(Value::as_object);
+            return Ok(end.map_or_else(|| json!({}), |members| self.cut(members)));
+        }
+        let name = self.definitions.name_of(target, level + 1);
+        self.spend(DEFINITIONS.len() + name.len() + KEYWORD_BYTES)?;
+        Ok(json!({ "$ref": format!("{DEFINITIONS}{name}") }))
+    }
+
+    /// What is kept of a schema below the last level: enough to know what kind of value is meant.
+    fn cut(&mut self, members: &'d Map<String, Value>) -> Value {
+        let mut kept = Map::new();
+        let types = types_of(members);
+        if !types.is_empty() {
+            kept.insert("type".to_owned(), type_value(&types));
+        }
+        if let Some(text) = members.get("description").and_then(Value::as_str) {
+            kept.insert("description".to_owned(), shorten(text, self.detail.description_chars).into());
+        }
+        self.is_cut |= members.keys().any(|key| !kept.contains_key(key) && form(key).is_some());
+        finish(members, kept)
+    }
+
+    fn keywords(
+        &mut self,
+        members: &'d Map<String, Value>,
+        wanted: impl Fn(&str) -> bool,
+        trail: &Trail<'_>,
+        level: usize,
+        translated: &mut Map<String, Value>,
+    ) -> Result<(), TooLarge> {
+        for (key, value) in members.iter().filter(|(key, _)| wanted(key)) {
+            let Some(form) = form(key) else { continue };
+            self.spend(key.len() + KEYWORD_BYTES)?;
+            let place = trail.member(key);
+            let (key, value) = match form {
+                Form::Schema if value.is_array() => ("prefixItems", self.list(value, &place, level)?),
+                Form::Schema => (key.as_str(), Some(self.any(value, &place, level + 1)?)),
+                Form::Schemas => (key.as_str(), self.list(value, &place, level)?),
+                Form::SchemaMap | Form::PatternMap => (key.as_str(), self.map(value, form, &place, level)?),
+                _ => self.leaf(key, form, members, &place)?,
+            };
+            if let Some(value) = value {
+                translated.insert(key.to_owned(), value);
+            }
+        }
+        Ok(())
+    }
+
+    fn leaf<'k>(
+        &mut self,
+        key: &'k str,
+        form: Form,
+        members: &Map<String, Value>,
+        place: &Trail<'_>,
+    ) -> Result<(&'k str, Option<Value>), TooLarge> {
+        let leaf = leaf(key, form, members, self.memo, self.detail.description_chars);
+        if let Some(loss) = leaf.loss {
+            self.notes.place(&place.pointer(), loss);
+        }
+        if let Some(value) = &leaf.value {
+            self.spend(value.as_str().map_or_else(|| value.to_string().len(), str::len))?;
+        }
+        Ok((leaf.key.unwrap_or(key), leaf.value))
+    }
+
+    fn list(&mut self, value: &'d Value, place: &Trail<'_>, level: usize) -> Result<Option<Value>, TooLarge> {
+        let schemas = value.as_array().filter(|schemas| !schemas.is_empty());
+        let Some(schemas) = schemas else { return Ok(self.malformed(place)) };
+        let translate = |(index, schema)| self.any(schema, &place.item(index), level + 1);
+        let translated: Result<Vec<Value>, TooLarge> = schemas.iter().enumerate().map(translate).collect();
+        Ok(Some(Value::Array(translated?)))
+    }
+
+    fn map(
+        &mut self,
+        value: &'d Value,
+        form: Form,
+        place: &Trail<'_>,
+        level: usize,
+    ) -> Result<Option<Value>, TooLarge> {
+        let Some(schemas) = value.as_object() else { return Ok(self.malformed(place)) };
+        let mut translated = Map::new();
+        for (name, schema) in schemas {
+            let member = place.member(name);
+            if form == Form::PatternMap && !self.memo.is_pattern(name) {
+                self.notes
+                    .place(&member.pointer(), "this pattern is malformed or needs more than linear time; left out");
+                continue;
+            }
+            self.spend(name.len() + KEYWORD_BYTES)?;
+            translated.insert(name.clone(), self.any(schema, &member, level + 1)?);
+        }
+        Ok(Some(Value::Object(translated)))
+    }
+
+    fn malformed(&mut self, place: &Trail<'_>) -> Option<Value> {
+        self.notes.place(&place.pointer(), "has a value of the wrong form; left out");
+        None
+    }
+
+    /// Takes what only answers have out of `properties` and out of every `required` beside it.
+    fn hide_read_only(&self, members: &'d Map<String, Value>, translated: &mut Map<String, Value>) {
+        let hidden = read_only_names(self.document, members);
+        if hidden.is_empty() {
+            return;
+        }
+        if let Some(Value::Object(properties)) = translated.get_mut("properties") {
+            properties.retain(|name, _| !hidden.contains(name.as_str()));
+        }
+        let is_asked_for = |name: &Value| name.as_str().is_some_and(|name| !hidden.contains(name));
+        let retain = |schema: &mut Map<String, Value>| {
+            if let Some(Value::Array(names)) = schema.get_mut("required") {
+                names.retain(is_asked_for);
+            }
+        };
+        retain(translated);
+        let branches = translated.get_mut("allOf").and_then(Value::as_array_mut);
+        branches.into_iter().flatten().filter_map(Value::as_object_mut).for_each(retain);
+    }
+
+    fn spend(&mut self, bytes: usize) -> Result<(), TooLarge> {
+        self.bytes_left = self.bytes_left.checked_sub(bytes).ok_or(TooLarge)?;
+        Ok(())
+    }
+}
+
+fn finish(members: &Map<String, Value>, translated: Map<String, Value>) -> Value {
+    let is_nullable = members.get("nullable") == Some(&Value::Bool(true));
+    Value::Object(if is_nullable { make_nullable(translated) } else { translated })
+}
+
+/// A referred schema with what stands beside the `$ref`, which describes this use of it and so goes first.
+fn join(target: Value, beside: Map<String, Value>) -> Map<String, Value> {
+    let target = match target {
+        Value::Object(members) => members,
+        // `true` allows what an empty schema allows; `false` is `not` of that.
+        Value::Bool(false) => Map::from_iter([("not".to_owned(), json!({}))]),
+        _ => Map::new(),
+    };
+    let conflicts = beside.keys().any(|key| !is_annotation(key) && target.contains_key(key));
+    let mut joined = if conflicts { Map::from_iter([("allOf".to_owned(), json!([target]))]) } else { target };
+    if conflicts && beside.contains_key("allOf") {
+        let both = json!([Value::Object(joined), Value::Object(beside)]);
+        return Map::from_iter([("allOf".to_owned(), both)]);
+    }
+    joined.extend(beside);
+    joined
+}

@@ -1,0 +1,138 @@
+//! Security schemes and requirements: how a toolset's API wants to be shown credentials.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::binding::Location;
+use super::document::{Document, Located};
+use super::notes::Notes;
+
+/// One security scheme of a document (OpenAPI 3.0.4, Security Scheme Object).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SecurityScheme {
+    /// A key in a header, query or cookie parameter.
+    ApiKey {
+        /// Header, query or cookie.
+        location: Location,
+        /// The parameter's name on the wire.
+        name: String,
+    },
+    /// `Authorization: Basic` (RFC 7617) with the credential `user:password`.
+    Basic,
+    /// `Authorization: Bearer` (RFC 6750).
+    Bearer,
+    /// OAuth 2: a token that the operator obtained is sent as for [`SecurityScheme::Bearer`].
+    OAuth2,
+    /// OpenID Connect: a token that the operator obtained is sent as for [`SecurityScheme::Bearer`].
+    OpenIdConnect,
+    /// A scheme that cannot be satisfied; operations that need it are loaded, and the report says so.
+    Unsupported {
+        /// What the document asks for: `http digest`, `mutualTLS`.
+        kind: String,
+    },
+}
+
+/// The security schemes of a document, by name. Those that cannot be satisfied are in the notes.
+pub(super) fn schemes(document: &Document, notes: &mut Notes) -> BTreeMap<String, SecurityScheme> {
+    let Some(holder) = document.member("components").and_then(|components| components.member("securitySchemes")) else {
+        return BTreeMap::new();
+    };
+    let mut schemes = BTreeMap::new();
+    for (name, place) in holder.members() {
+        let scheme = match document.follow(place.clone()) {
+            Ok(scheme) => scheme_of(&scheme),
+            Err(error) => SecurityScheme::Unsupported { kind: error.to_string() },
+        };
+        if let SecurityScheme::Unsupported { kind } = &scheme {
+            notes.place(&place.at, format_args!("security scheme `{name}` ({kind}) is not supported"));
+        }
+        schemes.insert(name.clone(), scheme);
+    }
+    schemes
+}
+
+/// What `operation` asks for: its own requirements, else the document's (OpenAPI 3.0.4, Security Requirement Object).
+pub(super) fn requirements(document: &Document, operation: &Located<'_>, notes: &mut Notes) -> Vec<Vec<String>> {
+    let Some(list) = operation.member("security").or_else(|| document.member("security")) else { return Vec::new() };
+    let defined = document.member("components").and_then(|components| components.member("securitySchemes"));
+    let mut alternatives = Vec::new();
+    for alternative in list.items() {
+        let names: Vec<String> = alternative.members().map(|(name, _)| name.clone()).collect();
+        for name in &names {
+            if defined.as_ref().is_none_or(|schemes| schemes.member(name).is_none()) {
+                notes.place(&alternative.at, format_args!("the security scheme `{name}` is not defined"));
+            }
+        }
+        alternatives.push(names);
+    }
+    alternatives
+}
+
+fn scheme_of(scheme: &Located<'_>) -> SecurityScheme {
+    let kind = scheme.text("type").unwrap_or_default();
+    let http = scheme.text("scheme").unwrap_or_default();
+    match kind {
+        "apiKey" => api_key(scheme),
+        "http" if http.eq_ignore_ascii_case("basic") => SecurityScheme::Basic,
+        "http" if http.eq_ignore_ascii_case("bearer") => SecurityScheme::Bearer,
+        "oauth2" => SecurityScheme::OAuth2,
+        "openIdConnect" => SecurityScheme::OpenIdConnect,
+        "http" => SecurityScheme::Unsupported { kind: format!("http {http}") },
+        "" => SecurityScheme::Unsupported { kind: "no type".to_owned() },
+        other => SecurityScheme::Unsupported { kind: other.to_owned() },
+    }
+}
+
+fn api_key(scheme: &Located<'_>) -> SecurityScheme {
+    let location = match scheme.text("in") {
+        Some("header") => Some(Location::Header),
+        Some("query") => Some(Location::Query),
+        Some("cookie") => Some(Location::Cookie),
+        _ => None,
+    };
+    match (location, scheme.text("name")) {
+        (Some(location), Some(name)) => SecurityScheme::ApiKey { location, name: name.to_owned() },
+        _ => SecurityScheme::Unsupported { kind: "apiKey without place or name".to_owned() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn schemes_and_requirements_are_read_and_what_cannot_be_satisfied_is_reported() {
+        let root = json!({
+            "openapi": "3.0.0",
+            "security": [{"key": []}],
+            "components": {"securitySchemes": {
+                "key": {"type": "apiKey", "in": "header", "name": "X-Key"},
+                "user": {"type": "http", "scheme": "Basic"},
+                "alias": {"$ref": "#/components/securitySchemes/user"},
+                "digest": {"type": "http", "scheme": "digest"},
+                "nowhere": {"type": "apiKey", "in": "body", "name": "k"},
+                "token": {"type": "oauth2", "flows": {}}
+            }},
+            "open": {"security": []},
+            "either": {"security": [{"key": [], "user": []}, {}, {"missing": []}]}
+        });
+        let document = Document::new(root, Path::new("api.json")).unwrap();
+        let mut notes = Notes::default();
+        let schemes = schemes(&document, &mut notes);
+        let key = SecurityScheme::ApiKey { location: Location::Header, name: "X-Key".to_owned() };
+        assert_eq!(schemes["key"], key);
+        assert_eq!(schemes["alias"], SecurityScheme::Basic);
+        assert_eq!(schemes["token"], SecurityScheme::OAuth2);
+        assert_eq!(schemes["digest"], SecurityScheme::Unsupported { kind: "http digest".to_owned() });
+        let mut of = |name: &str| requirements(&document, &document.member(name).unwrap(), &mut notes);
+        assert!(of("open").is_empty());
+        assert_eq!(of("either"), [vec!["key".to_owned(), "user".to_owned()], vec![], vec!["missing".to_owned()]]);
+        assert_eq!(of("components"), [vec!["key".to_owned()]]);
+        assert_eq!(notes.finish().len(), 3);
+    }
+}

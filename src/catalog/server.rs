@@ -1,0 +1,171 @@
+//! Servers: where an operation's requests go.
+
+use serde_json::Value;
+use url::Url;
+
+use super::LoadError;
+use super::document::{Document, Located};
+use super::notes::Notes;
+
+/// Chooses the servers of a document's operations.
+pub(super) struct Servers<'d> {
+    document: &'d Document,
+    replaced_by: Option<Url>,
+    /// The document's own.
+    root: Vec<Url>,
+}
+
+impl<'d> Servers<'d> {
+    /// Reads the document's own servers, which `base_url` replaces if it is not empty.
+    pub(super) fn read(
+        document: &'d Document,
+        toolset: &str,
+        base_url: &str,
+        notes: &mut Notes,
+    ) -> Result<Self, LoadError> {
+        let replaced_by = if base_url.is_empty() { None } else { Some(operators_url(toolset, base_url)?) };
+        let mut servers = Self { document, replaced_by, root: Vec::new() };
+        if let Some(url) = &servers.replaced_by {
+            servers.root.push(url.clone());
+            return Ok(servers);
+        }
+        match document.member("servers").filter(has_items) {
+            Some(list) => servers.root = servers.of_list(&list, notes),
+            None => notes.remark("the document names no server; `base_url` is needed to call its operations"),
+        }
+        Ok(servers)
+    }
+
+    /// The document's own servers, or the operator's alone.
+    pub(super) fn root(&self) -> &[Url] {
+        &self.root
+    }
+
+    /// The servers of `operation`: its own, else those of its path, else the document's (OpenAPI 3.0.4, Operation Object).
+    pub(super) fn of(&self, path_item: &Located<'d>, operation: &Located<'d>, notes: &mut Notes) -> Vec<Url> {
+        if self.replaced_by.is_some() {
+            return self.root.clone();
+        }
+        let nearest = [operation, path_item].into_iter().find_map(|holder| holder.member("servers").filter(has_items));
+        nearest.map_or_else(|| self.root.clone(), |list| self.of_list(&list, notes))
+    }
+
+    fn of_list(&self, list: &Located<'d>, notes: &mut Notes) -> Vec<Url> {
+        let mut urls = Vec::new();
+        for server in list.items() {
+            let place = server.at.clone();
+            let url =
+                self.document.follow(server).map_err(|error| error.to_string()).and_then(|server| address(&server));
+            match url {
+                Ok(url) => urls.push(url),
+                Err(reason) => notes.place(&place, format_args!("the server {reason}; it is not used")),
+            }
+        }
+        if urls.is_empty() {
+            notes.place(&list.at, "no usable server; `base_url` is needed to call the operations");
+        }
+        urls
+    }
+}
+
+fn has_items(list: &Located<'_>) -> bool {
+    list.value.as_array().is_some_and(|servers| !servers.is_empty())
+}
+
+fn operators_url(toolset: &str, base_url: &str) -> Result<Url, LoadError> {
+    absolute(base_url).map_err(|reason| LoadError::BaseUrl {
+        toolset: toolset.to_owned(),
+        url: base_url.to_owned(),
+        reason,
+    })
+}
+
+fn address(server: &Located<'_>) -> Result<Url, String> {
+    let template = server.text("url").ok_or("has no `url`")?;
+    absolute(&filled(template, server)?)
+}
+
+/// Variables take their defaults (OpenAPI 3.0.4, Server Variable Object).
+fn filled(template: &str, server: &Located<'_>) -> Result<String, String> {
+    let mut url = String::new();
+    let mut rest = template;
+    while let Some((before, behind)) = rest.split_once('{') {
+        let (name, after) = behind.split_once('}').ok_or_else(|| format!("`{template}` has an open brace"))?;
+        let variable = server.member("variables").and_then(|all| all.member(name));
+        let default = variable.as_ref().and_then(|variable| variable.value.get("default"));
+        url.push_str(before);
+        match default {
+            Some(Value::String(text)) => url.push_str(text),
+            Some(value @ (Value::Number(_) | Value::Bool(_))) => url.push_str(&value.to_string()),
+            _ => return Err(format!("`{template}` has no default for `{name}`")),
+        }
+        rest = after;
+    }
+    url.push_str(rest);
+    Ok(url)
+}
+
+fn absolute(text: &str) -> Result<Url, String> {
+    let text = text.trim();
+    let is_relative = |error| format!("`{text}` is no absolute URL ({error})");
+    // An address without scheme means the scheme of the document's own address, which is lost in a file.
+    let url = if text.starts_with("//") { Url::parse(&format!("https:{text}")) } else { Url::parse(text) };
+    let url = url.map_err(is_relative)?;
+    let is_http = matches!(url.scheme(), "http" | "https") && url.has_host();
+    if is_http { Ok(url) } else { Err(format!("`{text}` is no http or https address")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use serde_json::json;
+
+    fn servers_of(root: Value, base_url: &str) -> Result<(Vec<String>, usize), LoadError> {
+        let document = Document::new(root, Path::new("api.json"))?;
+        let mut notes = Notes::default();
+        let servers = Servers::read(&document, "api", base_url, &mut notes)?;
+        let path_item = document.member("item").unwrap();
+        let urls = servers.of(&path_item, &path_item.member("get").unwrap(), &mut notes);
+        Ok((urls.into_iter().map(String::from).collect(), notes.finish().len()))
+    }
+
+    #[test]
+    fn the_nearest_servers_hold_and_variables_take_their_defaults() {
+        let variables = json!({"region": {"default": "eu"}, "port": {"default": 8443}});
+        let root = json!({
+            "openapi": "3.0.0",
+            "servers": [{"url": "https://{region}.example.com:{port}/v1", "variables": variables}, {"url": "/v2"}],
+            "item": {"get": {}}
+        });
+        assert_eq!(servers_of(root, "").unwrap(), (vec!["https://eu.example.com:8443/v1".to_owned()], 1));
+        let root = json!({
+            "openapi": "3.0.0", "servers": [{"url": "https://a.example.com"}],
+            "item": {"servers": [{"url": "https://b.example.com"}], "get": {"servers": [{"url": "//c.example.com"}]}}
+        });
+        assert_eq!(servers_of(root, "").unwrap(), (vec!["https://c.example.com/".to_owned()], 0));
+    }
+
+    #[test]
+    fn the_operators_address_replaces_all_others() {
+        let root = json!({"openapi": "3.0.0", "item": {"servers": [{"url": "https://b.example.com"}], "get": {}}});
+        assert_eq!(
+            servers_of(root.clone(), "http://127.0.0.1:9/x").unwrap(),
+            (vec!["http://127.0.0.1:9/x".to_owned()], 0)
+        );
+        for bad in ["/v1", "ftp://a.example.com", "api.example.com"] {
+            assert!(matches!(servers_of(root.clone(), bad), Err(LoadError::BaseUrl { .. })), "{bad}");
+        }
+    }
+
+    #[test]
+    fn unusable_servers_are_reported() {
+        let root = json!({
+            "openapi": "3.0.0", "item": {"get": {}},
+            "servers": [{"url": "https://{x}.example.com"}, {"url": "https://{x"}, {}, 1, {"url": "wss://a.example.com"}]
+        });
+        assert_eq!(servers_of(root, "").unwrap(), (vec![], 6));
+        assert_eq!(servers_of(json!({"openapi": "3.0.0", "item": {"get": {}}}), "").unwrap(), (vec![], 1));
+    }
+}

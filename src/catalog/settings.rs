@@ -1,0 +1,44 @@
+//! What an operator sets for a toolset.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::Secret;
+
+/// One OpenAPI document whose operations become tools: `[toolsets.NAME]` in the configuration.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ToolsetSettings {
+    /// Path of the OpenAPI document (JSON or YAML); relative paths start at the configuration file's folder.
+    pub document: String,
+    /// Absolute URL that replaces every server of the document; empty: the document's own servers. Needed where the document
+    /// names only relative servers, because a file has no address that they could be relative to.
+    pub base_url: String,
+    /// Credentials by the name of the document's security scheme: the key (`apiKey`), `user:password` (HTTP basic) or the token
+    /// (HTTP bearer, OAuth 2, OpenID Connect).
+    pub credentials: BTreeMap<String, Secret>,
+    /// Bounds on what is read from the document.
+    pub limits: DocumentLimits,
+}
+
+/// Bounds on one document and on the tools made from it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DocumentLimits {
+    /// Largest document, in bytes, that is read. Vendors' largest documents are about 40 MB.
+    pub document_bytes: u64,
+    /// Largest argument schema of one tool, in bytes of compact JSON. A schema above it loses its deepest levels, which then
+    /// accept any value, until it fits; the report says so.
+    pub schema_bytes: usize,
+    /// Levels of nesting that a tool's argument schema keeps at most, counted in schemas within schemas.
+    pub schema_depth: usize,
+    /// Largest description of a tool, in characters. OpenAI-compatible providers commonly refuse more than 1024.
+    pub description_chars: usize,
+}
+
+impl Default for DocumentLimits {
+    fn default() -> Self {
+        Self { document_bytes: 64 * 1024 * 1024, schema_bytes: 64 * 1024, schema_depth: 32, description_chars: 1024 }
+    }
+}

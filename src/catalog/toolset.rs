@@ -1,0 +1,43 @@
+//! The tools made from one document.
+
+use std::collections::{BTreeMap, HashMap};
+
+use url::Url;
+
+use super::{Operation, Report, SecurityScheme};
+use crate::domain::{DocText, Secret};
+
+/// The tools made from one OpenAPI document, with what is needed to call them.
+#[derive(Debug, Clone, Default)]
+pub struct Toolset {
+    /// The name in the configuration.
+    pub name: String,
+    /// The document's `info.title`.
+    pub title: String,
+    /// The document's own absolute servers, or the operator's `base_url` alone.
+    pub servers: Vec<Url>,
+    /// How the API wants to be shown credentials, by the scheme's name.
+    pub security_schemes: BTreeMap<String, SecurityScheme>,
+    /// What the operator gave, by the scheme's name. Every key is one of `security_schemes`.
+    pub credentials: BTreeMap<String, Secret>,
+    /// The operations that became tools, in the order of the document.
+    pub operations: Vec<Operation>,
+    /// What the document says about itself: `info.description` and the root's `externalDocs`.
+    pub documentation: Vec<DocText>,
+    /// What became of the document's operations.
+    pub report: Report,
+    /// Where the operation behind a tool's name stands.
+    pub(super) by_tool: HashMap<String, usize>,
+}
+
+impl Toolset {
+    /// The operation behind the tool of this name (its name within the toolset).
+    pub fn operation(&self, tool: &str) -> Option<&Operation> {
+        self.operations.get(*self.by_tool.get(tool)?)
+    }
+
+    /// Everything that the document says about `operation`: its own texts first, then the document's.
+    pub fn documentation_of<'a>(&'a self, operation: &'a Operation) -> impl Iterator<Item = &'a DocText> {
+        operation.documentation.iter().chain(&self.documentation)
+    }
+}

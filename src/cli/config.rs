@@ -1,0 +1,62 @@
+//! `callwright config`: looks at the configuration without serving.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::errors::VerbResult;
+use super::policy as policies;
+use crate::catalog::{Catalog, Report, Toolset};
+use crate::config;
+use crate::feedback::Templates;
+
+/// Arguments of `config`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Read the configuration, its policies, templates and OpenAPI documents as `serve` would, and say whether they are valid.
+    Check {
+        /// The file; without it CALLWRIGHT_CONFIG, then ./callwright.toml, then the built-in defaults.
+        #[arg(long, value_name = "FILE")]
+        config: Option<PathBuf>,
+    },
+}
+
+pub(super) fn run(arguments: Arguments) -> VerbResult {
+    match arguments.action {
+        Action::Check { config } => check(config),
+    }
+}
+
+fn check(file: Option<PathBuf>) -> VerbResult {
+    let request = config::Request { file, ..config::Request::default() };
+    let loaded = config::load(&request, &config::process_environment)?;
+    let mut problems = Vec::new();
+    problems.extend(policies::load(&loaded).err().map(|error| error.to_string()));
+    problems.extend(Templates::load(&loaded.settings.feedback).err().map(|error| error.to_string()));
+    match Catalog::load(&loaded.settings.toolsets, &loaded.base_dir) {
+        Ok(catalog) => catalog.toolsets().for_each(|toolset| print_toolset(toolset)),
+        Err(error) => problems.push(error.to_string()),
+    }
+    if !problems.is_empty() {
+        return Err(problems.join("\n").into());
+    }
+    let origin = loaded.file.map_or_else(|| "built-in defaults".to_owned(), |file| file.display().to_string());
+    anstream::println!("{origin}: OK");
+    Ok(())
+}
+
+/// What an operator may want to know although it is no mistake of the configuration.
+fn print_toolset(toolset: &Toolset) {
+    let Report { operations_loaded, operations_skipped, .. } = &toolset.report;
+    let skipped = operations_skipped.len();
+    anstream::println!("toolset `{}`: {operations_loaded} operations, {skipped} skipped", toolset.name);
+    if skipped > 0 {
+        anstream::println!("  `callwright check {}` says why", toolset.report.file);
+    }
+}

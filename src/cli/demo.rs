@@ -1,0 +1,43 @@
+//! `callwright demo`: the proxy between a scripted model and two sample APIs, without a key, a network or a file.
+
+use std::path::Path;
+
+use clap::Args;
+
+use super::errors::VerbResult;
+use crate::app::{self, App};
+use crate::{config, demo};
+
+/// Arguments of `demo`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Keep everything running, for a client to try, until SIGTERM or SIGINT.
+    #[arg(long)]
+    serve: bool,
+}
+
+pub(super) fn run(arguments: Arguments) -> VerbResult {
+    let Arguments { serve } = arguments;
+    super::runtime()?.block_on(async {
+        let temporary = config::process_environment("TMPDIR").unwrap_or_else(|| "/tmp".into());
+        let world = demo::start(Path::new(&temporary)).await?;
+        let file = world.directory().join("callwright.toml");
+        std::fs::write(&file, &world.config_toml)?;
+        let request = config::Request { file: Some(file), ..config::Request::default() };
+        let loaded = config::load(&request, &config::process_environment)?;
+        let app = App::start(loaded.settings, &loaded.base_dir).await?;
+        let mut out = anstream::stdout();
+        let played = demo::play(&app.client_url(), &app.operator_url(), &mut out).await?;
+        if serve {
+            demo::invite(&app.client_url(), &app.operator_url(), &mut out)?;
+            app::asked_to_end().await;
+        }
+        app.stop().await;
+        match played.iter().find(|played| !played.as_promised) {
+            Some(failed) => {
+                Err(format!("the conversation `{}` did not show what it is here to show", failed.title).into())
+            }
+            None => Ok(()),
+        }
+    })
+}

@@ -1,0 +1,43 @@
+//! `callwright serve`: runs the proxy until it is asked to end.
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::errors::VerbResult;
+use crate::app::{self, App};
+use crate::config;
+
+/// Arguments of `serve`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// The configuration; without it CALLWRIGHT_CONFIG, then ./callwright.toml, then the built-in defaults.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Address of the client side instead of the configured one.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<SocketAddr>,
+    /// Address of the operator side instead of the configured one.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    operator_listen: Option<SocketAddr>,
+}
+
+pub(super) fn run(arguments: Arguments) -> VerbResult {
+    let Arguments { config: file, listen, operator_listen } = arguments;
+    let request = config::Request { file, listen, operator_listen };
+    let loaded = config::load(&request, &config::process_environment)?;
+    app::start_logs(&loaded.settings)?;
+    super::runtime()?.block_on(async {
+        let app = App::start(loaded.settings, &loaded.base_dir).await?;
+        // One line that scripts can read; everything else goes to standard error.
+        let mut out = std::io::stdout();
+        writeln!(out, "callwright listening client={} operator={}", app.client_url(), app.operator_url())?;
+        out.flush()?;
+        let signal = app::asked_to_end().await;
+        tracing::info!(signal, "ending: running turns may finish");
+        app.stop().await;
+        Ok(())
+    })
+}

@@ -1,0 +1,56 @@
+//! What holds without a file: one upstream, from the variables that OpenAI's own clients read.
+
+use std::borrow::Cow;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::Environment;
+use super::document::Document;
+use super::problem::Problem;
+
+/// Name of the built-in upstream.
+pub(super) const UPSTREAM: &str = "default";
+
+/// The built-in upstream, in the file's own language.
+const DOCUMENT: &str = r#"
+[upstreams.default]
+base_url = "${OPENAI_BASE_URL:-https://api.openai.com/v1}"
+api_key = "${OPENAI_API_KEY:-}"
+"#;
+
+/// Adds the built-in upstream where the file names none, and its address and key where the file's `[upstreams.default]` gives no address.
+///
+/// The key from the environment belongs to the address from the environment: it is never sent to an address that the file gives.
+pub(super) fn complete(tree: &mut DeTable<'_>, environment: &Environment) -> Result<(), Vec<Problem>> {
+    let Some(builtin) = Document::parse(DOCUMENT, environment)?.into_tree().remove("upstreams") else { return Ok(()) };
+    match tree.get_mut("upstreams").map(Spanned::get_mut) {
+        None => {
+            tree.insert(unplaced("upstreams"), builtin);
+        }
+        Some(DeValue::Table(upstreams)) => {
+            if let Some(DeValue::Table(upstream)) = upstreams.get_mut(UPSTREAM).map(Spanned::get_mut) {
+                complete_upstream(upstream, builtin.into_inner());
+            }
+        }
+        Some(_) => {}
+    }
+    Ok(())
+}
+
+fn complete_upstream<'t>(upstream: &mut DeTable<'t>, builtin: DeValue<'t>) {
+    let DeValue::Table(mut builtin) = builtin else { return };
+    let Some(DeValue::Table(keys)) = builtin.remove(UPSTREAM).map(Spanned::into_inner) else { return };
+    if upstream.contains_key("base_url") {
+        return;
+    }
+    for (key, value) in keys {
+        if !upstream.contains_key(key.get_ref().as_ref()) {
+            upstream.insert(key, value);
+        }
+    }
+}
+
+fn unplaced(key: &'static str) -> Spanned<Cow<'static, str>> {
+    Spanned::new(0..0, Cow::Borrowed(key))
+}

@@ -1,0 +1,133 @@
+//! A parsed document that still knows where everything stands.
+
+use std::ops::Range;
+
+use serde::de::DeserializeOwned;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue, Deserializer};
+
+use super::interpolate::interpolate;
+use super::problem::{Place, Problem};
+use super::{Environment, serde_message};
+
+/// A TOML document: its text, its tree, and the place of each key and value.
+pub(super) struct Document<'t> {
+    text: &'t str,
+    tree: Spanned<DeTable<'t>>,
+    index: Vec<Entry>,
+}
+
+/// One key or array element: its path, and where it and its value stand.
+struct Entry {
+    path: String,
+    key: Range<usize>,
+    value: Range<usize>,
+    interpolated: bool,
+}
+
+impl<'t> Document<'t> {
+    /// Parses `text` and fills in its string values. Every unparsable place and every reference that cannot be filled in is reported.
+    pub(super) fn parse(text: &'t str, environment: &Environment) -> Result<Self, Vec<Problem>> {
+        let (mut tree, errors) = DeTable::parse_recoverable(text);
+        if !errors.is_empty() {
+            return Err(errors.iter().map(|error| syntax_problem(text, error)).collect());
+        }
+        let mut walk = Walk { text, environment, index: Vec::new(), problems: Vec::new() };
+        walk.table(tree.get_mut(), "");
+        let Walk { index, problems, .. } = walk;
+        if problems.is_empty() { Ok(Self { text, tree, index }) } else { Err(problems) }
+    }
+
+    /// Where the key of the dotted path stands; of the nearest ancestor that has a place, otherwise.
+    pub(super) fn place_of(&self, path: &str) -> Option<Place> {
+        let mut path = path;
+        loop {
+            if let Some(entry) = self.index.iter().find(|entry| entry.path == path) {
+                return Some(Place::of_offset(self.text, entry.key.start));
+            }
+            path = path.rsplit_once('.')?.0;
+        }
+    }
+
+    /// The tree, for what is added before it becomes settings.
+    pub(super) fn tree_mut(&mut self) -> &mut DeTable<'t> {
+        self.tree.get_mut()
+    }
+
+    /// The tree alone.
+    pub(super) fn into_tree(self) -> DeTable<'t> {
+        self.tree.into_inner()
+    }
+
+    /// The settings that the tree spells. Serde stops at the first problem.
+    pub(super) fn deserialize<T: DeserializeOwned>(&self) -> Result<T, Problem> {
+        T::deserialize(Deserializer::from(self.tree.clone())).map_err(|error| self.problem(&error))
+    }
+
+    fn problem(&self, error: &toml::de::Error) -> Problem {
+        let Some(span) = error.span() else {
+            return Problem { place: None, key: String::new(), message: error.message().to_owned() };
+        };
+        let at_span = |entry: &&Entry| entry.key == span || entry.value == span;
+        let entry = self.index.iter().rev().find(at_span);
+        let key = entry.map(|entry| entry.path.clone()).unwrap_or_default();
+        let interpolated = entry.is_some_and(|entry| entry.interpolated);
+        let message = serde_message::explain(error.message(), &key, interpolated);
+        Problem { place: Some(Place::of_offset(self.text, span.start)), key, message }
+    }
+}
+
+fn syntax_problem(text: &str, error: &toml::de::Error) -> Problem {
+    Problem {
+        place: error.span().map(|span| Place::of_offset(text, span.start)),
+        key: String::new(),
+        message: error.message().to_owned(),
+    }
+}
+
+/// Fills in string values and notes where everything stands. Depth is bounded by the parser.
+struct Walk<'e> {
+    text: &'e str,
+    environment: &'e Environment<'e>,
+    index: Vec<Entry>,
+    problems: Vec<Problem>,
+}
+
+impl Walk<'_> {
+    fn table(&mut self, table: &mut DeTable<'_>, parent: &str) {
+        for (key, value) in table.iter_mut() {
+            let name = key.get_ref();
+            let path = if parent.is_empty() { name.to_string() } else { format!("{parent}.{name}") };
+            self.value(value, path, key.span());
+        }
+    }
+
+    fn value(&mut self, value: &mut Spanned<DeValue<'_>>, path: String, key: Range<usize>) {
+        let span = value.span();
+        let position = self.index.len();
+        self.index.push(Entry { path: path.clone(), key, value: span.clone(), interpolated: false });
+        match value.get_mut() {
+            DeValue::String(text) => match interpolate(text, self.environment).map(|filled| filled.into_owned()) {
+                Ok(filled) => {
+                    if let Some(entry) = self.index.get_mut(position) {
+                        entry.interpolated = filled != **text;
+                    }
+                    *text = filled.into();
+                }
+                Err(error) => self.problems.push(Problem {
+                    place: Some(Place::of_offset(self.text, span.start)),
+                    message: format!("`{path}`: {error}"),
+                    key: path,
+                }),
+            },
+            DeValue::Array(elements) => {
+                for (number, element) in elements.iter_mut().enumerate() {
+                    let place = element.span();
+                    self.value(element, format!("{path}[{number}]"), place);
+                }
+            }
+            DeValue::Table(table) => self.table(table, &path),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! From a file, or from none, to settings.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use super::document::Document;
+use super::problem::{ConfigError, Problem};
+use super::settings::Settings;
+use super::{Environment, builtin, validate};
+
+/// The file that is read where nothing else is asked for and it exists, in the working directory.
+pub const DEFAULT_FILE: &str = "callwright.toml";
+
+/// The environment variable that names the file where the command line does not.
+pub const FILE_VARIABLE: &str = "CALLWRIGHT_CONFIG";
+
+/// Largest configuration file, in bytes. Hand-written files are a hundredth of it; a wrong path to a huge file is reported instead of read.
+const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
+
+/// What the command line says about the configuration.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// The file to read (`--config`).
+    pub file: Option<PathBuf>,
+    /// Overrides `server.listen` (`--listen`).
+    pub listen: Option<SocketAddr>,
+    /// Overrides `server.operator_listen` (`--operator-listen`).
+    pub operator_listen: Option<SocketAddr>,
+}
+
+/// Valid settings, and where they come from.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// The settings.
+    pub settings: Settings,
+    /// Folder that relative paths in the settings start from: the file's, or the working directory.
+    pub base_dir: PathBuf,
+    /// The file that was read; `None` for the built-in defaults.
+    pub file: Option<PathBuf>,
+}
+
+/// Finds, reads, fills in and validates the configuration.
+///
+/// The file is the one that `request` names, else the one that [`FILE_VARIABLE`] names, else [`DEFAULT_FILE`] where it exists; where it does
+/// not, the built-in defaults hold.
+///
+/// # Errors
+/// [`ConfigError`], which names the file, each problem's place, and a way to mend it.
+pub fn load(request: &Request, environment: &Environment) -> Result<Loaded, ConfigError> {
+    let Some(file) = find(request, environment) else {
+        return loaded("", None, PathBuf::from("."), request, environment);
+    };
+    let text = read(&file).map_err(|source| ConfigError::Read { file: file.clone(), source })?;
+    let base_dir = folder_of(&file);
+    loaded(&text, Some(file), base_dir, request, environment)
+}
+
+/// Fills in and validates a configuration that is in no file; relative paths start at `base_dir`.
+///
+/// # Errors
+/// [`ConfigError::Invalid`], with the places in `text`.
+pub fn parse(text: &str, base_dir: &Path, environment: &Environment) -> Result<Loaded, ConfigError> {
+    loaded(text, None, base_dir.to_owned(), &Request::default(), environment)
+}
+
+fn loaded(
+    text: &str,
+    file: Option<PathBuf>,
+    base_dir: PathBuf,
+    request: &Request,
+    environment: &Environment,
+) -> Result<Loaded, ConfigError> {
+    match settings(text, request, environment) {
+        Ok(settings) => Ok(Loaded { settings: with_paths_from(&base_dir, settings), base_dir, file }),
+        Err(problems) => Err(ConfigError::Invalid { file, problems }),
+    }
+}
+
+fn find(request: &Request, environment: &Environment) -> Option<PathBuf> {
+    let named = || environment(FILE_VARIABLE).filter(|name| !name.is_empty()).map(PathBuf::from);
+    let default = || Some(PathBuf::from(DEFAULT_FILE)).filter(|file| file.exists());
+    request.file.clone().or_else(named).or_else(default)
+}
+
+fn read(file: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(file)?.take(MAX_FILE_BYTES + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MAX_FILE_BYTES {
+        return Err(io::Error::other(format!("larger than {MAX_FILE_BYTES} bytes, so no configuration file")));
+    }
+    Ok(text)
+}
+
+/// The file's folder; `.` for a bare file name, whose parent is empty.
+fn folder_of(file: &Path) -> PathBuf {
+    match file.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// Relative paths of rooms that know no files start from the file's folder; the other rooms are told that folder.
+fn with_paths_from(base_dir: &Path, mut settings: Settings) -> Settings {
+    let certificates = settings.upstreams.values_mut().map(|upstream| &mut upstream.ca_file);
+    for path in certificates
+        .chain([&mut settings.executor.ca_file, &mut settings.feedback.templates])
+        .filter(|path| !path.is_empty())
+    {
+        *path = base_dir.join(&*path).to_string_lossy().into_owned();
+    }
+    settings
+}
+
+/// From a file's text to valid settings.
+fn settings(text: &str, request: &Request, environment: &Environment) -> Result<Settings, Vec<Problem>> {
+    let mut document = Document::parse(text, environment)?;
+    builtin::complete(document.tree_mut(), environment)?;
+    let mut settings: Settings = document.deserialize().map_err(|problem| vec![problem])?;
+    settings.server.listen = request.listen.unwrap_or(settings.server.listen);
+    settings.server.operator_listen = request.operator_listen.unwrap_or(settings.server.operator_listen);
+    let problems = validate::problems(&settings, |key| document.place_of(key));
+    if problems.is_empty() { Ok(settings) } else { Err(problems) }
+}
+
+#[cfg(test)]
+#[path = "load_tests.rs"]
+mod tests;

@@ -1,0 +1,59 @@
+//! The whole file.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{catalog, executor, explain, feedback, http, pipeline, policy, scanner, store, telemetry, upstream};
+
+/// Every setting of the proxy. Each table is a room's own; the rooms document the keys, `config/callwright.toml` shows them all.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// Name of the upstream that is asked where no alias says otherwise, and for everything that is passed through.
+    pub default_upstream: String,
+    /// Both listeners.
+    pub server: http::Settings,
+    /// The providers of models, by name.
+    pub upstreams: BTreeMap<String, upstream::Settings>,
+    /// Model aliases, by the name that clients use.
+    pub aliases: BTreeMap<String, pipeline::AliasSettings>,
+    /// What holds for every turn and is no policy.
+    pub pipeline: pipeline::Settings,
+    /// OpenAPI documents whose operations become tools, by the toolset's name.
+    pub toolsets: BTreeMap<String, catalog::ToolsetSettings>,
+    /// How tool APIs are called.
+    pub executor: executor::Settings,
+    /// What explanations of failed outcomes hold.
+    pub explain: explain::Settings,
+    /// The judgement of calls.
+    pub scanner: scanner::Settings,
+    /// The messages to the model.
+    pub feedback: feedback::Settings,
+    /// Where policies are read from.
+    pub policies: policy::Settings,
+    /// Traces and intents.
+    pub store: store::Settings,
+    /// Logs.
+    pub telemetry: telemetry::Settings,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            default_upstream: super::builtin::UPSTREAM.to_owned(),
+            server: http::Settings::default(),
+            upstreams: BTreeMap::from([(super::builtin::UPSTREAM.to_owned(), upstream::Settings::default())]),
+            aliases: BTreeMap::new(),
+            pipeline: pipeline::Settings::default(),
+            toolsets: BTreeMap::new(),
+            executor: executor::Settings::default(),
+            explain: explain::Settings::default(),
+            scanner: scanner::Settings::default(),
+            feedback: feedback::Settings::default(),
+            policies: policy::Settings::default(),
+            store: store::Settings::default(),
+            telemetry: telemetry::Settings::default(),
+        }
+    }
+}

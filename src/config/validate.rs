@@ -1,0 +1,148 @@
+//! What must hold between rooms, and so is no room's own business.
+
+use std::net::SocketAddr;
+
+use super::problem::{Place, Problem};
+use super::serde_message::nearest;
+use super::settings::Settings;
+
+/// Every problem of the settings, in the order of the file. Policies have files of their own: whether an alias's policy exists, the policy
+/// room tells.
+pub(super) fn problems(settings: &Settings, place_of: impl Fn(&str) -> Option<Place>) -> Vec<Problem> {
+    let mut problems = listener_problems(settings);
+    problems.extend(reference_problems(settings));
+    for problem in &mut problems {
+        problem.place = place_of(&problem.key);
+    }
+    problems.sort_by_key(|problem| problem.place);
+    problems
+}
+
+fn listener_problems(settings: &Settings) -> Vec<Problem> {
+    let server = &settings.server;
+    let listeners = [("server.listen", server.listen), ("server.operator_listen", server.operator_listen)];
+    let mut problems: Vec<Problem> = listeners
+        .into_iter()
+        .filter(|(_, address)| !server.allow_public && !is_loopback(address))
+        .map(|(key, address)| problem(key, public_message(key, &address)))
+        .collect();
+    if server.listen == server.operator_listen && server.listen.port() != 0 {
+        let message = format!(
+            "`server.operator_listen`: both listeners are to use {}; give the operator side another port",
+            server.listen
+        );
+        problems.push(problem("server.operator_listen", message));
+    }
+    problems
+}
+
+/// Loopback, also as an IPv6 address that stands for an IPv4 one.
+fn is_loopback(address: &SocketAddr) -> bool {
+    address.ip().to_canonical().is_loopback()
+}
+
+fn public_message(key: &str, address: &SocketAddr) -> String {
+    format!(
+        "`{key}`: {address} is not a loopback address, and no keys protect the listeners, so whoever reaches it could use your \
+         provider's key and read traces; listen on 127.0.0.1, or set `server.allow_public = true` where something in front of it \
+         checks who comes in"
+    )
+}
+
+/// Names that stand in one table and must be found in another.
+fn reference_problems(settings: &Settings) -> Vec<Problem> {
+    let upstreams: Vec<&str> = settings.upstreams.keys().map(String::as_str).collect();
+    let toolsets: Vec<&str> = settings.toolsets.keys().map(String::as_str).collect();
+    let mut problems = Vec::new();
+    if !upstreams.contains(&settings.default_upstream.as_str()) {
+        problems.push(unknown_name("default_upstream".to_owned(), "upstream", &settings.default_upstream, &upstreams));
+    }
+    for (name, alias) in &settings.aliases {
+        if !alias.upstream.is_empty() && !upstreams.contains(&alias.upstream.as_str()) {
+            problems.push(unknown_name(format!("aliases.{name}.upstream"), "upstream", &alias.upstream, &upstreams));
+        }
+        for (number, toolset) in alias.toolsets.iter().enumerate() {
+            if !toolsets.contains(&toolset.as_str()) {
+                let key = format!("aliases.{name}.toolsets[{number}]");
+                problems.push(unknown_name(key, "toolset", toolset, &toolsets));
+            }
+        }
+    }
+    problems
+}
+
+/// `name` at `key` is none of `known`.
+fn unknown_name(key: String, what: &str, name: &str, known: &[&str]) -> Problem {
+    let known_names = if known.is_empty() { "none is configured".to_owned() } else { known.join(", ") };
+    let message = match nearest(name, known) {
+        Some(near) => format!("`{key}`: there is no {what} `{name}`; did you mean `{near}`? Known: {known_names}"),
+        None => format!("`{key}`: there is no {what} `{name}`; known: {known_names}"),
+    };
+    problem(&key, message)
+}
+
+fn problem(key: &str, message: String) -> Problem {
+    Problem { place: None, key: key.to_owned(), message }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn messages(change: impl FnOnce(&mut Settings)) -> Vec<String> {
+        let mut settings = Settings::default();
+        change(&mut settings);
+        problems(&settings, |_| None).into_iter().map(|problem| problem.message).collect()
+    }
+
+    #[test]
+    fn the_defaults_have_no_problem() {
+        assert_eq!(messages(|_| {}), Vec::<String>::new());
+    }
+
+    #[test]
+    fn public_addresses_are_refused_unless_allowed() {
+        for public in ["0.0.0.0:1", "[::]:1", "192.168.1.1:1", "[::ffff:8.8.8.8]:1"] {
+            let message = messages(|settings| settings.server.listen = public.parse().unwrap());
+            assert!(message.len() == 1 && message[0].contains("allow_public"), "{public}: {message:?}");
+            let allowed = messages(|settings| {
+                settings.server.operator_listen = public.parse().unwrap();
+                settings.server.allow_public = true;
+            });
+            assert!(allowed.is_empty(), "{public}: {allowed:?}");
+        }
+        for loopback in ["127.0.0.9:1", "[::1]:1", "[::ffff:127.0.0.1]:1"] {
+            assert!(messages(|settings| settings.server.listen = loopback.parse().unwrap()).is_empty());
+        }
+    }
+
+    #[test]
+    fn listeners_share_no_port_but_the_free_one() {
+        let share = |port: u16| {
+            messages(|settings| {
+                settings.server.listen.set_port(port);
+                settings.server.operator_listen.set_port(port);
+            })
+        };
+        assert!(share(8787)[0].contains("another port"));
+        assert!(share(0).is_empty());
+    }
+
+    #[test]
+    fn names_must_be_found_in_their_tables() {
+        let found = messages(|settings| {
+            settings.default_upstream = "defalt".to_owned();
+            let alias = settings.aliases.entry("fast".to_owned()).or_default();
+            alias.upstream = "elsewhere".to_owned();
+            alias.toolsets = vec!["maps".to_owned()];
+        });
+        assert_eq!(
+            found,
+            [
+                "`default_upstream`: there is no upstream `defalt`; did you mean `default`? Known: default",
+                "`aliases.fast.upstream`: there is no upstream `elsewhere`; known: default",
+                "`aliases.fast.toolsets[0]`: there is no toolset `maps`; known: none is configured",
+            ]
+        );
+    }
+}

@@ -1,0 +1,144 @@
+//! The catalogue: what the demo talks about, and what each conversation is to show.
+
+use crate::domain::trace::{Attempt, Execution};
+use crate::domain::{FaultCode, RepairKind, Trace};
+
+use super::transcript::is_handed_over;
+
+/// One conversation.
+#[derive(Debug)]
+pub(super) struct Conversation {
+    /// What it is about.
+    pub(super) title: &'static str,
+    /// What to look for, for the reader of the transcript.
+    pub(super) about: &'static str,
+    /// The model alias that the client asks.
+    pub(super) model: &'static str,
+    /// What the user says.
+    pub(super) question: &'static str,
+    /// Does the client want a stream, and does it bring its own tool (`client_tool`)?
+    pub(super) streams_with_own_tool: bool,
+    /// Did it show what it is to show? Judged by the traces of its turns.
+    pub(super) promise: fn(&[Trace]) -> bool,
+}
+
+/// All conversations, in the order of the transcript.
+pub(super) const CONVERSATIONS: [Conversation; 7] = [
+    Conversation {
+        title: "A tool's name is mended",
+        about: "The model writes the name with other separators. Only one tool can be meant, so the proxy renames it and \
+                asks nobody.",
+        model: "travel",
+        question: "Where is Osaka Castle?",
+        streams_with_own_tool: false,
+        promise: |traces| {
+            has_repair(traces, RepairKind::ToolRenamed) && nothing_was_sent_back(traces) && all_ran(traces, 1)
+        },
+    },
+    Conversation {
+        title: "A parameter is renamed and a value gets its type",
+        about: "Numbers and booleans arrive as text, under names that are almost right. Nothing is lost by mending them, so \
+                the model is not asked again.",
+        model: "travel",
+        question: "Show me at most 2 routes without tolls from 135.7588,34.9858 to 135.5258,34.6873 by car.",
+        streams_with_own_tool: false,
+        promise: |traces| {
+            has_repair(traces, RepairKind::ParameterRenamed)
+                && has_repair(traces, RepairKind::TypeCoerced)
+                && nothing_was_sent_back(traces)
+                && all_ran(traces, 1)
+        },
+    },
+    Conversation {
+        title: "A missing parameter is asked for",
+        about: "A required parameter is left out, and no default stands in for it. The call never leaves the proxy: the \
+                model is told what is missing, and calls again.",
+        model: "office",
+        question: "Which rooms seat 6 people on 2026-06-02?",
+        streams_with_own_tool: false,
+        promise: |traces| {
+            has_diagnosis(traces, FaultCode::ParameterMissing)
+                && attempts(traces).any(|attempt| attempt.purpose == "static_feedback")
+                && all_ran(traces, 1)
+        },
+    },
+    Conversation {
+        title: "An API's error is explained by its own documentation",
+        about: "The call is well-formed, yet the API answers with a bare code. The proxy finds the sentence of the \
+                documentation that explains the code and hands both to the model.",
+        model: "travel",
+        question: "I stand at 34.9858, 135.7588. Plan a route by bike to 34.6873, 135.5258.",
+        streams_with_own_tool: false,
+        promise: |traces| {
+            executions(traces).any(|execution| execution.explanation.as_ref().is_some_and(|found| found.is_hit()))
+                && executions(traces).last().is_some_and(succeeded)
+        },
+    },
+    Conversation {
+        title: "A booking in three calls",
+        about: "Two look-ups run at the same time, their ids go into a third call. That one is a POST: it runs because the \
+                demo's policy allows it for this API.",
+        model: "office",
+        question: "Book a room for 6 people in the name of Ada Lovelace on 2026-06-02 from 10:00 to 11:00.",
+        streams_with_own_tool: false,
+        promise: |traces| {
+            all_ran(traces, 3) && executions(traces).any(|execution| execution.operation.starts_with("POST "))
+        },
+    },
+    Conversation {
+        title: "A limit is reached, and a person takes over",
+        about: "The user wants what the API does not have, and the model insists. After three rounds of feedback the proxy \
+                stops, and hands over the record of what was tried.",
+        model: "travel",
+        question: "Plan a route by helicopter from 135.7588,34.9858 to 135.5258,34.6873.",
+        streams_with_own_tool: false,
+        promise: |traces| {
+            traces.iter().any(|trace| is_handed_over(trace) && trace.record.len() > 1)
+                && has_diagnosis(traces, FaultCode::Constraint)
+                && executions(traces).next().is_none()
+        },
+    },
+    Conversation {
+        title: "The client's own tool, streamed",
+        about: "The client brings the tool and runs it itself. Text flows as it comes; the call is held until it is whole, \
+                mended, and then sent on as the client's SDK expects it.",
+        model: "travel",
+        question: "What will the weather be in Oslo for the next 3 days?",
+        streams_with_own_tool: true,
+        promise: |traces| {
+            traces.len() == 2
+                && traces.iter().all(|trace| trace.stream)
+                && has_repair(traces, RepairKind::ToolRenamed)
+                && has_repair(traces, RepairKind::TypeCoerced)
+                && nothing_was_sent_back(traces)
+        },
+    },
+];
+
+fn attempts(traces: &[Trace]) -> impl Iterator<Item = &Attempt> {
+    traces.iter().flat_map(|trace| &trace.attempts)
+}
+
+fn executions(traces: &[Trace]) -> impl Iterator<Item = &Execution> {
+    traces.iter().flat_map(|trace| &trace.executions)
+}
+
+fn has_repair(traces: &[Trace], kind: RepairKind) -> bool {
+    attempts(traces).flat_map(|attempt| &attempt.repairs).any(|repair| repair.kind == kind)
+}
+
+fn has_diagnosis(traces: &[Trace], code: FaultCode) -> bool {
+    attempts(traces).flat_map(|attempt| &attempt.diagnoses).any(|diagnosis| diagnosis.code == code)
+}
+
+fn nothing_was_sent_back(traces: &[Trace]) -> bool {
+    attempts(traces).all(|attempt| !attempt.purpose.ends_with("_feedback"))
+}
+
+fn all_ran(traces: &[Trace], count: usize) -> bool {
+    executions(traces).count() == count && executions(traces).all(succeeded)
+}
+
+fn succeeded(execution: &Execution) -> bool {
+    execution.outcome == "success"
+}

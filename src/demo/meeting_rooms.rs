@@ -1,0 +1,254 @@
+//! The meeting-room service of `openapi/meeting-rooms.yaml`, served over HTTP.
+
+use std::sync::{Mutex, PoisonError};
+
+use http::{Method, StatusCode};
+use jiff::civil;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::DemoError;
+use super::server::{Handler, Reply, Request, Server};
+
+/// The bearer token that it accepts. It opens nothing but a server on loopback that ends with the process.
+pub(super) const TOKEN: &str = "demo-rooms-token";
+
+/// Most bookings that are kept: a client that goes on booking must not fill the memory.
+const MOST_BOOKINGS: usize = 10_000;
+
+/// How times are written.
+const TIME_FORMAT: &str = "%Y-%m-%dT%H:%M";
+
+/// The people: id, name, team.
+const PEOPLE: [(&str, &str, &str); 5] = [
+    ("p-12", "Grace Hopper", "Compilers"),
+    ("p-17", "Ada Lovelace", "Analysis"),
+    ("p-23", "Alan Turing", "Research"),
+    ("p-31", "Annie Easley", "Propulsion"),
+    ("p-44", "Edsger Dijkstra", "Paths"),
+];
+
+/// The rooms, smallest first: id, name, seats.
+const ROOMS: [(&str, &str, u32); 4] =
+    [("r-101", "Nook", 2), ("r-110", "Harbour", 4), ("r-204", "Fjord", 8), ("r-301", "Horizon", 20)];
+
+/// The sample API. Bookings are kept in memory until it ends.
+#[derive(Debug, Default)]
+pub struct MeetingRooms {
+    bookings: Mutex<Vec<Booking>>,
+}
+
+impl MeetingRooms {
+    /// Starts it on a free port of loopback; its base URL is the server's plus `/v2`.
+    ///
+    /// # Errors
+    /// [`DemoError::Listen`].
+    pub async fn start() -> Result<Server, DemoError> {
+        Server::start(Self::default()).await
+    }
+
+    fn rooms(&self, request: &Request) -> Result<Value, Failure> {
+        let capacity: u32 = request.query("capacity").and_then(|text| text.parse().ok()).ok_or(Failure::FIELDS)?;
+        let date: civil::Date = request.query("date").and_then(|text| text.parse().ok()).ok_or(Failure::FIELDS)?;
+        let bookings = self.bookings.lock().unwrap_or_else(PoisonError::into_inner);
+        let rooms = ROOMS
+            .iter()
+            .filter(|(_, _, seats)| *seats >= capacity)
+            .map(|(id, name, seats)| {
+                let mut booked: Vec<_> = bookings.iter().filter(|booking| booking.is_for(id, date)).collect();
+                booked.sort_by(|one, other| one.fields.start.cmp(&other.fields.start));
+                let booked: Vec<_> = booked
+                    .into_iter()
+                    .map(|booking| json!({ "start": booking.fields.start, "end": booking.fields.end }))
+                    .collect();
+                json!({ "id": id, "name": name, "capacity": seats, "booked": booked })
+            })
+            .collect::<Vec<_>>();
+        Ok(json!({ "rooms": rooms }))
+    }
+
+    fn book(&self, request: &Request) -> Result<Value, Failure> {
+        let fields: Fields = serde_json::from_slice(&request.body).map_err(|_| Failure::FIELDS)?;
+        let (start, end) = (read_time(&fields.start)?, read_time(&fields.end)?);
+        if end <= start || end.date() != start.date() {
+            return Err(Failure::FIELDS);
+        }
+        let known =
+            PEOPLE.iter().any(|(id, ..)| *id == fields.person_id) && ROOMS.iter().any(|(id, ..)| *id == fields.room_id);
+        if !known {
+            return Err(Failure::UNKNOWN);
+        }
+        let mut bookings = self.bookings.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = bookings
+            .iter()
+            .any(|booking| booking.fields.room_id == fields.room_id && booking.start < end && start < booking.end);
+        if taken {
+            return Err(Failure::CONFLICT);
+        }
+        if bookings.len() >= MOST_BOOKINGS {
+            return Err(Failure::FULL);
+        }
+        let booking = Booking { id: format!("b-{}", bookings.len() + 1), fields, start, end };
+        let value = booking.to_json();
+        bookings.push(booking);
+        Ok(value)
+    }
+
+    fn booking(&self, id: &str) -> Result<Value, Failure> {
+        let bookings = self.bookings.lock().unwrap_or_else(PoisonError::into_inner);
+        bookings.iter().find(|booking| booking.id == id).map(Booking::to_json).ok_or(Failure::UNKNOWN)
+    }
+}
+
+impl Handler for MeetingRooms {
+    async fn handle(&self, request: &Request) -> Reply {
+        let authorized = request.header("authorization").and_then(|value| value.strip_prefix("Bearer ")) == Some(TOKEN);
+        let (status, result) = match (&request.method, request.path.as_str()) {
+            _ if !authorized => (StatusCode::UNAUTHORIZED, Err(Failure::TOKEN)),
+            (&Method::GET, "/v2/people") => (StatusCode::OK, people(request)),
+            (&Method::GET, "/v2/rooms") => (StatusCode::OK, self.rooms(request)),
+            (&Method::POST, "/v2/bookings") => (StatusCode::CREATED, self.book(request)),
+            (&Method::GET, path) => (StatusCode::OK, self.booking(path.strip_prefix("/v2/bookings/").unwrap_or(""))),
+            _ => (StatusCode::NOT_FOUND, Err(Failure::UNKNOWN)),
+        };
+        match result {
+            Ok(value) => Reply::json(status, &value),
+            Err(failure) => Reply::json(failure.status, &json!({ "error": failure.error })),
+        }
+    }
+}
+
+/// A request that is not served; what the errors mean stands in the document.
+#[derive(Debug)]
+struct Failure {
+    status: StatusCode,
+    error: &'static str,
+}
+
+impl Failure {
+    const TOKEN: Self = Self { status: StatusCode::UNAUTHORIZED, error: "E_TOKEN" };
+    const FIELDS: Self = Self { status: StatusCode::BAD_REQUEST, error: "E_FIELDS" };
+    const UNKNOWN: Self = Self { status: StatusCode::NOT_FOUND, error: "E_UNKNOWN" };
+    const CONFLICT: Self = Self { status: StatusCode::CONFLICT, error: "E_CONFLICT" };
+    const FULL: Self = Self { status: StatusCode::INSUFFICIENT_STORAGE, error: "E_FULL" };
+}
+
+/// The fields of a booking as they were sent.
+#[derive(Debug, Serialize, Deserialize)]
+struct Fields {
+    person_id: String,
+    room_id: String,
+    start: String,
+    end: String,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    title: Option<String>,
+}
+
+#[derive(Debug)]
+struct Booking {
+    id: String,
+    fields: Fields,
+    start: civil::DateTime,
+    end: civil::DateTime,
+}
+
+impl Booking {
+    fn is_for(&self, room: &str, date: civil::Date) -> bool {
+        self.fields.room_id == room && self.start.date() == date
+    }
+
+    fn to_json(&self) -> Value {
+        let mut value = json!({ "id": self.id });
+        if let (Value::Object(members), Ok(Value::Object(fields))) = (&mut value, serde_json::to_value(&self.fields)) {
+            members.extend(fields);
+        }
+        value
+    }
+}
+
+fn people(request: &Request) -> Result<Value, Failure> {
+    let name = request.query("name").map(str::trim).filter(|name| !name.is_empty()).ok_or(Failure::FIELDS)?;
+    let people = PEOPLE
+        .iter()
+        .filter(|(_, known, _)| known.to_lowercase().contains(&name.to_lowercase()))
+        .map(|(id, name, team)| json!({ "id": id, "name": name, "team": team }))
+        .collect::<Vec<_>>();
+    Ok(json!({ "people": people }))
+}
+
+fn read_time(text: &str) -> Result<civil::DateTime, Failure> {
+    civil::DateTime::strptime(TIME_FORMAT, text).map_err(|_| Failure::FIELDS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::client;
+    use super::*;
+
+    const BOOKING: &str =
+        r#"{"person_id":"p-17","room_id":"r-204","start":"2026-06-02T10:00","end":"2026-06-02T11:00"}"#;
+
+    async fn send(server: &Server, method: Method, target: &str, body: &str) -> (u16, Value) {
+        let url = format!("{}/v2{target}", server.url());
+        let bearer = format!("Bearer {TOKEN}");
+        let body = bytes::Bytes::copy_from_slice(body.as_bytes());
+        let answer = client::send(method, &url, &[("authorization", &bearer)], body).await.unwrap();
+        (answer.status.as_u16(), serde_json::from_str(&answer.text()).unwrap())
+    }
+
+    #[tokio::test]
+    async fn a_booking_is_kept_shown_and_not_made_twice() {
+        let server = MeetingRooms::start().await.unwrap();
+        let (status, booking) = send(&server, Method::POST, "/bookings", BOOKING).await;
+        assert_eq!((status, booking["id"].as_str()), (201, Some("b-1")));
+        assert_eq!(send(&server, Method::GET, "/bookings/b-1", "").await, (200, booking));
+        let (_, rooms) = send(&server, Method::GET, "/rooms?capacity=6&date=2026-06-02", "").await;
+        let names: Vec<_> = rooms["rooms"].as_array().unwrap().iter().map(|room| &room["name"]).collect();
+        assert_eq!(names, ["Fjord", "Horizon"]);
+        assert_eq!(rooms["rooms"][0]["booked"], json!([{ "start": "2026-06-02T10:00", "end": "2026-06-02T11:00" }]));
+        let (_, another_day) = send(&server, Method::GET, "/rooms?capacity=6&date=2026-06-03", "").await;
+        assert_eq!(another_day["rooms"][0]["booked"], json!([]));
+        let overlapping = BOOKING.replace("T11:00", "T12:00").replace("T10:00", "T10:59");
+        assert_eq!(
+            send(&server, Method::POST, "/bookings", &overlapping).await,
+            (409, json!({ "error": "E_CONFLICT" }))
+        );
+        let later = BOOKING.replace("T11:00", "T12:00").replace("T10:00", "T11:00");
+        assert_eq!(send(&server, Method::POST, "/bookings", &later).await.0, 201);
+    }
+
+    #[tokio::test]
+    async fn what_it_does_not_like_is_answered_with_a_short_error() {
+        let server = MeetingRooms::start().await.unwrap();
+        let get = |target: &'static str| (Method::GET, target, String::new());
+        let post = |from: &str, to: &str| (Method::POST, "/bookings", BOOKING.replace(from, to));
+        let cases = [
+            (get("/people"), 400, "E_FIELDS"),
+            (get("/rooms?capacity=6"), 400, "E_FIELDS"),
+            (get("/rooms?capacity=6&date=2.6.2026"), 400, "E_FIELDS"),
+            (get("/bookings/b-9"), 404, "E_UNKNOWN"),
+            (get("/nowhere"), 404, "E_UNKNOWN"),
+            (post("p-17", "Ada Lovelace"), 404, "E_UNKNOWN"),
+            (post("r-204", "r-9"), 404, "E_UNKNOWN"),
+            (post("T11:00", "T09:00"), 400, "E_FIELDS"),
+            (post("02T11", "03T11"), 400, "E_FIELDS"),
+            (post("\"room_id\"", "\"room\""), 400, "E_FIELDS"),
+        ];
+        for ((method, target, body), status, error) in cases {
+            assert_eq!(
+                send(&server, method, target, &body).await,
+                (status, json!({ "error": error })),
+                "{target} {body}"
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn nothing_is_told_without_the_token() {
+        let server = MeetingRooms::start().await.unwrap();
+        let answer = client::get(&format!("{}/v2/people?name=Ada", server.url())).await.unwrap();
+        assert_eq!((answer.status.as_u16(), answer.text()), (401, r#"{"error":"E_TOKEN"}"#.to_owned()));
+        let (status, found) = send(&server, Method::GET, "/people?name=ada", "").await;
+        assert_eq!((status, found["people"][0]["id"].as_str()), (200, Some("p-17")));
+    }
+}

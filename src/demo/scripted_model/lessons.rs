@@ -1,0 +1,151 @@
+//! What the scripted model understands of feedback. It is no reader; it goes by these conventions and by nothing else:
+//!
+//! - names, values and places stand in backticks, and what is said about one fault stands in one line;
+//! - a line that says `required parameter` before a name, and `missing`: that parameter is to be given;
+//! - a line that says `closest` or `written` before a name: that name is right, and the one before those words is wrong;
+//! - a line that says `E4` before a place: the value at that place is wrong;
+//! - an example call is the first JSON object behind the words `in this form`; its values are good values, but for those in `<>`;
+//! - a longitude that `precedes`, `comes first` or comes `before`: that is the order of coordinates.
+//!
+//! Feedback that keeps none of them teaches this model nothing, and it makes the same call again.
+
+use serde_json::{Map, Value};
+
+use super::exchange::Exchange;
+
+/// Words before the name of a parameter that is missing.
+const REQUIRED: &str = "required parameter ";
+
+/// Words between a wrong name and the right one.
+const SUGGESTIONS: [&str; 2] = ["closest", "written"];
+
+/// Word before the place of a value that is wrong.
+const WRONG_VALUE: &str = "E4";
+
+/// Words before an example.
+const EXAMPLE: &str = "in this form";
+
+/// Words that tell the order of coordinates, once every `the` is left out.
+const ORDERS: [&str; 4] = ["longitude precedes", "longitude first", "longitude comes first", "longitude before"];
+
+/// Everything that the feedback of an exchange teaches.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Lessons {
+    /// Wrong names and values, each with the right one.
+    pub(super) names: Vec<(String, String)>,
+    /// Parameters that are missing.
+    pub(super) missing: Vec<String>,
+    /// Parameters that have a wrong value.
+    pub(super) wrong_values: Vec<String>,
+    /// Good values by parameter.
+    pub(super) example: Map<String, Value>,
+    /// Does the longitude come before the latitude?
+    pub(super) longitude_first: bool,
+}
+
+/// Reads all feedback of an exchange; what was said later wins.
+pub(super) fn lessons(exchange: &Exchange) -> Lessons {
+    let mut lessons = Lessons::default();
+    exchange.feedback().for_each(|text| lessons.read(text));
+    lessons
+}
+
+impl Lessons {
+    fn read(&mut self, text: &str) {
+        text.lines().for_each(|line| self.read_line(line));
+        if let Some((_, behind)) = text.split_once(EXAMPLE) {
+            let object = first_object(behind).unwrap_or_default();
+            self.example.extend(object.into_iter().filter(|(_, value)| !is_placeholder(value)));
+        }
+        let plain = text.to_ascii_lowercase().replace("the ", "");
+        self.longitude_first |= ORDERS.iter().any(|order| plain.contains(order));
+    }
+
+    fn read_line(&mut self, line: &str) {
+        if let Some((_, behind)) = line.split_once(REQUIRED).filter(|_| line.contains("missing")) {
+            self.missing.extend(names(behind).first().map(|name| (*name).to_owned()));
+        }
+        if let Some((before, behind)) = SUGGESTIONS.iter().find_map(|words| line.split_once(words)) {
+            if let (Some(wrong), Some(right)) = (names(before).last(), names(behind).first()) {
+                self.names.push(((*wrong).to_owned(), (*right).to_owned()));
+            }
+        }
+        if let Some((_, behind)) = line.split_once(WRONG_VALUE) {
+            let place = names(behind).first().and_then(|place| place.strip_prefix('/'));
+            self.wrong_values.extend(place.map(str::to_owned));
+        }
+    }
+}
+
+/// The names in backticks, in order.
+fn names(text: &str) -> Vec<&str> {
+    text.split('`').skip(1).step_by(2).collect()
+}
+
+fn first_object(text: &str) -> Option<Map<String, Value>> {
+    let object = text.get(text.find('{')?..)?;
+    serde_json::Deserializer::from_str(object).into_iter().next()?.ok()
+}
+
+fn is_placeholder(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| text.starts_with('<') && text.ends_with('>'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Lessons {
+        let mut lessons = Lessons::default();
+        lessons.read(text);
+        lessons
+    }
+
+    #[test]
+    fn a_suggestion_is_read_with_the_name_that_it_replaces() {
+        for text in [
+            "Error: the call of `x` was not run.\n- `planRute` is not offered. The closest is `planRoute` (plans).",
+            "- `f` has no parameter `planRute`. It is written `planRoute`.",
+        ] {
+            assert_eq!(read(text).names, [("planRute".to_owned(), "planRoute".to_owned())], "{text}");
+        }
+        assert!(read("`planRute` is not offered.\nThe closest is `planRoute`.").names.is_empty());
+    }
+
+    #[test]
+    fn a_missing_parameter_is_read_only_where_it_is_named() {
+        assert_eq!(read("`f` is right, but the required parameter `a.b` is missing.").missing, ["a.b"]);
+        assert!(read("A required parameter is missing.").missing.is_empty());
+        assert!(read("The required parameter `date` is a day.").missing.is_empty());
+    }
+
+    #[test]
+    fn the_place_of_a_wrong_value_is_read() {
+        assert_eq!(read("- E4.2 at `/mode`: must be one of `a`, `b`").wrong_values, ["mode"]);
+        assert!(read("- E3.4 at `/mode`: is missing").wrong_values.is_empty());
+    }
+
+    #[test]
+    fn an_example_gives_values_and_broken_ones_give_none() {
+        let example = read(
+            "Call again in this form: `f` with the arguments\n{\"a\": {\"b\": 1}, \"c\": \"<day>\"}\nThat is all.",
+        )
+        .example;
+        assert_eq!(Value::Object(example), serde_json::json!({ "a": { "b": 1 } }));
+        assert!(read("in this form: {\"a\": ").example.is_empty());
+        assert!(read("The call of `f` with the arguments `{\"a\": 1}` failed.").example.is_empty());
+    }
+
+    #[test]
+    fn the_order_of_coordinates_is_read_in_several_wordings() {
+        for text in [
+            "the longitude precedes the latitude",
+            "Longitude first.",
+            "The longitude comes first.",
+            "longitude before latitude",
+        ] {
+            assert!(read(text).longitude_first, "{text}");
+        }
+        assert!(!read("the latitude precedes the longitude").longitude_first);
+    }
+}

@@ -1,0 +1,104 @@
+//! What the scripted model reads of a chat request. Everything else in it is accepted and ignored.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+/// A chat request.
+#[derive(Debug, Deserialize)]
+pub(super) struct ChatRequest {
+    #[serde(default)]
+    pub(super) model: String,
+    pub(super) messages: Vec<Message>,
+    #[serde(default)]
+    pub(super) tools: Vec<Tool>,
+    #[serde(default)]
+    pub(super) tool_choice: Value,
+    #[serde(default)]
+    pub(super) parallel_tool_calls: Option<bool>,
+    #[serde(default)]
+    pub(super) stream: bool,
+    #[serde(default)]
+    stream_options: StreamOptions,
+}
+
+/// One message of the conversation.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Message {
+    pub(super) role: String,
+    content: Value,
+    tool_calls: Option<Vec<Value>>,
+}
+
+/// One tool on offer.
+#[derive(Debug, Deserialize)]
+pub(super) struct Tool {
+    #[serde(default)]
+    function: Function,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Function {
+    name: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct StreamOptions {
+    include_usage: bool,
+}
+
+impl ChatRequest {
+    /// Reads a request's body; the error is a sentence for the client.
+    pub(super) fn parse(body: &[u8]) -> Result<Self, String> {
+        serde_json::from_slice(body).map_err(|error| format!("the body is not a chat request: {error}"))
+    }
+
+    /// The offered tool with this name, but for case, separators and whatever stands before it.
+    pub(super) fn tool_like(&self, name: &str) -> Option<&str> {
+        let wanted = letters(name);
+        self.tools
+            .iter()
+            .map(|tool| tool.function.name.as_str())
+            .find(|offered| !offered.is_empty() && letters(offered).ends_with(&wanted))
+    }
+
+    /// May the answer hold calls?
+    pub(super) fn may_call(&self) -> bool {
+        !self.tools.is_empty() && self.tool_choice.as_str() != Some("none")
+    }
+
+    /// Must a stream end with the usage?
+    pub(super) fn wants_usage_chunk(&self) -> bool {
+        self.stream_options.include_usage
+    }
+}
+
+impl Message {
+    /// The text, parts joined; empty where there is none.
+    pub(super) fn text(&self) -> String {
+        match &self.content {
+            Value::String(text) => text.clone(),
+            Value::Array(parts) => parts.iter().filter_map(|part| part.get("text")?.as_str()).collect(),
+            _ => String::new(),
+        }
+    }
+
+    /// An assistant's last word: it called nothing.
+    pub(super) fn ends_an_exchange(&self) -> bool {
+        self.role == "assistant" && self.tool_calls.as_ref().is_none_or(Vec::is_empty)
+    }
+}
+
+fn letters(name: &str) -> String {
+    name.chars().filter(|char| char.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+#[cfg(test)]
+impl Message {
+    /// A message for tests.
+    pub(super) fn of(role: &str, text: &str) -> Self {
+        Self { role: role.to_owned(), content: text.into(), tool_calls: None }
+    }
+}

@@ -1,0 +1,119 @@
+//! What the scripted model does with a question: one file per kind of question, each with the mistakes that this model makes.
+
+mod booking;
+mod dictated;
+mod place;
+mod rooms;
+mod route;
+mod weather;
+
+use serde_json::{Map, Value};
+
+use super::draft::Draft;
+use super::exchange::Exchange;
+use super::lessons::lessons;
+use super::reply::Answer;
+use super::request::ChatRequest;
+
+/// What is to be done next about a question.
+enum Next {
+    /// Tell the user.
+    Say(String),
+    /// Make these calls, after saying something (which may be nothing).
+    Call(&'static str, Vec<Draft>),
+}
+
+/// One kind of question: `None` where the question is of another kind, or where its tools are not on offer.
+type Kind = fn(&ChatRequest, &Exchange) -> Option<Next>;
+
+/// The kinds of questions; the first that fits answers.
+const KINDS: [Kind; 6] = [dictated::next, booking::next, rooms::next, route::next, place::next, weather::next];
+
+/// What is said to a question of no kind.
+const ABOUT: &str = "I am a scripted stand-in for a model and follow a few rules. With the tools for it I can find a place \
+    (\"Where is Osaka Castle?\"), plan a route between two points, list and book meeting rooms, look up the weather, or make \
+    any call you dictate (\"Call planRoute {\\\"origin\\\": \\\"34.9858,135.7588\\\"}\").";
+
+/// The answer to a request.
+pub(super) fn answer(request: &ChatRequest, exchange: &Exchange) -> Answer {
+    let next = KINDS.iter().find_map(|kind| kind(request, exchange));
+    let mut answer = Answer { position: exchange.position, ..Answer::default() };
+    match next {
+        Some(Next::Call(text, drafts)) if request.may_call() => {
+            let lessons = lessons(exchange);
+            let thoughts = drafts.into_iter().map(|draft| draft.learn(&lessons)).collect::<Vec<_>>();
+            let most = if request.parallel_tool_calls == Some(false) { 1 } else { usize::MAX };
+            answer.text = thoughts
+                .iter()
+                .map(|(_, thought)| thought.as_str())
+                .chain([text])
+                .find(|text| !text.is_empty())
+                .unwrap_or_default()
+                .to_owned();
+            answer.calls = thoughts.into_iter().take(most).map(|(draft, _)| (draft.tool, draft.arguments)).collect();
+        }
+        Some(Next::Call(..)) => answer.text = give_up(exchange),
+        Some(Next::Say(text)) => answer.text = text,
+        None => answer.text = ABOUT.to_owned(),
+    }
+    answer
+}
+
+/// What is said where a call would be next and calls are not allowed: the last thing that was found wrong, where something was.
+fn give_up(exchange: &Exchange) -> String {
+    let found = exchange.feedback().flat_map(str::lines).filter_map(|line| line.strip_prefix("- E")).last();
+    match found {
+        Some(found) => format!("I could not do this. The last thing I was told about my call is: E{found}"),
+        None => "I could not do this without another call, and I may not make one.".to_owned(),
+    }
+}
+
+/// A name with the separators that its owner did not choose: `get_weather` for `getWeather` and the other way round.
+fn in_other_case(name: &str) -> String {
+    let mut other = String::new();
+    if name.contains('_') {
+        let mut parts = name.split('_');
+        other.push_str(parts.next().unwrap_or_default());
+        for part in parts {
+            let mut chars = part.chars();
+            other.extend(chars.next().into_iter().flat_map(char::to_uppercase).chain(chars));
+        }
+    } else {
+        for char in name.chars() {
+            if char.is_uppercase() {
+                other.push('_');
+            }
+            other.extend(char.to_lowercase());
+        }
+    }
+    other
+}
+
+/// An argument object.
+fn arguments<const N: usize>(members: [(&str, Value); N]) -> Map<String, Value> {
+    members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// A member that is text; empty where there is none.
+fn text<'a>(object: &'a Value, member: &str) -> &'a str {
+    object.get(member).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The items of a member that is an array; none where there is none.
+fn items<'a>(object: &'a Map<String, Value>, member: &str) -> &'a [Value] {
+    object.get(member).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_written_with_the_other_kind_of_separators() {
+        for (name, other) in
+            [("getWeather", "get_weather"), ("get_weather", "getWeather"), ("go", "go"), ("a__b", "aB")]
+        {
+            assert_eq!(in_other_case(name), other);
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! "Book a room for 6 people in the name of Ada Lovelace on 2026-06-02 from 10:00 to 11:00": finds the person and the rooms,
+//! then books with the ids that were found. No mistake: here the work is in the order of the calls.
+
+use serde_json::{Map, Value};
+
+use super::super::draft::Draft;
+use super::super::exchange::Exchange;
+use super::super::question::{count_of, date, name_after, times};
+use super::super::request::ChatRequest;
+use super::{Next, arguments, items, text};
+
+pub(super) fn next(request: &ChatRequest, exchange: &Exchange) -> Option<Next> {
+    let wish = Wish::read(&exchange.question)?;
+    if let Some(booking) = exchange.result_with("room_id") {
+        return Some(Next::Say(wish.conclude(&Value::Object(booking))));
+    }
+    let (people, rooms) = (exchange.result_with("people"), exchange.result_with("rooms"));
+    let mut drafts = Vec::new();
+    if people.is_none() {
+        drafts.push(Draft::new(request.tool_like("findPeople")?, arguments([("name", wish.name.as_str().into())])));
+    }
+    if rooms.is_none() {
+        let call = arguments([("capacity", wish.capacity.into()), ("date", wish.date.into())]);
+        drafts.push(Draft::new(request.tool_like("listRooms")?, call));
+    }
+    Some(match (people, rooms) {
+        (Some(people), Some(rooms)) => wish.book(request.tool_like("createBooking")?, &people, &rooms),
+        _ => Next::Call("I need to know who books, and which rooms there are.", drafts),
+    })
+}
+
+struct Wish<'a> {
+    capacity: u64,
+    name: String,
+    date: &'a str,
+    start: String,
+    end: String,
+}
+
+impl<'a> Wish<'a> {
+    fn read(question: &'a str) -> Option<Self> {
+        let date = date(question)?;
+        let times = times(question);
+        let [start, end, ..] = times.as_slice() else { return None };
+        question.contains("Book ").then_some(())?;
+        Some(Self {
+            capacity: count_of(question, "people").unwrap_or(1),
+            name: name_after(question, "in the name of ")?,
+            date,
+            start: format!("{date}T{start}"),
+            end: format!("{date}T{end}"),
+        })
+    }
+
+    fn book(&self, tool: &str, people: &Map<String, Value>, rooms: &Map<String, Value>) -> Next {
+        let Some(person) = items(people, "people").first() else {
+            return Next::Say(format!("Nobody here is called {}.", self.name));
+        };
+        let Some(room) = items(rooms, "rooms").iter().find(|room| self.is_free(room)) else {
+            return Next::Say("No room is large enough and free at that time.".to_owned());
+        };
+        let call = arguments([
+            ("person_id", text(person, "id").into()),
+            ("room_id", text(room, "id").into()),
+            ("start", self.start.as_str().into()),
+            ("end", self.end.as_str().into()),
+        ]);
+        Next::Call("Both ids are known now.", vec![Draft::new(tool, call)])
+    }
+
+    /// Times of one form compare as text.
+    fn is_free(&self, room: &Value) -> bool {
+        let booked = room.get("booked").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        booked
+            .iter()
+            .all(|other| self.end.as_str() <= text(other, "start") || text(other, "end") <= self.start.as_str())
+    }
+
+    fn conclude(&self, booking: &Value) -> String {
+        format!(
+            "Room {} is booked for {} from {} to {}; the booking is {}.",
+            text(booking, "room_id"),
+            self.name,
+            text(booking, "start"),
+            text(booking, "end"),
+            text(booking, "id")
+        )
+    }
+}

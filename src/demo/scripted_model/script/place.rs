@@ -1,0 +1,30 @@
+//! "Where is Osaka Castle?": finds a place. The mistake: the tool's name, written with other separators.
+
+use serde_json::Value;
+
+use super::super::draft::Draft;
+use super::super::exchange::Exchange;
+use super::super::question::name_after;
+use super::super::request::ChatRequest;
+use super::{Next, arguments, in_other_case, items, text};
+
+pub(super) fn next(request: &ChatRequest, exchange: &Exchange) -> Option<Next> {
+    let name = name_after(&exchange.question, "Where is ")?;
+    let tool = request.tool_like("geocodePlace")?;
+    Some(match exchange.result_with("places") {
+        Some(result) => Next::Say(conclude(&name, items(&result, "places"))),
+        None => Next::Call("", vec![Draft::new(&in_other_case(tool), arguments([("query", name.into())]))]),
+    })
+}
+
+fn conclude(name: &str, places: &[Value]) -> String {
+    match places {
+        [] => format!("I know no place called {name}."),
+        [place, ..] => format!(
+            "{} is at longitude {}, latitude {}.",
+            text(place, "name"),
+            place.get("longitude").unwrap_or(&Value::Null),
+            place.get("latitude").unwrap_or(&Value::Null)
+        ),
+    }
+}

@@ -1,0 +1,52 @@
+//! What moved between two scrapes of `/metrics` (Prometheus text format 0.0.4).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The counters that grew, with how much: name and labels as they are written, in alphabetical order.
+pub(crate) fn moved(before: &str, after: &str) -> Vec<(String, f64)> {
+    let before = counters(before);
+    let grown = |(series, value): (&str, f64)| {
+        let growth = value - before.get(series).copied().unwrap_or_default();
+        (growth > 0.0).then(|| (series.to_owned(), growth))
+    };
+    counters(after).into_iter().filter_map(grown).collect()
+}
+
+fn counters(text: &str) -> BTreeMap<&str, f64> {
+    let names: BTreeSet<&str> =
+        text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.strip_suffix(" counter")).map(str::trim).collect();
+    let samples = text.lines().filter(|line| !line.starts_with('#')).filter_map(sample);
+    samples.filter(|(series, _)| names.contains(series.split('{').next().unwrap_or(series))).collect()
+}
+
+/// A sample's series and value. A label's value may hold spaces, the value behind the series cannot.
+fn sample(line: &str) -> Option<(&str, f64)> {
+    let end = line.rfind('}').map_or_else(|| line.find(' '), |brace| Some(brace + 1))?;
+    let (series, rest) = line.split_at_checked(end)?;
+    Some((series, rest.split_whitespace().next()?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BEFORE: &str = "\
+# HELP a_total A.
+# TYPE a_total counter
+a_total{kind=\"x\"} 1
+a_total{kind=\"y z}\"} 2
+# TYPE b_total counter
+b_total 5
+# TYPE g gauge
+g 1
+";
+
+    #[test]
+    fn only_counters_that_grew_are_told() {
+        let after = BEFORE.replace("{kind=\"x\"} 1", "{kind=\"x\"} 4").replace("g 1", "g 9")
+            + "# TYPE c_total counter\nc_total 2 1767225600\n";
+        assert_eq!(moved(BEFORE, &after), [("a_total{kind=\"x\"}".to_owned(), 3.0), ("c_total".to_owned(), 2.0)]);
+        assert!(moved(BEFORE, BEFORE).is_empty());
+        assert!(moved("", "no metrics\n{\n} x").is_empty());
+    }
+}

@@ -1,0 +1,176 @@
+//! Lines on paper: wrapped at a width that every terminal has, and in colour.
+
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Style};
+
+use super::{Label, Line};
+
+/// Columns of the page.
+const WIDTH: usize = 100;
+
+/// Columns before a line's label.
+const MARGIN: usize = 4;
+
+/// Columns of the label and the gap behind it.
+const LABEL: usize = 11;
+
+/// Where lines are written.
+#[derive(Debug)]
+pub(crate) struct Page<'a, W> {
+    out: &'a mut W,
+    /// Is the last line a free one?
+    is_free: bool,
+}
+
+impl<'a, W: Write> Page<'a, W> {
+    /// A page that is written to `out`, with ANSI styles.
+    pub(crate) fn new(out: &'a mut W) -> Self {
+        Self { out, is_free: false }
+    }
+
+    /// A heading, with a free line before it.
+    pub(crate) fn heading(&mut self, text: &str) -> io::Result<()> {
+        let style = Style::new().bold();
+        if !std::mem::take(&mut self.is_free) {
+            writeln!(self.out)?;
+        }
+        writeln!(self.out, "{style}{text}{style:#}")
+    }
+
+    /// A paragraph, with a free line behind it.
+    pub(crate) fn paragraph(&mut self, text: &str) -> io::Result<()> {
+        let style = Style::new().dimmed();
+        for line in wrap(text, WIDTH - MARGIN) {
+            writeln!(self.out, "{:MARGIN$}{style}{line}{style:#}", "")?;
+        }
+        self.is_free = true;
+        writeln!(self.out)
+    }
+
+    /// A labelled line; what does not fit goes on below, indented.
+    pub(crate) fn line(&mut self, line: &Line) -> io::Result<()> {
+        let (label_style, text_style) = styles(line.label);
+        let mut label = line.label.text();
+        self.is_free = false;
+        for text in wrap(&line.text, WIDTH - MARGIN - LABEL) {
+            write!(self.out, "{:MARGIN$}{label_style}{label:LABEL$}{label_style:#}", "")?;
+            writeln!(self.out, "{text_style}{text}{text_style:#}")?;
+            label = "";
+        }
+        Ok(())
+    }
+
+    /// A command to copy: as it is, at the margin, because what is wrapped cannot be copied.
+    pub(crate) fn command(&mut self, text: &str) -> io::Result<()> {
+        writeln!(self.out, "{text}\n")
+    }
+
+    /// Rows of a short and a long column.
+    pub(crate) fn table<'r>(&mut self, rows: impl Iterator<Item = (String, &'r str)>) -> io::Result<()> {
+        let style = AnsiColor::Green.on_default();
+        rows.into_iter()
+            .try_for_each(|(short, long)| writeln!(self.out, "{:MARGIN$}{style}{short:>6}{style:#}  {long}", ""))
+    }
+}
+
+/// How the label and the text look.
+fn styles(label: Label) -> (Style, Style) {
+    let colour = |colour: AnsiColor| colour.on_default();
+    let plain = Style::new();
+    match label {
+        Label::User => (colour(AnsiColor::Cyan).bold(), plain.bold()),
+        Label::Model => (colour(AnsiColor::Magenta), plain),
+        Label::Found => (colour(AnsiColor::Yellow), plain),
+        Label::Repaired | Label::Explained => (colour(AnsiColor::Green), colour(AnsiColor::Green)),
+        Label::SentBack => (colour(AnsiColor::Blue), plain.dimmed()),
+        Label::Api | Label::Client => (colour(AnsiColor::Cyan), plain),
+        Label::Limit | Label::Trouble => (colour(AnsiColor::Red).bold(), colour(AnsiColor::Red)),
+        Label::Record => (colour(AnsiColor::Yellow), plain.dimmed()),
+        Label::Answer => (plain.bold(), plain.bold()),
+        Label::Verdict => (plain.dimmed(), plain.dimmed()),
+    }
+}
+
+/// Breaks a text at spaces so that no line is longer than `width` characters (at least 2). A line that is indented stays
+/// indented; control characters, which could speak to the terminal, become `�`.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    text.lines().flat_map(|line| wrap_line(line, width)).collect()
+}
+
+fn wrap_line(source: &str, width: usize) -> Vec<String> {
+    let indent = source.chars().take_while(|char| *char == ' ').count().min(width / 2);
+    let (mut lines, mut line) = (Vec::new(), Vec::new());
+    for word in source.split_whitespace() {
+        let visible = |char: char| if char.is_control() { char::REPLACEMENT_CHARACTER } else { char };
+        let mut word: Vec<char> = word.chars().map(visible).collect();
+        while !word.is_empty() {
+            let gap = usize::from(!line.is_empty());
+            let room = (width - indent).saturating_sub(line.len() + gap);
+            let fitting =
+                if word.len() <= room { word.len() } else { break_place(&word, room, gap == 0, width - indent) };
+            let rest = word.split_off(fitting);
+            if fitting > 0 {
+                line.extend(std::iter::repeat_n(' ', gap).chain(word));
+            }
+            if !rest.is_empty() {
+                lines.push(std::mem::take(&mut line));
+            }
+            word = rest;
+        }
+    }
+    lines.push(line);
+    lines.into_iter().map(|line| " ".repeat(indent) + &String::from_iter(line)).collect()
+}
+
+/// How much of a word that does not fit stays on the line: nothing where it fits on a line of its own, else what ends with the last
+/// comma that fits, else, on an empty line, as much as there is room for.
+fn break_place(word: &[char], room: usize, line_is_empty: bool, line_room: usize) -> usize {
+    if word.len() <= line_room {
+        return 0;
+    }
+    let fitting = word.get(..room).unwrap_or_default();
+    let otherwise = if line_is_empty { room } else { 0 };
+    fitting.iter().rposition(|char| *char == ',').map_or(otherwise, |comma| comma + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_goes_on_below_without_its_label() {
+        let mut out = Vec::new();
+        let line = Line::new(Label::User, format!("{} {}", "a".repeat(60), "b".repeat(60)));
+        Page::new(&mut out).line(&line).unwrap();
+        let plain = anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string();
+        let expected = format!("    user       {}\n               {}\n", "a".repeat(60), "b".repeat(60));
+        assert_eq!(plain, expected);
+    }
+
+    #[test]
+    fn an_indented_line_stays_indented_and_a_control_character_stays_silent() {
+        assert_eq!(wrap("a\n  - b c\n\nd\u{1b}[2J", 5), ["a", "  - b", "  c", "", "d�[2J"]);
+    }
+
+    #[test]
+    fn a_word_that_fits_no_line_is_broken_behind_a_comma() {
+        assert_eq!(wrap("f {aa,bb,cc,dd}", 9), ["f {aa,bb,", "cc,dd}"]);
+        assert_eq!(wrap("ab cdefgh", 4), ["ab", "cdef", "gh"]);
+        assert_eq!(wrap("ab cdef", 6), ["ab", "cdef"]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { rng_seed: proptest::test_runner::RngSeed::Fixed(1), ..ProptestConfig::default() })]
+
+        #[test]
+        fn no_line_is_too_long_and_no_letter_is_lost(text in "[ a-zé\n]{0,300}", width in 2..40_usize) {
+            let lines = wrap(&text, width);
+            prop_assert!(lines.iter().all(|line| line.chars().count() <= width), "{lines:?}");
+            let letters = |text: &str| text.chars().filter(|char| !char.is_whitespace()).collect::<String>();
+            prop_assert_eq!(letters(&lines.concat()), letters(&text));
+        }
+    }
+}

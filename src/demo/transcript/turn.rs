@@ -1,0 +1,185 @@
+//! What a turn's trace tells, as lines in the order in which it happened.
+
+use crate::domain::trace::{Attempt, Execution, Round};
+use crate::domain::{Call, Diagnosis, Repair, Trace};
+use serde_json::Value;
+
+use super::{Label, Line};
+
+/// Purpose of the attempt that asks for a last word.
+const CLOSING: &str = "closing";
+
+/// Most characters of an API's answer that the transcript shows.
+const BODY_CHARS: usize = 260;
+
+/// Most lines of a message to the model that the transcript shows.
+const FEEDBACK_LINES: usize = 16;
+
+/// What happened in a turn up to its answer, in order. The answer itself is not told, not even where the model's last thought is
+/// that very `answer`.
+pub(crate) fn turn_lines(trace: &Trace, answer: &str) -> Vec<Line> {
+    let rounds = trace.record.iter().collect();
+    let mut telling = Telling { trace, answer, lines: Vec::new(), rounds, last_told: "" };
+    for attempt in &trace.attempts {
+        telling.attempt(attempt);
+    }
+    telling.lines
+}
+
+/// What is to be said about a turn once its answer is told: the record for a person where a limit ended it, the verdict, the costs.
+pub(crate) fn ending_lines(trace: &Trace) -> Vec<Line> {
+    let mut lines = Vec::new();
+    if is_handed_over(trace) {
+        lines.push(Line::new(Label::Record, "what was tried, for the person who takes over"));
+        lines.extend(record_lines(&trace.record));
+    }
+    if let Some(error) = &trace.error {
+        lines.push(Line::new(Label::Trouble, error.clone()));
+    }
+    let requests = match trace.attempts.len() {
+        1 => "1 request".to_owned(),
+        count => format!("{count} requests"),
+    };
+    let verdict = format!(
+        "{}; {requests} to the model; {:.1} ms, {:.1} of them the proxy's\ntrace {}",
+        trace.verdict, trace.duration_ms, trace.overhead_ms, trace.id
+    );
+    lines.push(Line::new(Label::Verdict, verdict));
+    lines
+}
+
+/// Did a limit end the turn, with or without a last word of the model?
+pub(crate) fn is_handed_over(trace: &Trace) -> bool {
+    trace.exhausted.is_some() || trace.attempts.iter().any(|attempt| attempt.purpose == CLOSING)
+}
+
+/// The rounds, those that are alike as one.
+fn record_lines(record: &[Round]) -> Vec<Line> {
+    let alike = |one: &Round, other: &Round| one.action == other.action && one.observation == other.observation;
+    let mut number = 1;
+    let mut lines = Vec::new();
+    for rounds in record.chunk_by(alike) {
+        let Some(round) = rounds.first() else { continue };
+        let last = number + rounds.len() - 1;
+        let numbers = if last > number { format!("{number} to {last}") } else { number.to_string() };
+        let found = round.observation.lines().find(|line| line.starts_with("- "));
+        let found = found.or_else(|| round.observation.lines().next()).unwrap_or_default();
+        lines.push(Line::new(Label::Record, format!("{numbers}. {}\n   {found}", cut(&round.action, BODY_CHARS))));
+        number = last + 1;
+    }
+    lines
+}
+
+struct Telling<'a> {
+    trace: &'a Trace,
+    answer: &'a str,
+    lines: Vec<Line>,
+    /// Rounds that were not told yet.
+    rounds: Vec<&'a Round>,
+    /// The last message to the model that was told, so that it is not told twice.
+    last_told: &'a str,
+}
+
+impl<'a> Telling<'a> {
+    fn add(&mut self, label: Label, text: impl Into<String>) {
+        self.lines.push(Line::new(label, text));
+    }
+
+    fn attempt(&mut self, attempt: &'a Attempt) {
+        if attempt.purpose == CLOSING {
+            self.add(Label::Limit, "is reached: the model is asked for a last word, without calls");
+        }
+        if attempt.outcome != "success" {
+            self.add(
+                Label::Trouble,
+                format!("the model at `{}` did not answer: {}", attempt.upstream, attempt.outcome),
+            );
+        }
+        for call in &attempt.calls {
+            self.add(Label::Model, call_text(call));
+        }
+        for repair in &attempt.repairs {
+            let (found, repaired) = repair_text(repair);
+            self.add(Label::Found, found);
+            self.add(Label::Repaired, repaired);
+        }
+        for diagnosis in &attempt.diagnoses {
+            self.add(Label::Found, diagnosis_text(diagnosis));
+        }
+        let mut faulty: Vec<usize> = attempt.diagnoses.iter().map(|diagnosis| diagnosis.call).collect();
+        faulty.dedup();
+        for _ in faulty {
+            self.next_round("static");
+        }
+        let trace = self.trace;
+        let ran = |execution: &&Execution| attempt.calls.iter().any(|call| call.id == execution.call.id);
+        for execution in trace.executions.iter().filter(ran) {
+            self.execution(execution);
+        }
+    }
+
+    fn execution(&mut self, execution: &Execution) {
+        let status = execution.status.map_or_else(|| execution.outcome.clone(), |status| status.to_string());
+        let body = cut(execution.body.as_deref().unwrap_or_default(), BODY_CHARS);
+        self.add(Label::Api, format!("{} → {status} {body}", execution.operation));
+        if let Some(explanation) = &execution.explanation {
+            if let Some(passage) = explanation.passages.first() {
+                self.add(Label::Explained, format!("“{}”\n({})", passage.text, passage.source));
+            }
+            self.next_round("dynamic");
+        }
+    }
+
+    /// What the model was told in the next round of this kind, and what it said to that.
+    fn next_round(&mut self, kind: &str) {
+        let Some(index) = self.rounds.iter().position(|round| round.kind == kind) else { return };
+        let round = self.rounds.remove(index);
+        if round.observation == self.last_told {
+            self.add(Label::SentBack, "the same again");
+        } else {
+            self.add(Label::SentBack, first_lines(&round.observation, FEEDBACK_LINES));
+        }
+        self.last_told = &round.observation;
+        let thought = round.thought.as_deref().unwrap_or_default().trim();
+        if !thought.is_empty() && thought != self.answer.trim() {
+            self.add(Label::Model, format!("“{thought}”"));
+        }
+    }
+}
+
+fn call_text(call: &Call) -> String {
+    format!("calls {} {}", call.name, call.arguments)
+}
+
+fn diagnosis_text(diagnosis: &Diagnosis) -> String {
+    let place = if diagnosis.path.is_root() { String::new() } else { format!(" at {}", diagnosis.path) };
+    format!("{} {}{place}: {}", diagnosis.code, diagnosis.code.name(), diagnosis.message)
+}
+
+/// What a repair tells that was found, and what was done about it.
+fn repair_text(repair: &Repair) -> (String, String) {
+    let fault = repair.kind.fault();
+    let place = if repair.path.is_root() { "the call".to_owned() } else { repair.path.to_string() };
+    let found = format!("{} {} at {place}", fault.code(), fault.name());
+    let value = |value: &Value| if value.is_null() { "nothing".to_owned() } else { value.to_string() };
+    (found, format!("{}: {} → {}", repair.kind.label(), value(&repair.from), value(&repair.to)))
+}
+
+fn cut(text: &str, most: usize) -> String {
+    let mut chars = text.trim().chars();
+    let mut cut: String = chars.by_ref().take(most).collect();
+    if chars.next().is_some() {
+        cut.push('…');
+    }
+    cut
+}
+
+fn first_lines(text: &str, most: usize) -> String {
+    let lines: Vec<&str> = text.trim().lines().collect();
+    match lines.get(..most) {
+        Some(first) if lines.len() > most + 1 => {
+            format!("{}\n… and {} lines more", first.join("\n"), lines.len() - most)
+        }
+        _ => lines.join("\n"),
+    }
+}

@@ -1,0 +1,207 @@
+//! Requests over the network: checked addresses, bounded redirects, and a repetition only where it cannot do harm.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::header::LOCATION;
+use http::{HeaderValue, Method, StatusCode};
+use reqwest::redirect::Policy;
+use tokio::time::{Instant, timeout_at};
+use url::Url;
+
+use super::address::{AddressPolicy, AllowList, CheckedResolver, ForbiddenAddress, Lookup};
+use super::refusal::{Refusal, refuse};
+use super::request::{Request, is_safe};
+use super::{BuildError, Settings, answer};
+use crate::domain::Outcome;
+
+/// What APIs see as the client.
+const USER_AGENT: &str = concat!("callwright/", env!("CARGO_PKG_VERSION"));
+
+/// The client for all tool APIs.
+pub(super) struct Client {
+    /// For safe methods.
+    pooled: reqwest::Client,
+    /// For all others: each gets a connection of its own, because on a pooled one that the server is just closing it could not be
+    /// known whether the request was read.
+    fresh: reqwest::Client,
+    addresses: Arc<AddressPolicy>,
+    timeout: Duration,
+    max_redirects: u32,
+    max_answer_bytes: usize,
+}
+
+/// Why a request got no answer.
+#[derive(Debug)]
+enum Failed {
+    /// It was not sent, because a rule forbids it.
+    Refused(Refusal),
+    /// It was not sent, because there is no connection.
+    Unreachable(String),
+    /// It was sent, or may have been, and the connection broke.
+    Broken(String),
+    /// It was sent, or may have been, and time is up.
+    Late,
+}
+
+impl Client {
+    pub(super) fn build(settings: &Settings, lookup: Arc<dyn Lookup>) -> Result<Self, BuildError> {
+        let addresses = Arc::new(AddressPolicy::new(AllowList::parse(&settings.allowed_addresses)?));
+        // reqwest panics where the process has no provider; a second installation changes nothing.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let builder = |pool_size: usize| -> Result<reqwest::Client, BuildError> {
+            let resolver = CheckedResolver::new(Arc::clone(&addresses), Arc::clone(&lookup));
+            let builder = reqwest::Client::builder()
+                .user_agent(USER_AGENT)
+                .no_proxy()
+                .redirect(Policy::none())
+                .retry(reqwest::retry::never())
+                .referer(false)
+                .tcp_nodelay(true)
+                .dns_resolver(Arc::new(resolver))
+                .connect_timeout(Duration::from_secs(settings.connect_timeout_seconds))
+                .pool_idle_timeout(Duration::from_secs(settings.pool_idle_timeout_seconds))
+                .pool_max_idle_per_host(pool_size);
+            let builder = certificates(&settings.ca_file)?
+                .into_iter()
+                .fold(builder, reqwest::ClientBuilder::add_root_certificate);
+            builder.build().map_err(|error| BuildError::Client(root_cause(&error)))
+        };
+        Ok(Self {
+            pooled: builder(usize::MAX)?,
+            fresh: builder(0)?,
+            addresses,
+            timeout: Duration::from_secs(settings.timeout_seconds),
+            max_redirects: settings.max_redirects,
+            max_answer_bytes: settings.max_answer_bytes,
+        })
+    }
+
+    /// Sends a request and reads the answer. Only a `GET` or `HEAD` follows redirects, or is sent a second time where the first one got
+    /// no byte of an answer.
+    pub(super) async fn send(&self, request: Request) -> Outcome {
+        let deadline = Instant::now() + self.timeout;
+        let host = request.url.host_str().unwrap_or_default().to_owned();
+        match self.follow(request, deadline).await {
+            Ok(response) => Outcome::Answered(answer::read(response, self.max_answer_bytes, deadline).await),
+            Err(Failed::Refused(refusal)) => refusal.into(),
+            Err(Failed::Unreachable(why)) => {
+                Outcome::Unreachable { reason: format!("`{host}` cannot be connected to: {why}") }
+            }
+            Err(Failed::Broken(why)) => Outcome::Unknown {
+                reason: format!("the connection to `{host}` broke after the request was sent: {why}"),
+            },
+            Err(Failed::Late) => Outcome::Unknown {
+                reason: format!("`{host}` did not answer within {} seconds", self.timeout.as_secs()),
+            },
+        }
+    }
+
+    async fn follow(&self, mut request: Request, deadline: Instant) -> Result<reqwest::Response, Failed> {
+        for _ in 0..=self.max_redirects {
+            let response = self.send_patiently(&request, deadline).await?;
+            match next_hop(&request, &response)? {
+                Some(url) => request.url = url,
+                None => return Ok(response),
+            }
+        }
+        Err(Failed::Refused(refuse!("the API redirects more than {} times", self.max_redirects)))
+    }
+
+    async fn send_patiently(&self, request: &Request, deadline: Instant) -> Result<reqwest::Response, Failed> {
+        match self.send_once(request, deadline).await {
+            Err(Failed::Unreachable(_) | Failed::Broken(_)) if reads_only(&request.method) => {
+                self.send_once(request, deadline).await
+            }
+            other => other,
+        }
+    }
+
+    async fn send_once(&self, request: &Request, deadline: Instant) -> Result<reqwest::Response, Failed> {
+        if let Some(host) = request.url.host() {
+            self.addresses.check_literal(host).map_err(Failed::Refused)?;
+        }
+        let client = if is_safe(&request.method) { &self.pooled } else { &self.fresh };
+        let mut builder = client.request(request.method.clone(), request.url.clone()).headers(request.headers.clone());
+        if let Some(body) = &request.body {
+            builder = builder.body(body.clone());
+        }
+        match timeout_at(deadline, builder.send()).await {
+            Ok(sent) => sent.map_err(|error| failed(&error)),
+            Err(_) => Err(Failed::Late),
+        }
+    }
+}
+
+/// `GET` and `HEAD`: what may be repeated without a second thought.
+fn reads_only(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD)
+}
+
+/// Where a redirect leads, if it is one that is followed.
+fn next_hop(request: &Request, response: &reqwest::Response) -> Result<Option<Url>, Failed> {
+    let redirects = matches!(
+        response.status(),
+        StatusCode::MOVED_PERMANENTLY
+            | StatusCode::FOUND
+            | StatusCode::SEE_OTHER
+            | StatusCode::TEMPORARY_REDIRECT
+            | StatusCode::PERMANENT_REDIRECT
+    );
+    let location = response.headers().get(LOCATION).map(HeaderValue::to_str);
+    let (true, true, Some(location)) = (redirects, reads_only(&request.method), location) else { return Ok(None) };
+    let unreadable = || Failed::Refused(refuse!("the API redirects to an address that cannot be read"));
+    let mut next = request.url.join(location.map_err(|_| unreadable())?).map_err(|_| unreadable())?;
+    next.set_fragment(None);
+    if !stays(&request.url, &next) {
+        let host = next.host_str().unwrap_or_default();
+        return Err(Failed::Refused(refuse!(
+            "the API redirects to `{}://{host}`, another server than the document names; it is not followed",
+            next.scheme()
+        )));
+    }
+    Ok(Some(next))
+}
+
+/// Is `next` on the server of `here`? The same origin is, and so is its step up from plain HTTP to HTTPS on the usual ports.
+fn stays(here: &Url, next: &Url) -> bool {
+    let has_credentials = !next.username().is_empty() || next.password().is_some();
+    let steps_up =
+        here.scheme() == "http" && next.scheme() == "https" && here.port().is_none() && next.port().is_none();
+    !has_credentials && (here.origin() == next.origin() || steps_up && here.host() == next.host())
+}
+
+fn failed(error: &reqwest::Error) -> Failed {
+    let mut source = error.source();
+    while let Some(cause) = source {
+        if let Some(ForbiddenAddress(reason)) = cause.downcast_ref() {
+            return Failed::Refused(Refusal(reason.clone()));
+        }
+        source = cause.source();
+    }
+    let why = root_cause(error);
+    if error.is_builder() {
+        return Failed::Refused(refuse!("the request cannot be written: {why}"));
+    }
+    if error.is_connect() { Failed::Unreachable(why) } else { Failed::Broken(why) }
+}
+
+/// The innermost cause: the outer ones repeat the URL, which may hold a key.
+fn root_cause(error: &reqwest::Error) -> String {
+    let mut cause: &dyn Error = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    if error.source().is_some() { cause.to_string() } else { "the request failed".to_owned() }
+}
+
+fn certificates(file: &str) -> Result<Vec<reqwest::Certificate>, BuildError> {
+    if file.is_empty() {
+        return Ok(Vec::new());
+    }
+    let unreadable = |why: String| BuildError::CaFile { file: file.to_owned(), why };
+    let pem = std::fs::read(file).map_err(|error| unreadable(error.to_string()))?;
+    let found = reqwest::Certificate::from_pem_bundle(&pem).map_err(|error| unreadable(error.to_string()))?;
+    if found.is_empty() { Err(unreadable("there are none in it".to_owned())) } else { Ok(found) }
+}

@@ -1,0 +1,82 @@
+//! Which calls policy lets the proxy execute by itself.
+
+use globset::Glob;
+use http::Method;
+
+use super::refusal::{Refusal, refuse};
+use crate::domain::rules::{ExecuteRule, ExecuteRules, Permission};
+
+/// May the tool `toolset/tool` be executed by this method? The first rule that matches decides; where none does, `GET` and `HEAD` may.
+pub(super) fn permit(rules: &ExecuteRules, method: &Method, tool: &str) -> Result<(), Refusal> {
+    let decided = rules.rules.iter().enumerate().find(|(_, rule)| matches(rule, method, tool));
+    match decided {
+        Some((_, ExecuteRule { permission: Permission::Allow, .. })) => Ok(()),
+        Some((position, ExecuteRule { permission: Permission::Deny, .. })) => {
+            Err(refuse!("policy does not allow {method} {tool}: rule {} of `execute.rules` denies it", position + 1))
+        }
+        None if *method == Method::GET || *method == Method::HEAD => Ok(()),
+        None => Err(refuse!(
+            "policy does not allow {method} {tool}: without a rule only GET and HEAD are executed; the policy key `execute.rules` \
+             would allow it with `{{methods: [{method}], tools: [\"{tool}\"], permission: allow}}`"
+        )),
+    }
+}
+
+fn matches(rule: &ExecuteRule, method: &Method, tool: &str) -> bool {
+    let method_matches =
+        rule.methods.is_empty() || rule.methods.iter().any(|name| name.eq_ignore_ascii_case(method.as_str()));
+    let tool_matches = rule.tools.is_empty() || rule.tools.iter().any(|glob| glob_matches(glob, tool, rule.permission));
+    method_matches && tool_matches
+}
+
+/// A glob that cannot be read denies everything and allows nothing; policies with one are not loaded in the first place.
+fn glob_matches(glob: &str, tool: &str, permission: Permission) -> bool {
+    match Glob::new(glob) {
+        Ok(glob) => glob.compile_matcher().is_match(tool),
+        Err(_) => permission == Permission::Deny,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(methods: &[&str], tools: &[&str], permission: Permission) -> ExecuteRule {
+        let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        ExecuteRule { methods: owned(methods), tools: owned(tools), permission }
+    }
+
+    #[test]
+    fn without_rules_only_reading_is_allowed() {
+        let rules = ExecuteRules::default();
+        for method in [Method::GET, Method::HEAD] {
+            assert!(permit(&rules, &method, "a/b").is_ok());
+        }
+        for method in [Method::POST, Method::PUT, Method::DELETE, Method::PATCH, Method::OPTIONS, Method::TRACE] {
+            let refusal = permit(&rules, &method, "a/b").unwrap_err();
+            assert!(refusal.0.contains("execute.rules") && refusal.0.contains(method.as_str()), "{refusal}");
+        }
+    }
+
+    #[test]
+    fn the_first_rule_that_matches_decides() {
+        let rules = ExecuteRules {
+            rules: vec![
+                rule(&["POST"], &["rooms/delete*"], Permission::Deny),
+                rule(&["post"], &["rooms/*"], Permission::Allow),
+                rule(&[], &["secret/*"], Permission::Deny),
+            ],
+        };
+        assert!(permit(&rules, &Method::POST, "rooms/book").is_ok());
+        assert!(permit(&rules, &Method::PUT, "rooms/book").is_err());
+        assert!(permit(&rules, &Method::POST, "rooms/deleteAll").unwrap_err().0.contains("rule 1 "));
+        assert!(permit(&rules, &Method::GET, "secret/read").unwrap_err().0.contains("rule 3 "));
+    }
+
+    #[test]
+    fn a_broken_glob_denies_and_never_allows() {
+        let with = |permission| ExecuteRules { rules: vec![rule(&[], &["a/[b"], permission)] };
+        assert!(permit(&with(Permission::Allow), &Method::POST, "a/b").is_err());
+        assert!(permit(&with(Permission::Deny), &Method::GET, "a/b").is_err());
+    }
+}

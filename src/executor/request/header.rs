@@ -1,0 +1,142 @@
+//! Header fields from arguments.
+
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use serde_json::Value;
+
+use super::body::is_json;
+use super::style;
+use crate::catalog::Binding;
+use crate::executor::refusal::{Refusal, refuse};
+
+/// Header parameters that a document cannot describe: they are ignored (OpenAPI 3.0.4, Parameter Object).
+const IGNORED: [HeaderName; 3] = [ACCEPT, CONTENT_TYPE, AUTHORIZATION];
+
+/// Fields that frame or route a message (RFC 9110 sections 7.2 and 7.6, RFC 9112 section 6): no argument may set them.
+const FRAMING: [&str; 12] = [
+    "connection",
+    "content-length",
+    "cookie",
+    "expect",
+    "host",
+    "keep-alive",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// The header parameters' fields.
+///
+/// # Errors
+/// Where a name is no field name or frames the message, or a value has characters that a field cannot carry: CR and LF, which would begin
+/// another field, control characters, and what is not ASCII.
+pub(super) fn parameters(parameters: &[(&Binding, &Value)]) -> Result<HeaderMap, Refusal> {
+    let mut headers = HeaderMap::new();
+    for (binding, value) in parameters {
+        let name = HeaderName::from_bytes(binding.name.as_bytes())
+            .map_err(|_| refuse!("`{}` is no name of a header field", binding.name))?;
+        if IGNORED.contains(&name) {
+            continue;
+        }
+        if FRAMING.contains(&name.as_str()) {
+            return Err(refuse!("the header `{name}` belongs to the connection; no argument can set it"));
+        }
+        let Some(text) = style::header(binding, value) else { continue };
+        let value = field_value(&text).ok_or_else(|| {
+            refuse!(
+                "the argument `{}` has line breaks, control or non-ASCII characters, which a header cannot carry",
+                binding.argument
+            )
+        })?;
+        headers.insert(name, value);
+    }
+    Ok(headers)
+}
+
+/// Visible ASCII, spaces and tabs: what new fields are limited to (RFC 9110 section 5.5).
+fn field_value(text: &str) -> Option<HeaderValue> {
+    text.is_ascii().then(|| HeaderValue::from_str(text).ok()).flatten()
+}
+
+/// What is asked for: JSON where the operation documents it, else what it documents, else anything.
+pub(super) fn accept(produces: &[String]) -> HeaderValue {
+    let json: Vec<&str> = produces.iter().map(String::as_str).filter(|media_type| is_json(media_type)).collect();
+    let wanted = if json.is_empty() { produces.iter().map(String::as_str).collect() } else { json };
+    let anything = HeaderValue::from_static("*/*");
+    if wanted.is_empty() { anything } else { HeaderValue::from_str(&wanted.join(", ")).unwrap_or(anything) }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::catalog::{Location, Style};
+
+    fn set(name: &str, value: Value) -> Result<HeaderMap, Refusal> {
+        let binding = Binding {
+            argument: name.to_lowercase(),
+            name: name.into(),
+            location: Location::Header,
+            required: false,
+            style: Style::Simple,
+            explode: false,
+            allow_reserved: false,
+            media_type: None,
+        };
+        parameters(&[(&binding, &value)])
+    }
+
+    #[test]
+    fn values_are_written_in_the_simple_style_without_encoding() {
+        assert_eq!(set("X-Ids", json!([1, "b c"])).unwrap()["x-ids"], "1,b c");
+        assert!(set("X-Ids", json!(null)).unwrap().is_empty());
+    }
+
+    #[test]
+    fn values_that_would_break_out_are_refused() {
+        for value in ["a\r\nX-Admin: 1", "a\nb", "a\rb", "a\0b", "\u{7f}", "ü", "a\u{2028}b", "a\u{85}b"] {
+            assert!(set("X-A", json!(value)).is_err(), "{value:?}");
+        }
+    }
+
+    #[test]
+    fn fields_of_the_connection_cannot_be_set() {
+        for name in [
+            "Host",
+            "Content-Length",
+            "Transfer-Encoding",
+            "Connection",
+            "Cookie",
+            "proxy-authorization",
+            "a b",
+            "",
+            "a\r\nb",
+            "x:y",
+        ] {
+            assert!(set(name, json!("1")).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn fields_that_a_document_cannot_describe_are_ignored() {
+        for name in ["Accept", "authorization", "Content-Type"] {
+            assert!(set(name, json!("evil")).unwrap().is_empty(), "{name}");
+        }
+    }
+
+    #[test]
+    fn json_is_asked_for_where_there_is_some() {
+        let accepted = |types: &[&str]| accept(&types.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
+        assert_eq!(
+            accepted(&["text/html", "application/hal+json", "application/json"]),
+            "application/hal+json, application/json"
+        );
+        assert_eq!(accepted(&["text/csv", "text/plain"]), "text/csv, text/plain");
+        assert_eq!(accepted(&[]), "*/*");
+        assert_eq!(accepted(&["bad\r\nX: 1"]), "*/*");
+    }
+}

@@ -1,0 +1,77 @@
+//! A call's arguments → an HTTP request.
+
+mod body;
+mod header;
+mod path;
+mod style;
+mod target;
+
+use bytes::Bytes;
+use http::header::{ACCEPT, CONTENT_TYPE, COOKIE};
+use http::{HeaderMap, HeaderValue, Method};
+use serde_json::{Map, Value};
+use url::Url;
+
+pub(super) use self::style::encode;
+use super::credentials::Credentials;
+use super::refusal::{Refusal, refuse};
+use crate::catalog::{Binding, Location, Operation, Toolset};
+
+/// A request that is ready to be sent.
+#[derive(Debug, Clone)]
+pub(super) struct Request {
+    pub(super) method: Method,
+    pub(super) url: Url,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Option<Bytes>,
+}
+
+/// Methods that are safe (RFC 9110 section 9.2.1) in that the client asks for no change; `TRACE` is left out, because it echoes credentials.
+pub(super) fn is_safe(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS)
+}
+
+/// Makes the request of a call: the arguments go where the operation says, and the toolset's credentials are added.
+///
+/// Where no alternative of the operation's security has all its credentials, the request goes without: the API knows whether it minds.
+///
+/// # Errors
+/// A [`Refusal`] where the arguments cannot be written safely, or the operation has no usable server.
+pub(super) fn build(
+    operation: &Operation,
+    toolset: &Toolset,
+    arguments: &Map<String, Value>,
+) -> Result<Request, Refusal> {
+    let placement = operation.place(arguments);
+    let at = |location: Location| -> Vec<(&Binding, &Value)> {
+        placement.parameters.iter().copied().filter(|(binding, _)| binding.location == location).collect()
+    };
+    let credentials = Credentials::select(operation, toolset)?;
+    let path = path::expand(&operation.path, &at(Location::Path))?;
+    let mut query: Vec<String> = path.query.into_iter().collect();
+    query.extend(style::query(&at(Location::Query)));
+    credentials.add_query(&mut query);
+    let url = target::join(operation, &path.path, &query)?;
+
+    let mut headers = header::parameters(&at(Location::Header))?;
+    let mut cookies = style::cookies(&at(Location::Cookie));
+    credentials.add_cookies(&mut cookies);
+    if !cookies.is_empty() {
+        headers.insert(COOKIE, sensitive(&cookies.join("; "))?);
+    }
+    headers.insert(ACCEPT, header::accept(&operation.produces));
+    let body = body::encode(operation.body.as_ref(), placement.body.as_ref())?;
+    if let Some((media_type, _)) = &body {
+        headers.insert(CONTENT_TYPE, media_type.clone());
+    }
+    credentials.add_headers(&mut headers);
+    Ok(Request { method: operation.method.clone(), url, headers, body: body.map(|(_, bytes)| bytes) })
+}
+
+/// A header value that is never printed.
+fn sensitive(text: &str) -> Result<HeaderValue, Refusal> {
+    let mut value =
+        HeaderValue::from_str(text).map_err(|_| refuse!("a cookie holds characters that no header can carry"))?;
+    value.set_sensitive(true);
+    Ok(value)
+}

@@ -1,0 +1,39 @@
+//! How tool APIs are reached, and how much of their answers is taken.
+
+use serde::{Deserialize, Serialize};
+
+/// Settings of the executor. Proxies named in the environment are not used for tool APIs: behind one, the address that is connected to
+/// could not be checked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// Addresses that may be called although they are private, loopback, link-local or reserved: IP addresses (`127.0.0.1`), networks
+    /// (`10.1.0.0/16`, `fd00::/8`) and host names (`rooms.internal`: whatever that very name resolves to).
+    pub allowed_addresses: Vec<String>,
+    /// Seconds to make a connection: name resolution, TCP and TLS together.
+    pub connect_timeout_seconds: u64,
+    /// Seconds for a whole execution, redirects and the body of the answer included.
+    pub timeout_seconds: u64,
+    /// Bytes of an answer's body, after decompression; the rest is cut off.
+    pub max_answer_bytes: usize,
+    /// Redirects to the same host that a `GET` or `HEAD` follows, one after the other.
+    pub max_redirects: u32,
+    /// Seconds that an unused connection is kept for the next `GET` or `HEAD`.
+    pub pool_idle_timeout_seconds: u64,
+    /// A file of PEM certificates that are trusted besides the system's; empty for none.
+    pub ca_file: String,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            allowed_addresses: Vec::new(),
+            connect_timeout_seconds: 5,
+            timeout_seconds: 30,
+            max_answer_bytes: 4 * 1024 * 1024,
+            max_redirects: 3,
+            pool_idle_timeout_seconds: 30,
+            ca_file: String::new(),
+        }
+    }
+}

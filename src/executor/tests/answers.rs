@@ -1,0 +1,150 @@
+//! What comes back: bounded bodies, kept headers, broken and missing answers.
+
+use std::io::Write;
+
+use bytes::Bytes;
+use http::Response;
+use http_body_util::Full;
+use tokio::io::AsyncWriteExt;
+
+use super::server::{Server, nobody};
+use super::*;
+
+fn get(server: &str) -> Operation {
+    operation(Method::GET, server, "/r", Vec::new())
+}
+
+fn post(server: &str) -> Operation {
+    operation(Method::POST, server, "/r", Vec::new())
+}
+
+#[tokio::test]
+async fn an_error_status_is_an_answer_with_the_headers_that_matter() {
+    let server = Server::http(|_| {
+        Response::builder()
+            .status(429)
+            .header("Retry-After", "7")
+            .header("X-RateLimit-Remaining", "0")
+            .header("content-type", "application/json")
+            .header("set-cookie", "sid=secret")
+            .header("link", "x".repeat(5_000))
+            .body(Full::from(r#"{"info_code":"10003"}"#))
+            .unwrap()
+    })
+    .await;
+    let answer = answer(run(&executor(&local()), &get(&server.url()), &toolset(), json!({})).await);
+    assert_eq!((answer.status, answer.truncated), (429, false));
+    assert_eq!((answer.header("retry-after"), answer.header("x-ratelimit-remaining")), (Some("7"), Some("0")));
+    assert_eq!((answer.header("set-cookie"), answer.header("link")), (None, None));
+    assert_eq!(answer.text(), r#"{"info_code":"10003"}"#);
+}
+
+#[tokio::test]
+async fn a_long_body_is_cut_at_the_limit() {
+    for (length, truncated) in [(99, false), (100, false), (101, true), (1_000_000, true)] {
+        let server = Server::http(move |_| Response::new(Full::from("x".repeat(length)))).await;
+        let settings = Settings { max_answer_bytes: 100, ..local() };
+        let answer = answer(run(&executor(&settings), &get(&server.url()), &toolset(), json!({})).await);
+        assert_eq!((answer.body.len(), answer.truncated), (length.min(100), truncated), "{length}");
+    }
+}
+
+#[tokio::test]
+async fn a_compressed_body_is_bounded_by_what_it_becomes() {
+    let zeros = vec![0_u8; 1024 * 1024];
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    for _ in 0..64 {
+        encoder.write_all(&zeros).unwrap();
+    }
+    let bomb = Bytes::from(encoder.finish().unwrap());
+    assert!(bomb.len() < 100_000, "{} bytes become 64 MiB", bomb.len());
+    let server = Server::http(move |_| {
+        Response::builder().header("content-encoding", "gzip").body(Full::from(bomb.clone())).unwrap()
+    })
+    .await;
+    let settings = Settings { max_answer_bytes: 200_000, ..local() };
+    let answer = answer(run(&executor(&settings), &get(&server.url()), &toolset(), json!({})).await);
+    assert_eq!((answer.body.len(), answer.truncated), (200_000, true));
+    assert!(answer.body.iter().all(|byte| *byte == 0));
+}
+
+#[tokio::test]
+async fn a_body_that_is_not_what_it_claims_is_cut_where_it_breaks() {
+    let server = Server::http(|_| {
+        Response::builder().header("content-encoding", "gzip").body(Full::from("this is no gzip")).unwrap()
+    })
+    .await;
+    let answer = answer(run(&executor(&local()), &get(&server.url()), &toolset(), json!({})).await);
+    assert_eq!((answer.status, answer.truncated), (200, true));
+}
+
+#[tokio::test]
+async fn an_endless_body_ends_at_the_limit_and_a_dripping_one_at_the_deadline() {
+    let server = Server::endless(b"HTTP/1.1 200 OK\r\n\r\n", &[b'x'; 4_096]).await;
+    let settings = Settings { max_answer_bytes: 10_000, ..local() };
+    let endless = answer(run(&executor(&settings), &get(&server.url()), &toolset(), json!({})).await);
+    assert_eq!((endless.body.len(), endless.truncated), (10_000, true));
+
+    let server = Server::raw(|mut stream| async move {
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf").await;
+        std::future::pending::<()>().await;
+    })
+    .await;
+    let dripping = answer(run(&executor(&local()), &post(&server.url()), &toolset(), json!({})).await);
+    assert_eq!((&dripping.body[..], dripping.truncated), (&b"half"[..], true));
+}
+
+#[tokio::test]
+async fn a_body_that_breaks_off_keeps_its_status() {
+    let server = Server::raw(|mut stream| async move {
+        let _ = stream.write_all(b"HTTP/1.1 201 Created\r\ncontent-length: 100\r\n\r\nhalf").await;
+    })
+    .await;
+    let answer = answer(run(&executor(&local()), &post(&server.url()), &toolset(), json!({})).await);
+    assert_eq!((answer.status, &answer.body[..], answer.truncated), (201, &b"half"[..], true));
+}
+
+#[tokio::test]
+async fn endless_and_faulty_heads_are_no_answers() {
+    for (first, again) in [
+        (&b"HTTP/1.1 200 OK\r\n"[..], &b"x-a: bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb\r\n"[..]),
+        (b"HTTP/1.1 200 OK\r\nx-a: ", b"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"),
+        (b"SSH-2.0-OpenSSH\r\n", b"garbage\r\n"),
+    ] {
+        let server = Server::endless(first, again).await;
+        unknown(run(&executor(&local()), &post(&server.url()), &toolset(), json!({})).await);
+        assert_eq!(server.seen().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn nobody_there_is_unreachable() {
+    let server = nobody().await;
+    for operation in [get(&server), post(&server)] {
+        let outcome = run(&executor(&local()), &operation, &toolset(), json!({})).await;
+        assert!(matches!(&outcome, Outcome::Unreachable { reason } if reason.contains("127.0.0.1")), "{outcome:?}");
+    }
+}
+
+#[tokio::test]
+async fn silence_is_unknown_and_is_not_repeated() {
+    let server = Server::silent().await;
+    for operation in [get(&server.url()), post(&server.url())] {
+        assert!(unknown(run(&executor(&local()), &operation, &toolset(), json!({})).await).contains("1 seconds"));
+    }
+    assert_eq!(server.seen().len(), 2, "one for each method");
+}
+
+#[tokio::test]
+async fn a_broken_connection_is_tried_again_for_reading_methods_alone() {
+    for (method, times) in
+        [(Method::GET, 2), (Method::HEAD, 2), (Method::POST, 1), (Method::PUT, 1), (Method::DELETE, 1)]
+    {
+        let server = Server::raw(|stream| async move { drop(stream) }).await;
+        let operation = operation(method.clone(), &server.url(), "/r", Vec::new());
+        unknown(run(&executor(&local()), &operation, &toolset(), json!({})).await);
+        let seen = server.seen();
+        assert_eq!(seen.len(), times, "{method}");
+        assert!(seen.iter().all(|request| request.method == method));
+    }
+}

@@ -1,0 +1,173 @@
+//! Executions against servers in this process.
+
+mod answers;
+mod intents;
+mod redirects;
+mod requests;
+mod server;
+
+use std::sync::{Arc, Mutex};
+
+use http::Method;
+use serde_json::{Value, json};
+use url::Url;
+
+use super::{Executor, Settings};
+use crate::catalog::{Binding, BodyBinding, BodyShape, Location, Operation, SecurityScheme, Style, Toolset};
+use crate::domain::outcome::ApiAnswer;
+use crate::domain::rules::{ExecuteRule, ExecuteRules, Permission, ScanRules};
+use crate::domain::{Call, OperationRef, Outcome, Owner, Secret, Tool};
+use crate::scanner::{CheckedCall, Toolbook, Validators, scan};
+use crate::store::{Begun, IntentKey, Intents, StoreError};
+use futures_util::future::BoxFuture;
+
+/// Intents in memory.
+#[derive(Default)]
+struct Remembered {
+    labels: Mutex<Vec<(IntentKey, Option<String>)>>,
+    broken: bool,
+}
+
+impl Intents for Remembered {
+    fn begin<'a>(&'a self, key: &'a IntentKey) -> BoxFuture<'a, Result<Begun, StoreError>> {
+        Box::pin(async move {
+            if self.broken {
+                return Err(StoreError::Unavailable("the disk is full".into()));
+            }
+            let mut labels = self.labels.lock().unwrap();
+            let before = labels.iter_mut().find(|(known, _)| known == key).map(|(_, label)| label.take());
+            match before {
+                None => labels.push((key.clone(), None)),
+                Some(Some(label)) => return Ok(Begun::FinishedBefore { label }),
+                Some(None) => return Ok(Begun::UnknownBefore),
+            }
+            Ok(Begun::Fresh)
+        })
+    }
+
+    fn finish<'a>(&'a self, key: &'a IntentKey, label: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            let mut labels = self.labels.lock().unwrap();
+            let known = labels.iter_mut().find(|(known, _)| known == key);
+            known.unwrap().1 = Some(label.to_owned());
+            Ok(())
+        })
+    }
+}
+
+impl Remembered {
+    fn labels(&self) -> Vec<Option<String>> {
+        self.labels.lock().unwrap().iter().map(|(_, label)| label.clone()).collect()
+    }
+}
+
+/// An operation of the toolset `shop` on a server.
+fn operation(method: Method, server: &str, path: &str, bindings: Vec<Binding>) -> Operation {
+    let reference = OperationRef { toolset: "shop".into(), tool: "use".into() };
+    let tool = Tool {
+        name: "use".into(),
+        description: String::new(),
+        parameters: Arc::new(json!({"type": "object"})),
+        free_text: false,
+        owner: Owner::Proxy(reference),
+    };
+    Operation {
+        tool: Arc::new(tool),
+        operation_id: None,
+        method,
+        path: path.into(),
+        servers: vec![Url::parse(server).unwrap()],
+        bindings,
+        body: None,
+        security: Vec::new(),
+        produces: vec!["application/json".into()],
+        deprecated: false,
+        documentation: Vec::new(),
+    }
+}
+
+fn binding(name: &str, location: Location) -> Binding {
+    Binding {
+        argument: name.into(),
+        name: name.into(),
+        location,
+        required: false,
+        style: location.default_style(),
+        explode: location.default_style() == Style::Form,
+        allow_reserved: false,
+        media_type: None,
+    }
+}
+
+fn json_body(properties: &[&str]) -> BodyBinding {
+    BodyBinding {
+        media_type: "application/json".into(),
+        required: true,
+        shape: BodyShape::Properties(properties.iter().map(|name| (*name).to_owned()).collect()),
+        encoding: Default::default(),
+    }
+}
+
+fn toolset() -> Toolset {
+    let mut toolset = Toolset::default();
+    toolset.name = "shop".into();
+    toolset
+}
+
+/// The toolset with one security scheme and, maybe, its credential.
+fn guarded(scheme: SecurityScheme, credential: Option<&str>) -> Toolset {
+    let mut toolset = toolset();
+    toolset.security_schemes.insert("key".into(), scheme);
+    toolset.credentials.extend(credential.map(|secret| ("key".to_owned(), Secret::new(secret))));
+    toolset
+}
+
+fn checked(operation: &Operation, arguments: &Value) -> CheckedCall {
+    let toolbook = Toolbook::compile(vec![Arc::clone(&operation.tool)], &Validators::default());
+    let call = Call { id: "c".into(), name: operation.tool.name.clone(), arguments: arguments.to_string() };
+    scan(&call, 0, &toolbook, &ScanRules::default()).unwrap()
+}
+
+/// Settings that allow this machine, and no more than a second.
+fn local() -> Settings {
+    Settings { allowed_addresses: vec!["127.0.0.1".into()], timeout_seconds: 1, ..Settings::default() }
+}
+
+fn executor(settings: &Settings) -> Executor {
+    Executor::build(settings, Arc::new(Remembered::default())).unwrap()
+}
+
+fn allow_all() -> ExecuteRules {
+    let rule = ExecuteRule { methods: Vec::new(), tools: Vec::new(), permission: Permission::Allow };
+    ExecuteRules { rules: vec![rule] }
+}
+
+/// Runs a call as session `s` with every method allowed.
+async fn run(executor: &Executor, operation: &Operation, toolset: &Toolset, arguments: Value) -> Outcome {
+    let call = checked(operation, &arguments);
+    executor.execute(&call, operation, toolset, &allow_all(), Some("s"), "t").await
+}
+
+#[track_caller]
+fn answer(outcome: Outcome) -> ApiAnswer {
+    match outcome {
+        Outcome::Answered(answer) => answer,
+        other => panic!("no answer but {other:?}"),
+    }
+}
+
+#[track_caller]
+fn refusal(outcome: Outcome) -> String {
+    match outcome {
+        Outcome::Refused { reason } => reason,
+        other => panic!("not refused but {other:?}"),
+    }
+}
+
+#[track_caller]
+fn unknown(outcome: Outcome) -> String {
+    match outcome {
+        Outcome::Unknown { reason } => reason,
+        other => panic!("not unknown but {other:?}"),
+    }
+}

@@ -1,0 +1,165 @@
+//! Servers on loopback that record what they get.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, Request, Response};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+
+/// A request as the server saw it.
+#[derive(Debug, Clone)]
+pub(super) struct Seen {
+    pub(super) method: Method,
+    pub(super) target: String,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Bytes,
+}
+
+/// A server; it ends with its value.
+pub(super) struct Server {
+    address: SocketAddr,
+    seen: Arc<Mutex<Vec<Seen>>>,
+    task: JoinHandle<()>,
+}
+
+impl Server {
+    /// Answers each request as `reply` says.
+    pub(super) async fn http(reply: impl Fn(&Seen) -> Response<Full<Bytes>> + Clone + Send + Sync + 'static) -> Self {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let record = Arc::clone(&seen);
+        Self::listen(seen, move |stream| {
+            let (reply, record) = (reply.clone(), Arc::clone(&record));
+            async move {
+                let service = service_fn(|request| {
+                    let (reply, record) = (reply.clone(), Arc::clone(&record));
+                    async move {
+                        let seen = see(request).await;
+                        record.lock().unwrap().push(seen.clone());
+                        Ok::<_, Infallible>(reply(&seen))
+                    }
+                });
+                let _ =
+                    hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+            }
+        })
+        .await
+    }
+
+    /// Always answers with an empty object.
+    pub(super) async fn plain() -> Self {
+        Self::http(|_| Response::new(Full::from("{}"))).await
+    }
+
+    /// Reads a request's head, records it, and hands the connection to `script`.
+    pub(super) async fn raw<F>(script: impl Fn(TcpStream) -> F + Clone + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = ()> + Send,
+    {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let record = Arc::clone(&seen);
+        Self::listen(seen, move |mut stream| {
+            let (script, record) = (script.clone(), Arc::clone(&record));
+            async move {
+                let target = read_head(&mut stream).await;
+                let method = target.split(' ').next().unwrap_or_default().parse().unwrap();
+                record.lock().unwrap().push(Seen { method, target, headers: HeaderMap::new(), body: Bytes::new() });
+                script(stream).await;
+            }
+        })
+        .await
+    }
+
+    /// Never answers, and keeps the connection open.
+    pub(super) async fn silent() -> Self {
+        Self::raw(|stream| async move {
+            let _open = stream;
+            std::future::pending::<()>().await;
+        })
+        .await
+    }
+
+    /// Sends fixed bytes again and again, after the first ones.
+    pub(super) async fn endless(first: &'static [u8], again: &'static [u8]) -> Self {
+        Self::raw(move |mut stream| async move {
+            let mut next = first;
+            while stream.write_all(next).await.is_ok() {
+                next = again;
+            }
+        })
+        .await
+    }
+
+    /// Where it listens: `http://127.0.0.1:PORT`.
+    pub(super) fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    pub(super) fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    /// The requests so far.
+    pub(super) fn seen(&self) -> Vec<Seen> {
+        self.seen.lock().unwrap().clone()
+    }
+
+    /// The only request so far.
+    #[track_caller]
+    pub(super) fn only(&self) -> Seen {
+        let seen = self.seen();
+        assert_eq!(seen.len(), 1, "{seen:?}");
+        seen[0].clone()
+    }
+
+    async fn listen<F>(seen: Arc<Mutex<Vec<Seen>>>, serve: impl Fn(TcpStream) -> F + Send + 'static) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let task = tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(serve(stream));
+            }
+        });
+        Self { address, seen, task }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// An address that nobody listens on.
+pub(super) async fn nobody() -> String {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    format!("http://{}", listener.local_addr().unwrap())
+}
+
+async fn see(request: Request<Incoming>) -> Seen {
+    let (head, body) = request.into_parts();
+    let body = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+    let target = head.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
+    Seen { method: head.method, target, headers: head.headers, body }
+}
+
+async fn read_head(stream: &mut TcpStream) -> String {
+    let mut head = Vec::new();
+    while !head.windows(4).any(|window| window == b"\r\n\r\n") {
+        match stream.read_u8().await {
+            Ok(byte) => head.push(byte),
+            Err(_) => break,
+        }
+    }
+    String::from_utf8_lossy(&head).lines().next().unwrap_or_default().to_owned()
+}

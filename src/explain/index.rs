@@ -1,0 +1,193 @@
+//! The passages of one toolset: words for ranking, codes and names for exact hits.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::Settings;
+use super::passages::{Piece, passages};
+use crate::domain::DocText;
+use crate::retrieval::Bm25;
+
+/// One passage with what is known about it.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    /// What a reader is shown.
+    pub(super) text: String,
+    /// Where it stands.
+    pub(super) source: String,
+    /// The response that it describes.
+    pub(super) response: Option<Response>,
+}
+
+/// Which response of an operation a text belongs to (OpenAPI 3.0.4, Responses Object).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Response {
+    /// `404`
+    Status(u16),
+    /// `4XX`: the first digit.
+    Class(u16),
+    /// `default`
+    Default,
+}
+
+/// A passage that names a code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Named {
+    /// The passage's number.
+    pub(super) passage: usize,
+    /// Does it say what the code means, rather than mention it?
+    pub(super) defines: bool,
+}
+
+/// The passages of one toolset, those of an operation in one stretch.
+#[derive(Debug)]
+pub(super) struct Index {
+    entries: Vec<Entry>,
+    words: Bm25<()>,
+    names: HashMap<String, Vec<Named>>,
+}
+
+impl Index {
+    pub(super) fn builder(settings: &Settings) -> Builder<'_> {
+        Builder { settings, entries: Vec::new(), names: HashMap::new() }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(super) fn passage(&self, number: usize) -> Option<&Entry> {
+        self.entries.get(number)
+    }
+
+    pub(super) fn words(&self) -> &Bm25<()> {
+        &self.words
+    }
+
+    /// The passages that name a code or parameter, given in normal form.
+    pub(super) fn named(&self, name: &str) -> impl Iterator<Item = Named> {
+        self.names.get(name).into_iter().flatten().copied()
+    }
+}
+
+pub(super) struct Builder<'a> {
+    settings: &'a Settings,
+    entries: Vec<Entry>,
+    names: HashMap<String, Vec<Named>>,
+}
+
+impl Builder<'_> {
+    /// Adds the documentation of one operation; gives the numbers of its passages.
+    pub(super) fn add(&mut self, texts: &[DocText]) -> Range<usize> {
+        let start = self.entries.len();
+        let mut room = self.settings.max_document_chars;
+        for DocText { text, source } in texts {
+            let taken: String = text.chars().take(room).collect();
+            room = room.saturating_sub(taken.chars().count());
+            let (labelled, rest) = split_label(&taken);
+            let response = response_of(source).or(labelled);
+            for piece in passages(rest, self.settings.passage_chars) {
+                self.add_piece(piece, source, response);
+            }
+        }
+        start..self.entries.len()
+    }
+
+    fn add_piece(&mut self, piece: Piece, source: &str, response: Option<Response>) {
+        let passage = self.entries.len();
+        let defined = piece.defines.into_iter().map(|name| (name, true));
+        for (name, defines) in defined.chain(piece.mentions.into_iter().map(|name| (name, false))) {
+            let named = self.names.entry(name).or_default();
+            // Definitions come first, so that a mention beside one adds nothing.
+            if named.last().is_none_or(|last| last.passage != passage) {
+                named.push(Named { passage, defines });
+            }
+        }
+        self.entries.push(Entry { text: piece.text, source: source.to_owned(), response });
+    }
+
+    pub(super) fn build(self) -> Index {
+        let words = Bm25::build(self.entries.iter().map(|entry| ((), entry.text.as_str())));
+        Index { entries: self.entries, words, names: self.names }
+    }
+}
+
+/// Reads the response out of a source such as `api.yaml#/paths/~1x/get/responses/404/description`.
+fn response_of(source: &str) -> Option<Response> {
+    let (_, behind) = source.split_once("/responses/")?;
+    response(behind.split('/').next()?)
+}
+
+/// Takes a response's label off the head of a text, as in `404: There is no such room.`: a response that several operations share has
+/// its status there and not in its source.
+fn split_label(text: &str) -> (Option<Response>, &str) {
+    let labelled = text.split_once(": ").and_then(|(key, rest)| Some((response(key)?, rest)));
+    match labelled {
+        Some((response, rest)) => (Some(response), rest),
+        None => (text.split([',', ':']).next().and_then(response), text),
+    }
+}
+
+/// A key of the Responses Object.
+fn response(key: &str) -> Option<Response> {
+    match key.as_bytes() {
+        b"default" => Some(Response::Default),
+        [class @ b'1'..=b'5', b'X' | b'x', b'X' | b'x'] => Some(Response::Class(u16::from(class - b'0'))),
+        [b'1'..=b'5', _, _] => key.parse().ok().map(Response::Status),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_response_is_read_from_the_source() {
+        let cases = [
+            ("a.yaml#/paths/~1x/get/responses/404/description", Some(Response::Status(404))),
+            ("a.yaml#/paths/~1x/get/responses/4XX/content", Some(Response::Class(4))),
+            ("a.yaml#/paths/~1x/get/responses/default", Some(Response::Default)),
+            ("a.yaml#/components/responses/NotFound/description", None),
+            ("a.yaml#/components/responses/4é", None),
+            ("a.yaml#/paths/~1x/get/description", None),
+        ];
+        for (source, expected) in cases {
+            assert_eq!(response_of(source), expected, "{source}");
+        }
+    }
+
+    #[test]
+    fn the_response_is_read_from_the_label_and_the_label_is_taken_off() {
+        let cases = [
+            ("404: `E_X`: no such room.", Some(Response::Status(404)), "`E_X`: no such room."),
+            ("default: Any error.", Some(Response::Default), "Any error."),
+            ("400, for example: {}", Some(Response::Status(400)), "400, for example: {}"),
+            ("E_X: no such room.", None, "E_X: no such room."),
+            ("404 rooms are free.", None, "404 rooms are free."),
+        ];
+        for (text, response, rest) in cases {
+            assert_eq!(split_label(text), (response, rest), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_stretch_of_an_operation_and_its_names_are_known() {
+        let settings = Settings::default();
+        let mut builder = Index::builder(&settings);
+        let text = |text: &str| DocText { text: text.into(), source: "a".into() };
+        let first = builder.add(&[text("`E_A`: see `E_B`."), text("Free text.")]);
+        let second = builder.add(&[text("More.")]);
+        let index = builder.build();
+        assert_eq!((first, second, index.len()), (0..2, 2..3, 3));
+        assert_eq!(index.named("e_a").collect::<Vec<_>>(), [Named { passage: 0, defines: true }]);
+        assert_eq!(index.named("e_b").collect::<Vec<_>>(), [Named { passage: 0, defines: false }]);
+    }
+
+    #[test]
+    fn documentation_beyond_the_bound_is_left_out() {
+        let settings = Settings { max_document_chars: 10, passage_chars: 5, ..Settings::default() };
+        let mut builder = Index::builder(&settings);
+        assert_eq!(builder.add(&[DocText { text: "x".repeat(1_000), source: String::new() }]), 0..2);
+    }
+}

@@ -1,0 +1,3 @@
+//! `/admin/*`: JSON for operators.
+
+pub(super) mod traces;

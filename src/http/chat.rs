@@ -1,0 +1,88 @@
+//! `POST /v1/chat/completions`, and the same behind Azure-style paths.
+
+use std::time::Instant;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::Response;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+
+use crate::pipeline::{Answer, AnswerBody, Pending, TurnRequest};
+
+use super::router::ClientSide;
+use super::{error, stream_body};
+
+/// `POST /v1/chat/completions`.
+pub(super) async fn completions(State(side): State<ClientSide>, headers: HeaderMap, body: Body) -> Response {
+    turn(&side, "/v1/chat/completions", None, headers, body).await
+}
+
+/// `POST /openai/deployments/{model}/chat/completions`.
+pub(super) async fn deployment(
+    State(side): State<ClientSide>,
+    Path(model): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Response {
+    turn(&side, "/openai/deployments/{model}/chat/completions", Some(model), headers, body).await
+}
+
+async fn turn(
+    side: &ClientSide,
+    endpoint: &'static str,
+    deployment: Option<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Response {
+    let arrived = Instant::now();
+    let body = match read(body, side.body_limit_bytes).await {
+        Ok(body) => body,
+        Err(refusal) => return *refusal,
+    };
+    let pending = side.pipeline.take(TurnRequest { endpoint, deployment, headers, body, arrived });
+    respond(side, pending).await
+}
+
+async fn read(body: Body, limit: usize) -> Result<Bytes, Box<Response>> {
+    match Limited::new(body, limit).collect().await {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => {
+            let message = format!("the request body is larger than {limit} bytes (server.body_limit_bytes)");
+            Err(Box::new(error::invalid_request(StatusCode::PAYLOAD_TOO_LARGE, message, "body_too_large")))
+        }
+        Err(_) => {
+            let message = "the request body broke off";
+            Err(Box::new(error::invalid_request(StatusCode::BAD_REQUEST, message, "body_incomplete")))
+        }
+    }
+}
+
+async fn respond(side: &ClientSide, pending: Pending) -> Response {
+    let Pending { mut answer, guard, stream } = pending;
+    let keep_alive = side.pipeline.keep_alive();
+    let answered = if stream {
+        match tokio::time::timeout(keep_alive, &mut answer).await {
+            Ok(answered) => answered,
+            Err(_) => {
+                // No status can wait longer: idle connections are cut on the way.
+                let mut response = Response::new(stream_body::of_late_answer(answer, keep_alive, guard));
+                response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+                return response;
+            }
+        }
+    } else {
+        answer.await
+    };
+    let Ok(Answer { status, headers, body }) = answered else {
+        return error::internal("the turn ended without an answer; the proxy's log says more");
+    };
+    let body = match body {
+        AnswerBody::Whole(bytes) => Body::from(bytes),
+        AnswerBody::Events(events) => stream_body::of_events(events, keep_alive, guard),
+    };
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
+    response
+}

@@ -1,0 +1,66 @@
+//! The map from errors to HTTP: every error that the client side or the operator side gives has OpenAI's form.
+
+use std::any::Any;
+
+use axum::body::Body;
+use axum::http::{Method, StatusCode, Uri, header};
+use axum::response::Response;
+
+use crate::domain::UpstreamFailure;
+use crate::openai::ErrorBody;
+
+/// An answer that holds an error.
+pub(super) fn response(status: StatusCode, error: &ErrorBody) -> Response {
+    let mut response = Response::new(Body::from(error.to_bytes()));
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, header::HeaderValue::from_static("application/json"));
+    response
+}
+
+/// An error of the client's making.
+pub(super) fn invalid_request(status: StatusCode, message: impl Into<String>, code: &str) -> Response {
+    response(status, &body(message, "invalid_request_error", code))
+}
+
+/// An upstream that gave no usable answer.
+pub(super) fn upstream_failure(failure: &UpstreamFailure) -> Response {
+    let status = StatusCode::from_u16(failure.kind.status()).unwrap_or(StatusCode::BAD_GATEWAY);
+    response(status, &body(failure.to_string(), "upstream_error", failure.kind.label()))
+}
+
+/// Something of ours broke.
+pub(super) fn internal(message: impl Into<String>) -> Response {
+    response(StatusCode::INTERNAL_SERVER_ERROR, &body(message, "server_error", "internal_error"))
+}
+
+/// Something that we need is not there at the moment.
+pub(super) fn unavailable(message: impl Into<String>, code: &str) -> Response {
+    response(StatusCode::SERVICE_UNAVAILABLE, &body(message, "server_error", code))
+}
+
+/// 404 for a path that no route has.
+pub(super) async fn no_such_route(method: Method, uri: Uri) -> Response {
+    let message = format!("unknown request URL: {method} {}", uri.path());
+    invalid_request(StatusCode::NOT_FOUND, message, "unknown_url")
+}
+
+/// 405 for a method that the route does not have.
+pub(super) async fn no_such_method(method: Method, uri: Uri) -> Response {
+    let message = format!("{} does not take {method}", uri.path());
+    invalid_request(StatusCode::METHOD_NOT_ALLOWED, message, "method_not_allowed")
+}
+
+/// A handler panicked: a fault of ours that must not close the connection without a word.
+pub(super) fn panicked(panic: Box<dyn Any + Send + 'static>) -> Response {
+    let what = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("no message");
+    tracing::error!(panic = what, "a request handler panicked");
+    internal("the proxy failed on this request; its log says more")
+}
+
+fn body(message: impl Into<String>, kind: &str, code: &str) -> ErrorBody {
+    ErrorBody { message: message.into(), kind: kind.to_owned(), param: None, code: Some(code.to_owned()) }
+}

@@ -1,0 +1,41 @@
+//! `/healthz`, `/readyz`, `/metrics`.
+
+use std::sync::atomic::Ordering;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::Response;
+use serde_json::{Value, json};
+
+use super::router::OperatorSide;
+
+/// `GET /healthz`: the process runs.
+pub(super) async fn alive() -> &'static str {
+    "ok\n"
+}
+
+/// `GET /readyz`: 503 only when turns cannot be served. What is degraded is said in the body.
+pub(super) async fn ready(State(side): State<OperatorSide>) -> Response {
+    let draining = side.draining.load(Ordering::Relaxed);
+    let health = side.store.health();
+    let degraded: Vec<Value> =
+        if health.ok { Vec::new() } else { vec![json!({"part": "store", "reason": health.message})] };
+    let status = if draining { "draining" } else { "ready" };
+    let mut response = Response::new(Body::from(json!({"status": status, "degraded": degraded}).to_string()));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if draining {
+        *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+    }
+    response
+}
+
+/// `GET /metrics`: Prometheus text format 0.0.4.
+pub(super) async fn metrics(State(side): State<OperatorSide>) -> Response {
+    side.metrics.store_up.set(i64::from(side.store.health().ok));
+    side.metrics.traces_waiting.set(i64::try_from(side.pipeline.traces_waiting()).unwrap_or(i64::MAX));
+    let mut response = Response::new(Body::from(side.metrics.render()));
+    let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    response
+}

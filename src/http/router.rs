@@ -1,0 +1,69 @@
+//! The whole HTTP surface on one screen.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use axum::Router;
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::routing::{any, get, post};
+use tower_http::catch_panic::CatchPanicLayer;
+
+use crate::pipeline::Pipeline;
+use crate::store::Store;
+use crate::telemetry::Metrics;
+
+use super::{admin, chat, error, health, metered, models, pass_through};
+
+/// What the client side's handlers need.
+#[derive(Debug, Clone)]
+pub struct ClientSide {
+    /// Takes the turns.
+    pub pipeline: Arc<Pipeline>,
+    /// Counts the requests.
+    pub metrics: Arc<Metrics>,
+    /// Largest request body, in bytes.
+    pub body_limit_bytes: usize,
+}
+
+/// What the operator side's handlers need.
+#[derive(Debug, Clone)]
+pub struct OperatorSide {
+    /// What runs.
+    pub pipeline: Arc<Pipeline>,
+    /// Where traces are.
+    pub store: Arc<Store>,
+    /// What is counted.
+    pub metrics: Arc<Metrics>,
+    /// Set when the process ends: it takes no new turns.
+    pub draining: Arc<AtomicBool>,
+}
+
+/// The client side: what an OpenAI client speaks to.
+pub fn client_router(state: ClientSide) -> Router {
+    let metrics = state.metrics.clone();
+    Router::new()
+        .route("/v1/chat/completions", post(chat::completions).fallback(pass_through::pass))
+        .route("/openai/deployments/{model}/chat/completions", post(chat::deployment))
+        .route("/v1/models", get(models::list).fallback(pass_through::pass))
+        .route("/v1/{*path}", any(pass_through::pass))
+        .fallback(error::no_such_route)
+        .method_not_allowed_fallback(error::no_such_method)
+        .layer(CatchPanicLayer::custom(error::panicked))
+        .layer(from_fn_with_state(metrics, metered::client))
+        .with_state(state)
+}
+
+/// The operator side: health, metrics, administration.
+pub fn operator_router(state: OperatorSide) -> Router {
+    Router::new()
+        .route("/healthz", get(health::alive))
+        .route("/readyz", get(health::ready))
+        .route("/metrics", get(health::metrics))
+        .route("/admin/traces", get(admin::traces::list))
+        .route("/admin/traces/{id}", get(admin::traces::show))
+        .fallback(error::no_such_route)
+        .method_not_allowed_fallback(error::no_such_method)
+        .layer(CatchPanicLayer::custom(error::panicked))
+        .layer(from_fn(metered::no_store))
+        .with_state(state)
+}

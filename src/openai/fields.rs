@@ -1,0 +1,139 @@
+//! A JSON object as its borrowed, unparsed fields: reading without copies.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+/// The fields of an object, in order. Look-ups see the last of duplicate keys, as most JSON parsers do, and take `null` for absent.
+#[derive(Debug)]
+pub(super) struct Fields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'a> Fields<'a> {
+    /// Reads the text of an object; `None` where it is something else.
+    pub(super) fn parse(text: &'a str) -> Option<Self> {
+        serde_json::from_str(text).ok()
+    }
+
+    /// A field that is there and not `null`.
+    pub(super) fn get(&self, key: &str) -> Option<&'a RawValue> {
+        present(self.0.iter().rev().find(|(name, _)| name == key).map(|(_, value)| *value))
+    }
+
+    /// A field that is a string.
+    pub(super) fn string(&self, key: &str) -> Option<Cow<'a, str>> {
+        string(self.get(key)?)
+    }
+
+    /// A field that is an object.
+    pub(super) fn object(&self, key: &str) -> Option<Fields<'a>> {
+        Fields::parse(self.get(key)?.get())
+    }
+
+    /// A field that is an array of anything.
+    pub(super) fn items(&self, key: &str) -> Option<Vec<&'a RawValue>> {
+        serde_json::from_str(self.get(key)?.get()).ok()
+    }
+
+    /// A field read as `T`.
+    pub(super) fn get_as<T: Deserialize<'a>>(&self, key: &str) -> Option<T> {
+        serde_json::from_str(self.get(key)?.get()).ok()
+    }
+
+    /// Every field, `null`s and duplicates included.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
+        self.0.iter().map(|(name, value)| (name.as_ref(), *value))
+    }
+}
+
+/// Takes `null` for absent.
+pub(super) fn present(value: Option<&RawValue>) -> Option<&RawValue> {
+    value.filter(|value| value.get() != "null")
+}
+
+/// The content of a JSON string. Halves of surrogate pairs, which some servers let slip through, become U+FFFD.
+pub(super) fn string(value: &RawValue) -> Option<Cow<'_, str>> {
+    let inner = value.get().strip_prefix('"')?.strip_suffix('"')?;
+    if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
+        return Some(Cow::Borrowed(inner));
+    }
+    let Bytes(bytes) = serde_json::from_str(value.get()).ok()?;
+    Some(Cow::Owned(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into())))
+}
+
+/// A string's bytes, which serde_json also gives where escapes spell no valid text.
+struct Bytes(Vec<u8>);
+
+impl<'de> Deserialize<'de> for Bytes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Content;
+        impl Visitor<'_> for Content {
+            type Value = Bytes;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSON string")
+            }
+
+            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Bytes, E> {
+                Ok(Bytes(bytes.to_vec()))
+            }
+        }
+        deserializer.deserialize_bytes(Content)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Key<'k>(#[serde(borrow)] Cow<'k, str>);
+
+        struct Object;
+        impl<'de> Visitor<'de> for Object {
+            type Value = Fields<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSON object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
+                let mut fields = Vec::with_capacity(8);
+                while let Some((Key(name), value)) = map.next_entry()? {
+                    fields.push((name, value));
+                }
+                Ok(Fields(fields))
+            }
+        }
+        deserializer.deserialize_map(Object)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_duplicate_counts_and_null_is_absent() {
+        let fields = Fields::parse(r#"{"a":1,"b":null,"a":"x\n"}"#).unwrap();
+        assert_eq!(fields.string("a").as_deref(), Some("x\n"));
+        assert!(fields.get("b").is_none() && fields.get("c").is_none());
+        assert_eq!(fields.iter().count(), 3);
+        assert!(Fields::parse("[1]").is_none());
+    }
+
+    #[test]
+    fn half_a_surrogate_pair_does_not_lose_the_text_around_it() {
+        let fields = Fields::parse(r#"{"a":"say \ud83d now","b":"\ud83d\ude00"}"#).unwrap();
+        let text = fields.string("a").unwrap();
+        assert!(text.starts_with("say \u{fffd}") && text.ends_with(" now"), "{text}");
+        assert_eq!(fields.string("b").as_deref(), Some("\u{1f600}"));
+    }
+
+    #[test]
+    fn values_of_other_types_are_no_strings() {
+        let fields = Fields::parse(r#"{"n":5,"o":{},"s":""}"#).unwrap();
+        assert!(fields.string("n").is_none() && fields.string("o").is_none());
+        assert_eq!(fields.string("s").as_deref(), Some(""));
+    }
+}

@@ -1,0 +1,366 @@
+//! Edits of a request. Whatever they do not touch keeps its bytes and its place.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde::ser::{Error, SerializeMap};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::ChatRequest;
+use crate::domain::json::raw;
+use crate::domain::{Call, Tool};
+use crate::openai::fields::present;
+use crate::openai::tools::write_tool;
+use crate::openai::{AssistantMessage, ToolChoice};
+
+/// What was appended: kept beside the client's own arrays, so that these are neither parsed nor copied until they are sent.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Additions {
+    pub(super) messages: Vec<Box<RawValue>>,
+    tools: Vec<Box<RawValue>>,
+    functions: Vec<Box<RawValue>>,
+    /// Did the assistant message that was pushed last call in the legacy form? Its results must be of the same form.
+    legacy_calls: Option<bool>,
+}
+
+impl Additions {
+    fn arrays(&self) -> [(&'static str, &[Box<RawValue>]); 3] {
+        [("messages", &self.messages), ("tools", &self.tools), ("functions", &self.functions)]
+    }
+
+    fn of(&self, key: &str) -> &[Box<RawValue>] {
+        self.arrays().into_iter().find(|(name, _)| *name == key).map_or(&[], |(_, items)| items)
+    }
+}
+
+impl ChatRequest {
+    /// Replaces `model`.
+    pub fn set_model(&mut self, model: &str) {
+        if self.model != model {
+            model.clone_into(&mut self.model);
+            self.set("model", raw(model));
+        }
+    }
+
+    /// Appends tools behind the client's own (to `functions` in a legacy request).
+    pub fn add_tools(&mut self, tools: &[Arc<Tool>]) {
+        let legacy = self.is_legacy();
+        let target = if legacy { &mut self.additions.functions } else { &mut self.additions.tools };
+        target.extend(tools.iter().map(|tool| write_tool(tool, legacy)));
+        self.edited |= !tools.is_empty();
+    }
+
+    /// Replaces `tool_choice` (`function_call` in a legacy request). `Auto` removes the field, which means the same; so does
+    /// a choice that the legacy form cannot say.
+    pub fn set_tool_choice(&mut self, choice: ToolChoice) {
+        if self.tool_choice() == choice {
+            return;
+        }
+        let (key, value) = if self.is_legacy() {
+            ("function_call", choice.to_legacy_value())
+        } else {
+            ("tool_choice", choice.to_value())
+        };
+        match value {
+            Some(value) => self.set(key, raw(&value)),
+            None => self.remove(key),
+        }
+    }
+
+    /// Appends the model's message as it came: unknown fields, reasoning and signatures included.
+    pub fn push_assistant(&mut self, message: &AssistantMessage) {
+        if !message.calls().is_empty() {
+            self.additions.legacy_calls = Some(message.is_legacy());
+        }
+        self.push(message.to_raw());
+    }
+
+    /// Appends the answer to a call: a `tool` message, or a `function` message where the call was made in the legacy form.
+    pub fn push_tool_result(&mut self, call: &Call, content: &str) {
+        let legacy = self.additions.legacy_calls.unwrap_or_else(|| self.is_legacy());
+        let message = if legacy {
+            raw(&Message::Function { name: &call.name, content })
+        } else {
+            raw(&Message::Tool { tool_call_id: &call.id, content })
+        };
+        self.push(message);
+    }
+
+    /// Appends a user message.
+    pub fn push_user(&mut self, text: &str) {
+        self.push(raw(&Message::User { content: text }));
+    }
+
+    /// Replaces `stream`; switched off, `stream_options` goes too, which upstreams refuse without it.
+    pub fn set_stream(&mut self, stream: bool) {
+        if self.stream != stream {
+            self.stream = stream;
+            self.set("stream", raw(&stream));
+        }
+        if !stream {
+            self.remove("stream_options");
+        }
+    }
+
+    /// Removes `store` and `metadata`: for requests that the proxy makes on its own account.
+    pub fn forget_storage(&mut self) {
+        self.remove("store");
+        self.remove("metadata");
+    }
+
+    /// Was anything edited?
+    pub fn is_edited(&self) -> bool {
+        self.edited
+    }
+
+    /// The body to send: the very bytes received if nothing was edited.
+    pub fn to_bytes(&self) -> Bytes {
+        if !self.edited {
+            return self.original.clone();
+        }
+        let mut body = Vec::with_capacity(self.original.len() + 256);
+        match serde_json::to_writer(&mut body, &Edited(self)) {
+            Ok(()) => body.into(),
+            // Writing JSON that was read cannot fail; if it does, what was received is still the best to send.
+            Err(_) => self.original.clone(),
+        }
+    }
+
+    /// The whole as a JSON value, for traces. JSON nested deeper than 128 levels becomes a string.
+    pub fn to_value(&self) -> Value {
+        crate::openai::to_value(&self.to_bytes())
+    }
+
+    fn set(&mut self, key: &str, value: Box<RawValue>) {
+        self.fields.set(key, value);
+        self.edited = true;
+    }
+
+    fn remove(&mut self, key: &str) {
+        self.edited |= self.fields.remove(key);
+    }
+
+    fn push(&mut self, message: Box<RawValue>) {
+        self.additions.messages.push(message);
+        self.edited = true;
+    }
+}
+
+#[derive(Serialize)]
+#[serde(tag = "role", rename_all = "lowercase")]
+enum Message<'a> {
+    User { content: &'a str },
+    Tool { tool_call_id: &'a str, content: &'a str },
+    Function { name: &'a str, content: &'a str },
+}
+
+/// The request as it is now: the client's fields in their order, arrays with what was appended.
+struct Edited<'a>(&'a ChatRequest);
+
+impl Serialize for Edited<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let ChatRequest { fields, additions, .. } = self.0;
+        let mut map = serializer.serialize_map(None)?;
+        for (key, value) in fields.iter() {
+            match additions.of(key) {
+                [] => map.serialize_entry(key, value)?,
+                added => map.serialize_entry(key, &joined::<S::Error>(Some(value), added)?)?,
+            }
+        }
+        for (key, added) in additions.arrays() {
+            if !added.is_empty() && !fields.contains(key) {
+                map.serialize_entry(key, &joined::<S::Error>(None, added)?)?;
+            }
+        }
+        map.end()
+    }
+}
+
+fn joined<'a, E: Error>(array: Option<&'a RawValue>, added: &'a [Box<RawValue>]) -> Result<Vec<&'a RawValue>, E> {
+    let mut items: Vec<&RawValue> = match present(array) {
+        Some(array) => serde_json::from_str(array.get()).map_err(E::custom)?,
+        None => Vec::new(),
+    };
+    items.extend(added.iter().map(|item| &**item));
+    Ok(items)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+    use crate::domain::json::RawObject;
+    use crate::domain::tool::Owner;
+    use crate::openai::Completion;
+
+    fn request(text: &str) -> ChatRequest {
+        ChatRequest::parse(Bytes::copy_from_slice(text.as_bytes())).unwrap()
+    }
+
+    fn tool(name: &str) -> Arc<Tool> {
+        let parameters = Arc::new(json!({"type": "object"}));
+        Arc::new(Tool {
+            name: name.into(),
+            description: String::new(),
+            parameters,
+            free_text: false,
+            owner: Owner::Client,
+        })
+    }
+
+    fn call(id: &str) -> Call {
+        Call { id: id.into(), name: "f".into(), arguments: "{}".into() }
+    }
+
+    fn message(text: &str) -> AssistantMessage {
+        let body = format!(r#"{{"choices":[{{"message":{text}}}]}}"#);
+        Completion::parse(body.into()).unwrap().choices()[0].message.clone()
+    }
+
+    #[test]
+    fn an_edit_leaves_every_other_field_its_text_and_place() {
+        let mut request =
+            request(r#"{"temperature": 1.50, "model":"alias","messages":[ {"role" : "user"} ],"x":1E2,"y":null}"#);
+        request.set_model("real");
+        assert_eq!(
+            request.to_bytes(),
+            r#"{"temperature":1.50,"model":"real","messages":[ {"role" : "user"} ],"x":1E2,"y":null}"#
+        );
+    }
+
+    #[test]
+    fn edits_that_change_nothing_are_no_edits() {
+        let text = r#"{"model":"m", "stream":false,"tool_choice":"auto"}"#;
+        let mut request = request(text);
+        request.set_model("m");
+        request.set_stream(false);
+        request.set_tool_choice(ToolChoice::Auto);
+        request.add_tools(&[]);
+        request.forget_storage();
+        assert!(!request.is_edited());
+        assert_eq!(request.to_bytes(), text);
+    }
+
+    #[test]
+    fn messages_are_appended_behind_the_untouched_ones() {
+        let mut request = request(r#"{"messages":[{"role":"user","content":null, "n":1.0}, {"role":"x"}],"k":1}"#);
+        request.push_assistant(&message(r#"{"role":"assistant","content":null,"reasoning":"r","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"signature":"s"}}]}"#));
+        request.push_tool_result(&call("a"), "no \"such\" tool");
+        request.push_user("again");
+        assert_eq!(
+            request.to_bytes(),
+            concat!(
+                r#"{"messages":[{"role":"user","content":null, "n":1.0},{"role":"x"},"#,
+                r#"{"role":"assistant","content":null,"reasoning":"r","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"signature":"s"}}]},"#,
+                r#"{"role":"tool","tool_call_id":"a","content":"no \"such\" tool"},{"role":"user","content":"again"}],"k":1}"#
+            )
+        );
+        assert_eq!(request.messages().len(), 5);
+    }
+
+    #[test]
+    fn minted_ids_go_back_with_the_message_so_that_results_can_name_them() {
+        let mut request = request(r#"{"messages":[]}"#);
+        let message = message(r#"{"tool_calls":[{"type":"function","function":{"name":"f","arguments":"{}"}}]}"#);
+        request.push_assistant(&message);
+        request.push_tool_result(&message.calls()[0], "done");
+        let value = request.to_value();
+        assert_eq!(value["messages"][0]["role"], "assistant");
+        assert_eq!(value["messages"][0]["tool_calls"][0]["id"], value["messages"][1]["tool_call_id"]);
+        assert_eq!(value["messages"][1]["tool_call_id"], message.calls()[0].id);
+    }
+
+    #[test]
+    fn results_of_legacy_calls_are_function_messages() {
+        let mut request = request(r#"{"functions":[{"name":"f"}],"messages":[]}"#);
+        request.push_assistant(&message(
+            r#"{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{}"}}"#,
+        ));
+        request.push_tool_result(&call("ignored"), "done");
+        request.add_tools(&[tool("g")]);
+        request.set_tool_choice(ToolChoice::Named("g".into()));
+        let value = request.to_value();
+        assert_eq!(value["messages"][1], json!({"role": "function", "name": "f", "content": "done"}));
+        assert_eq!(value["functions"][1], json!({"name": "g", "parameters": {"type": "object"}}));
+        assert_eq!(value["function_call"], json!({"name": "g"}));
+        assert_eq!(value.get("tools"), None);
+    }
+
+    #[test]
+    fn tools_are_added_behind_the_clients_or_as_a_new_field() {
+        let mut with = request(r#"{"tools":[{"type":"function", "function":{"name":"f"}}]}"#);
+        with.add_tools(&[tool("g")]);
+        assert_eq!(with.to_value()["tools"][1]["function"]["name"], "g");
+        assert_eq!(with.client_tools().len(), 1, "the client's own tools stay what they were");
+        for text in ["{}", r#"{"tools":null}"#, r#"{"tools":[]}"#] {
+            let mut without = request(text);
+            without.add_tools(&[tool("g"), tool("h")]);
+            let names = without.to_value()["tools"].as_array().map(Vec::len);
+            assert_eq!(names, Some(2), "{text}");
+        }
+    }
+
+    #[test]
+    fn auto_removes_the_choice_and_others_replace_it() {
+        let mut request = request(r#"{"tool_choice":"required","tools":[]}"#);
+        request.set_tool_choice(ToolChoice::Auto);
+        assert_eq!(request.to_bytes(), r#"{"tools":[]}"#);
+        request.set_tool_choice(ToolChoice::None);
+        assert_eq!(request.to_bytes(), r#"{"tools":[],"tool_choice":"none"}"#);
+    }
+
+    #[test]
+    fn a_request_that_no_longer_streams_has_no_stream_options() {
+        let mut request =
+            request(r#"{"stream":true,"stream_options":{"include_usage":true},"store":true,"metadata":{}}"#);
+        request.set_stream(false);
+        request.forget_storage();
+        assert_eq!(request.to_bytes(), r#"{"stream":false}"#);
+        assert!(!request.is_stream());
+    }
+
+    fn field() -> impl Strategy<Value = (String, String)> {
+        let key = prop_oneof![
+            "x[a-z_é]{1,5}",
+            Just("model".to_owned()),
+            Just("temperature".to_owned()),
+            Just("store".to_owned())
+        ];
+        let value = prop_oneof![
+            Just("null".to_owned()),
+            Just("\"\"".to_owned()),
+            Just("-0.0".to_owned()),
+            Just("1.50E+2".to_owned()),
+            Just("123456789012345678901234567890".to_owned()),
+            Just("[ 1 , {\"a\" : null,\"a\":2} ]".to_owned()),
+            Just("\"\\u0041\\/\"".to_owned()),
+        ];
+        (key, value)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { rng_seed: prop::test_runner::RngSeed::Fixed(3), failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn edits_keep_every_other_field_in_order_and_to_the_byte(fields in prop::collection::vec(field(), 0..8)) {
+            let fields: Vec<_> = fields.into_iter().filter(|(key, value)| key != "model" || value.starts_with('"')).collect();
+            let members: Vec<String> = fields.iter().map(|(key, value)| format!("\"{key}\" : {value}")).collect();
+            let mut edited = request(&format!("{{ {} }}", members.join(" ,\n")));
+            prop_assert_eq!(edited.to_bytes(), edited.original.clone());
+            edited.set_model("chosen");
+            edited.push_user("hello");
+            edited.forget_storage();
+            let written = RawObject::parse_bytes(&edited.to_bytes()).unwrap();
+            let others = |key: &str| !matches!(key, "model" | "messages" | "store");
+            let expected: Vec<_> = fields.iter().map(|(key, value)| (key.as_str(), value.as_str())).filter(|(key, _)| others(key)).collect();
+            let kept: Vec<_> = written.iter().map(|(key, value)| (key, value.get())).filter(|(key, _)| others(key)).collect();
+            prop_assert_eq!(kept, expected);
+            let read_back = ChatRequest::parse(edited.to_bytes()).unwrap();
+            prop_assert_eq!(read_back.model(), "chosen");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! The request's tools: the client's read, the catalog's written.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::fields::Fields;
+use crate::domain::Tool;
+use crate::domain::json::raw;
+use crate::domain::tool::Owner;
+
+/// Reads one element of `tools`; `None` where it has no readable name.
+pub(super) fn read_tool(element: &RawValue) -> Option<Tool> {
+    let element = Fields::parse(element.get())?;
+    let kind = element.string("type").unwrap_or(Cow::Borrowed("function"));
+    // The description stands under a member called like the type (`function`, `custom`); some servers also take it flat.
+    let inner = element.object(&kind).or_else(|| element.object("function"));
+    let mut tool = read_function(inner.as_ref().unwrap_or(&element))?;
+    tool.free_text = kind != "function";
+    Some(tool)
+}
+
+/// Reads one element of the legacy `functions`.
+pub(super) fn read_legacy_tool(element: &RawValue) -> Option<Tool> {
+    read_function(&Fields::parse(element.get())?)
+}
+
+fn read_function(function: &Fields<'_>) -> Option<Tool> {
+    Some(Tool {
+        name: function.string("name").filter(|name| !name.is_empty())?.into_owned(),
+        description: function.string("description").unwrap_or_default().into_owned(),
+        parameters: Arc::new(function.get_as("parameters").unwrap_or(Value::Null)),
+        free_text: false,
+        owner: Owner::Client,
+    })
+}
+
+/// A tool in the form of `tools` or, `legacy`, of `functions`.
+pub(super) fn write_tool(tool: &Tool, legacy: bool) -> Box<RawValue> {
+    let parameters = Some(&*tool.parameters).filter(|parameters| !parameters.is_null());
+    let description = Some(tool.description.as_str()).filter(|description| !description.is_empty());
+    let function = Function { name: &tool.name, description, parameters };
+    match (legacy, tool.free_text) {
+        (true, _) => raw(&function),
+        (false, false) => raw(&Element::Function { function }),
+        (false, true) => raw(&Element::Custom { custom: Function { parameters: None, ..function } }),
+    }
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Element<'a> {
+    Function { function: Function<'a> },
+    Custom { custom: Function<'a> },
+}
+
+#[derive(Serialize)]
+struct Function<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parameters: Option<&'a Value>,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(value: &Value) -> Option<Tool> {
+        read_tool(&raw(value))
+    }
+
+    #[test]
+    fn a_function_is_read_and_written_back() {
+        let value = json!({"type": "function", "function": {"name": "f", "description": "d", "parameters": {"type": "object"}}});
+        let tool = read(&value).unwrap();
+        assert_eq!((tool.name.as_str(), tool.description.as_str(), tool.free_text), ("f", "d", false));
+        assert_eq!(write_tool(&tool, false).get(), value.to_string());
+        assert_eq!(write_tool(&tool, true).get(), value["function"].to_string());
+    }
+
+    #[test]
+    fn tools_of_other_types_are_free_text() {
+        let custom = json!({"type": "custom", "custom": {"name": "sql", "format": {"type": "text"}}});
+        assert!(read(&custom).is_some_and(|tool| tool.free_text && tool.name == "sql"));
+        let builtin = json!({"type": "builtin_function", "function": {"name": "$search"}});
+        assert!(read(&builtin).is_some_and(|tool| tool.free_text && tool.name == "$search"));
+    }
+
+    #[test]
+    fn a_tool_without_parameters_has_null_and_one_without_name_is_left_out() {
+        let tool = read(&json!({"type": "function", "function": {"name": "f"}})).unwrap();
+        assert!(tool.parameters.is_null());
+        for value in [json!({"type": "function"}), json!({"type": "function", "function": {"name": ""}}), json!(7)] {
+            assert!(read(&value).is_none(), "{value}");
+        }
+    }
+}

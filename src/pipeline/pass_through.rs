@@ -1,0 +1,47 @@
+//! Everything below `/v1/` that the proxy does not judge: passed through untouched, and said to be so.
+
+use std::time::Instant;
+
+use http::{HeaderMap, Method};
+
+use crate::domain::UpstreamFailure;
+use crate::telemetry::labels::AttemptOutcome;
+use crate::upstream::{Answer, RequestBody};
+
+use super::Pipeline;
+
+/// A request to pass through.
+#[derive(Debug)]
+pub struct PassThrough {
+    /// Its method.
+    pub method: Method,
+    /// Path below `/v1`, and query.
+    pub path_and_query: String,
+    /// The client's header fields.
+    pub headers: HeaderMap,
+    /// Its body, as it comes.
+    pub body: RequestBody,
+}
+
+/// What came of it.
+pub type Passed = Result<Answer, UpstreamFailure>;
+
+impl Pipeline {
+    /// Passes a request to the default upstream.
+    pub async fn pass_through(&self, request: PassThrough) -> Passed {
+        let started = Instant::now();
+        let upstream = self.upstream("");
+        let PassThrough { method, path_and_query, headers, body } = request;
+        let passed = upstream.forward(method, &path_and_query, &headers, body).await;
+        let outcome = match &passed {
+            Ok(answer) if !answer.status.is_client_error() && !answer.status.is_server_error() => {
+                AttemptOutcome::Success
+            }
+            Ok(_) => AttemptOutcome::HttpError,
+            Err(failure) => AttemptOutcome::of(failure.kind.label()).unwrap_or(AttemptOutcome::Other),
+        };
+        self.metrics.upstream_attempts.inc(upstream.name(), outcome);
+        self.metrics.upstream_duration.observe(started.elapsed().as_secs_f64());
+        passed
+    }
+}

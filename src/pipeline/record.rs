@@ -1,0 +1,252 @@
+//! Collects the trace of a turn while it runs. Nothing here waits or writes: the finished trace goes to a bounded queue.
+
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+
+use crate::domain::rules::Mode;
+use crate::domain::trace::{Attempt, Execution, Round};
+use crate::domain::{Trace, Usage, Verdict};
+
+/// The trace of a running turn, and the clock of its times.
+#[derive(Debug)]
+pub(crate) struct Record {
+    trace: Trace,
+    arrived: Instant,
+    elsewhere: Duration,
+    keep_bodies: bool,
+}
+
+/// What is known about a turn when it begins.
+#[derive(Debug)]
+pub(crate) struct Opening {
+    pub(crate) id: String,
+    pub(crate) session: Option<String>,
+    pub(crate) endpoint: &'static str,
+    pub(crate) model: String,
+    pub(crate) upstream: String,
+    pub(crate) policy: String,
+    pub(crate) mode: Mode,
+    pub(crate) stream: bool,
+    pub(crate) keep_bodies: bool,
+}
+
+impl Record {
+    /// Begins the record of a turn that arrived at `arrived`.
+    pub(crate) fn open(opening: Opening, arrived: Instant) -> Self {
+        let trace = Trace {
+            id: opening.id,
+            session: opening.session,
+            started_at: Timestamp::now(),
+            endpoint: opening.endpoint.to_owned(),
+            model: opening.model,
+            upstream: opening.upstream,
+            policy: opening.policy,
+            mode: opening.mode.label().to_owned(),
+            stream: opening.stream,
+            status: 0,
+            verdict: Verdict::Unguarded,
+            tools_offered: Vec::new(),
+            attempts: Vec::new(),
+            executions: Vec::new(),
+            record: Vec::new(),
+            exhausted: None,
+            error: None,
+            usage: Usage::default(),
+            duration_ms: 0.0,
+            overhead_ms: 0.0,
+            request: None,
+            answer: None,
+        };
+        Self { trace, arrived, elsewhere: Duration::ZERO, keep_bodies: opening.keep_bodies }
+    }
+
+    /// The trace so far.
+    pub(crate) fn trace(&self) -> &Trace {
+        &self.trace
+    }
+
+    /// The trace so far, for the stages that add to it.
+    pub(crate) fn trace_mut(&mut self) -> &mut Trace {
+        &mut self.trace
+    }
+
+    /// Does policy say that bodies are stored?
+    pub(crate) fn keeps_bodies(&self) -> bool {
+        self.keep_bodies
+    }
+
+    /// Adds an upstream attempt that took `duration`.
+    pub(crate) fn attempt(&mut self, attempt: Attempt, duration: Duration) {
+        self.elsewhere += duration;
+        self.trace.usage += attempt.usage;
+        self.trace.attempts.push(attempt);
+    }
+
+    /// Adds executions that, running side by side, took `duration` together.
+    pub(crate) fn executions(&mut self, executions: Vec<Execution>, duration: Duration) {
+        self.elsewhere += duration;
+        self.trace.executions.extend(executions);
+    }
+
+    /// Adds a round of the feedback loop.
+    pub(crate) fn round(&mut self, round: Round) {
+        self.trace.record.push(round);
+    }
+
+    /// Completes the rounds that still wait for what the model said and did next.
+    pub(crate) fn complete_rounds(&mut self, thought: Option<&str>, new_action: Option<&str>) {
+        for round in self.trace.record.iter_mut().filter(|round| round.thought.is_none() && round.new_action.is_none())
+        {
+            round.thought = thought.map(str::to_owned);
+            round.new_action = new_action.map(str::to_owned);
+        }
+    }
+
+    /// Time since the request arrived.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.arrived.elapsed()
+    }
+
+    /// Of that, the time that was neither the upstream's nor a tool API's.
+    pub(crate) fn overhead(&self) -> Duration {
+        self.elapsed().saturating_sub(self.elsewhere)
+    }
+
+    /// Stops the clock.
+    pub(crate) fn end(&mut self) {
+        self.trace.duration_ms = milliseconds(self.elapsed());
+        self.trace.overhead_ms = milliseconds(self.overhead());
+    }
+
+    /// The finished trace. What policy does not let be stored is left out here, at one place.
+    pub(crate) fn close(mut self) -> Trace {
+        if !self.keep_bodies {
+            redact(&mut self.trace);
+        }
+        self.trace
+    }
+}
+
+/// A duration as traces and headers have it.
+pub(crate) fn milliseconds(duration: Duration) -> f64 {
+    // Microseconds are precise enough, and read well.
+    (duration.as_secs_f64() * 1_000_000.0).round() / 1_000.0
+}
+
+/// Removes everything that holds what users, models or APIs wrote.
+fn redact(trace: &mut Trace) {
+    trace.request = None;
+    trace.answer = None;
+    for attempt in &mut trace.attempts {
+        for call in &mut attempt.calls {
+            call.arguments.clear();
+        }
+        for diagnosis in &mut attempt.diagnoses {
+            // Messages and facts may quote values.
+            diagnosis.message.clear();
+            diagnosis.facts = serde_json::Value::Null;
+            diagnosis.suggestion = None;
+        }
+        for repair in &mut attempt.repairs {
+            repair.from = serde_json::Value::Null;
+            repair.to = serde_json::Value::Null;
+        }
+    }
+    for execution in &mut trace.executions {
+        execution.call.arguments.clear();
+        execution.body = None;
+    }
+    for round in &mut trace.record {
+        round.action = name_only(&round.action);
+        round.observation.clear();
+        round.thought = None;
+        round.new_action = round.new_action.as_deref().map(name_only);
+    }
+}
+
+/// `f` of `f({"a":1})`.
+fn name_only(action: &str) -> String {
+    action.split('(').next().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::domain::json::Pointer;
+    use crate::domain::{Call, Diagnosis, FaultCode, Repair, RepairKind};
+
+    fn record(keep_bodies: bool) -> Record {
+        let opening = Opening {
+            id: "t".into(),
+            session: None,
+            endpoint: "/v1/chat/completions",
+            model: "m".into(),
+            upstream: "u".into(),
+            policy: "default".into(),
+            mode: Mode::Guard,
+            stream: false,
+            keep_bodies,
+        };
+        let mut record = Record::open(opening, Instant::now());
+        let call = Call { id: "1".into(), name: "f".into(), arguments: r#"{"city":"canary"}"#.into() };
+        record.trace_mut().request = Some(json!({"messages": ["canary"]}));
+        record.attempt(
+            Attempt {
+                purpose: "first".into(),
+                upstream: "u".into(),
+                status: Some(200),
+                outcome: "success".into(),
+                request_id: None,
+                verdict: Some(Verdict::Faulty),
+                calls: vec![call.clone()],
+                diagnoses: vec![Diagnosis {
+                    code: FaultCode::Constraint,
+                    call: 0,
+                    path: Pointer::from("/city"),
+                    message: "canary is not one of ...".into(),
+                    facts: json!({"value": "canary"}),
+                    suggestion: Some("canary".into()),
+                }],
+                repairs: vec![Repair {
+                    kind: RepairKind::TypeCoerced,
+                    call: 0,
+                    path: Pointer::from("/city"),
+                    from: json!("canary"),
+                    to: json!("canary"),
+                }],
+                usage: Usage { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 },
+                duration_ms: 1.0,
+            },
+            Duration::from_millis(1),
+        );
+        record.round(Round {
+            kind: "static".into(),
+            action: r#"f({"city":"canary"})"#.into(),
+            observation: "canary".into(),
+            thought: None,
+            new_action: None,
+        });
+        record.complete_rounds(Some("canary"), Some(r#"g({"city":"canary"})"#));
+        record
+    }
+
+    #[test]
+    fn without_bodies_nothing_that_anyone_wrote_is_stored() {
+        let trace = record(false).close();
+        let text = serde_json::to_string(&trace).unwrap();
+        assert!(!text.contains("canary"), "{text}");
+        assert_eq!(trace.record[0].new_action.as_deref(), Some("g"));
+        assert_eq!(trace.attempts[0].diagnoses[0].path.as_str(), "/city");
+    }
+
+    #[test]
+    fn with_bodies_everything_is_stored_and_tokens_add_up() {
+        let trace = record(true).close();
+        assert!(trace.request.is_some());
+        assert_eq!(trace.record[0].thought.as_deref(), Some("canary"));
+        assert_eq!(trace.usage.total_tokens, 3);
+    }
+}

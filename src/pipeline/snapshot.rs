@@ -1,0 +1,26 @@
+//! What a turn sees of the world: one immutable snapshot from its start to its end.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::catalog::Catalog;
+use crate::explain::Explainer;
+use crate::policy::PolicyBook;
+
+use super::settings::AliasSettings;
+use super::stages::offer::Offers;
+
+/// Catalog, documentation, policies and aliases as they were when the turn began.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    /// The toolsets loaded.
+    pub catalog: Arc<Catalog>,
+    /// Their documentation.
+    pub explainer: Arc<Explainer>,
+    /// The policies in force.
+    pub policies: Arc<PolicyBook>,
+    /// The model aliases, by name.
+    pub aliases: Arc<BTreeMap<String, AliasSettings>>,
+    /// Offers compiled from that catalog before.
+    pub offers: Offers,
+}

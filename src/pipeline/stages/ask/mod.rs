@@ -1,0 +1,164 @@
+//! Ask: an upstream request → the answer, assembled from the stream where it is one.
+
+mod flow;
+
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http::StatusCode;
+
+use crate::domain::rules::Mode;
+use crate::domain::trace::Attempt;
+use crate::domain::{UpstreamFailure, UpstreamFailureKind, Usage};
+use crate::openai::Completion;
+use crate::pipeline::Pipeline;
+use crate::pipeline::answer::Outlet;
+use crate::pipeline::dialogue::Purpose;
+use crate::pipeline::record::milliseconds;
+use crate::pipeline::turn::Turn;
+use crate::upstream;
+
+use super::compose::Draft;
+use super::offer::Offer;
+
+pub(crate) use flow::Streamed;
+
+/// What asking gave.
+#[derive(Debug)]
+pub(crate) enum Asked {
+    /// An answer to judge.
+    Completion(Completion),
+    /// Something that is passed on as it is.
+    Relay(Relay),
+    /// The client went away; the upstream request was cancelled.
+    ClientGone,
+}
+
+/// What is passed on to the client as it is, where no earlier answer is of use.
+#[derive(Debug)]
+pub(crate) enum Relay {
+    /// An answer that is not ours to judge: an HTTP error, or anything in mode `off`.
+    Answer {
+        /// The upstream's status.
+        status: StatusCode,
+        /// The upstream's body.
+        body: Bytes,
+    },
+    /// An error event that the upstream sent inside its stream, as it came.
+    ErrorEvent(Bytes),
+    /// The upstream gave no usable answer.
+    Failure(UpstreamFailure),
+}
+
+/// Sends the draft and reads the answer. Text of a stream flows on to the client meanwhile.
+pub(crate) async fn ask(
+    pipeline: &Pipeline,
+    turn: &mut Turn,
+    offer: &Offer,
+    draft: &Draft,
+    outlet: &mut Outlet,
+    purpose: Purpose,
+) -> Asked {
+    let started = Instant::now();
+    let mut notes = Notes::default();
+    let body = draft.request().to_bytes();
+    let cancelled = turn.cancelled.clone();
+    let asked = tokio::select! {
+        biased;
+        () = cancelled.cancelled() => Asked::ClientGone,
+        asked = exchange(turn, offer, body, outlet, &mut notes, purpose) => asked,
+    };
+    note(pipeline, turn, purpose, &asked, notes, started.elapsed());
+    asked
+}
+
+/// What is noted of an exchange besides its result.
+#[derive(Debug, Default)]
+struct Notes {
+    status: Option<StatusCode>,
+    request_id: Option<String>,
+    first_chunk: Option<Duration>,
+}
+
+async fn exchange(
+    turn: &mut Turn,
+    offer: &Offer,
+    body: Bytes,
+    outlet: &mut Outlet,
+    notes: &mut Notes,
+    purpose: Purpose,
+) -> Asked {
+    let answer = match turn.upstream.chat(body, &turn.headers).await {
+        Ok(answer) => answer,
+        Err(failure) => return Asked::Relay(Relay::Failure(failure)),
+    };
+    notes.status = Some(answer.status);
+    notes.request_id = answer.request_id().map(str::to_owned);
+    if answer.status.is_success() && turn.request.is_stream() && answer.is_event_stream() {
+        turn.answer_headers = answer.headers.clone();
+        return flow::flow(turn, offer, answer, outlet, notes, purpose).await;
+    }
+    let (status, headers) = (answer.status, answer.headers.clone());
+    let whole = whole(turn, answer).await;
+    // The headers of an answer that is not used must not reach the client.
+    if purpose == Purpose::First || matches!(whole, Asked::Completion(_)) {
+        turn.answer_headers = headers;
+        turn.answer_status = status;
+    }
+    whole
+}
+
+async fn whole(turn: &Turn, answer: upstream::Answer) -> Asked {
+    let status = answer.status;
+    let body = match answer.whole().await {
+        Ok(body) => body,
+        Err(failure) => return Asked::Relay(Relay::Failure(failure)),
+    };
+    if !status.is_success() || turn.policy.mode == Mode::Off {
+        return Asked::Relay(Relay::Answer { status, body });
+    }
+    match Completion::parse(body) {
+        Ok(completion) => Asked::Completion(completion),
+        Err(error) => Asked::Relay(Relay::Failure(malformed(turn, error.message))),
+    }
+}
+
+fn malformed(turn: &Turn, message: String) -> UpstreamFailure {
+    UpstreamFailure { kind: UpstreamFailureKind::Malformed, upstream: turn.upstream.name().to_owned(), message }
+}
+
+fn note(pipeline: &Pipeline, turn: &mut Turn, purpose: Purpose, asked: &Asked, notes: Notes, took: Duration) {
+    let outcome = match asked {
+        Asked::Completion(_) => "success",
+        Asked::Relay(Relay::Answer { status, .. }) if status.is_success() => "success",
+        Asked::Relay(Relay::Answer { .. } | Relay::ErrorEvent(_)) => "http_error",
+        Asked::Relay(Relay::Failure(failure)) => failure.kind.label(),
+        Asked::ClientGone => "cancelled",
+    };
+    let usage = match asked {
+        Asked::Completion(completion) => completion.usage().unwrap_or_default(),
+        // In mode `off` an answer is not judged, but its tokens count.
+        Asked::Relay(Relay::Answer { status, body }) if status.is_success() => {
+            Completion::parse(body.clone()).ok().and_then(|completion| completion.usage()).unwrap_or_default()
+        }
+        _ => Usage::default(),
+    };
+    let upstream = turn.upstream.name().to_owned();
+    if let Some(first_chunk) = notes.first_chunk {
+        pipeline.metrics.time_to_first_chunk.observe(first_chunk.as_secs_f64());
+    }
+    let attempt = Attempt {
+        purpose: purpose.label().to_owned(),
+        upstream,
+        status: notes.status.map(|status| status.as_u16()),
+        outcome: outcome.to_owned(),
+        request_id: notes.request_id,
+        verdict: None,
+        calls: Vec::new(),
+        diagnoses: Vec::new(),
+        repairs: Vec::new(),
+        usage,
+        duration_ms: milliseconds(took),
+    };
+    turn.record.attempt(attempt, took);
+}

@@ -1,0 +1,84 @@
+//! Compose: the requests that go upstream, made from the client's (pure).
+
+use crate::domain::Call;
+use crate::openai::{AssistantMessage, ChatRequest, ToolChoice};
+use crate::pipeline::turn::Turn;
+use crate::scanner::CheckedCall;
+
+use super::offer::Offer;
+
+/// The upstream request of a turn as it grows.
+///
+/// Rounds of feedback are appended to a *pending* copy and leave no mark once they led to a right answer: what is
+/// *committed* is the conversation as if the model had been right at once. That keeps later requests short.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    committed: ChatRequest,
+    pending: Option<ChatRequest>,
+    /// Calls of faulty answers that were right: accepted, not yet answered, not asked for again.
+    pub(crate) kept: Vec<CheckedCall>,
+}
+
+/// The first upstream request: the client's own but for the model's name and the catalog's tools.
+pub(crate) fn first(turn: &Turn, offer: &Offer) -> Draft {
+    let mut request = turn.request.clone();
+    if request.model() != turn.model {
+        request.set_model(&turn.model);
+    }
+    if !offer.added.is_empty() {
+        request.add_tools(&offer.added);
+    }
+    Draft { committed: request, pending: None, kept: Vec::new() }
+}
+
+impl Draft {
+    /// The request to send now.
+    pub(crate) fn request(&self) -> &ChatRequest {
+        self.pending.as_ref().unwrap_or(&self.committed)
+    }
+
+    /// Appends a faulty answer, and what is said to each of its calls.
+    pub(crate) fn append_feedback(&mut self, message: &AssistantMessage, replies: &[(Call, String)]) {
+        append(self.pending(), message, replies);
+    }
+
+    /// Appends an answer whose calls were executed, and their results; forgets the feedback that led to it. From here on
+    /// the model chooses freely: a required tool has been called, and the turn would otherwise never end.
+    pub(crate) fn commit_results(&mut self, message: &AssistantMessage, results: &[(Call, String)]) {
+        self.pending = None;
+        self.kept.clear();
+        append(&mut self.committed, message, results);
+        self.committed.forget_storage();
+        match self.committed.tool_choice() {
+            ToolChoice::Required | ToolChoice::Named(_) => self.committed.set_tool_choice(ToolChoice::Auto),
+            ToolChoice::Allowed { required: true, names } => {
+                self.committed.set_tool_choice(ToolChoice::Allowed { required: false, names });
+            }
+            _ => {}
+        }
+    }
+
+    /// Asks for a last word without calls.
+    pub(crate) fn append_closing(&mut self, text: &str) {
+        let pending = self.pending();
+        pending.push_user(text);
+        pending.set_tool_choice(ToolChoice::None);
+    }
+
+    /// The copy that feedback is appended to. It is a request of our own: the client's wish that its request be stored
+    /// does not extend to it.
+    fn pending(&mut self) -> &mut ChatRequest {
+        self.pending.get_or_insert_with(|| {
+            let mut copy = self.committed.clone();
+            copy.forget_storage();
+            copy
+        })
+    }
+}
+
+fn append(request: &mut ChatRequest, message: &AssistantMessage, replies: &[(Call, String)]) {
+    request.push_assistant(message);
+    for (call, reply) in replies {
+        request.push_tool_result(call, reply);
+    }
+}

@@ -1,0 +1,17 @@
+//! The stages of a turn, one file each, in the order in which a request meets them.
+
+pub(crate) mod open;
+
+pub(crate) mod offer;
+
+pub(crate) mod compose;
+
+pub(crate) mod ask;
+
+pub(crate) mod judge;
+
+pub(crate) mod feed_back;
+
+pub(crate) mod run;
+
+pub(crate) mod answer;

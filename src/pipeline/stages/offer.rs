@@ -1,0 +1,97 @@
+//! Offer: which tools the model is offered, compiled for judgement.
+
+use std::sync::Arc;
+
+use moka::sync::Cache;
+
+use crate::domain::rules::Mode;
+use crate::domain::{Owner, Tool};
+use crate::openai::ToolChoice;
+use crate::pipeline::Pipeline;
+use crate::pipeline::turn::Turn;
+use crate::scanner::{Toolbook, Validators};
+
+/// The tools offered in a turn.
+#[derive(Debug)]
+pub(crate) struct Offer {
+    /// All tools, compiled.
+    pub(crate) toolbook: Toolbook,
+    /// Those that the catalog adds behind the client's own.
+    pub(crate) added: Vec<Arc<Tool>>,
+    /// Did the client send tools of its own?
+    pub(crate) client_sent_tools: bool,
+}
+
+impl Offer {
+    fn compile(client: Vec<Tool>, catalog: Vec<Arc<Tool>>, validators: &Validators) -> Self {
+        let client: Vec<Arc<Tool>> = client.into_iter().map(Arc::new).collect();
+        // The client's own tool wins a shared name: it knows nothing of ours.
+        let added: Vec<Arc<Tool>> =
+            catalog.into_iter().filter(|tool| client.iter().all(|own| own.name != tool.name)).collect();
+        let client_sent_tools = !client.is_empty();
+        let toolbook = Toolbook::compile(client.into_iter().chain(added.iter().cloned()).collect(), validators);
+        Self { toolbook, added, client_sent_tools }
+    }
+
+    /// Is there anything to judge calls by?
+    pub(crate) fn is_judged(&self) -> bool {
+        !self.toolbook.is_empty()
+    }
+
+    /// Does the proxy execute calls of the tool `name`?
+    pub(crate) fn is_proxys(&self, name: &str) -> bool {
+        match self.toolbook.get(name) {
+            Some(compiled) => matches!(compiled.tool.owner, Owner::Proxy(_)),
+            // No such tool: the fault is the client's to see if it sent tools at all.
+            None => !self.client_sent_tools,
+        }
+    }
+}
+
+/// Identifies an offer: the client's tools as they came, and the toolsets added.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Key {
+    tools: String,
+    toolsets: Vec<String>,
+}
+
+/// Offers compiled before: agents send the same tools with every request.
+#[derive(Debug, Clone)]
+pub struct Offers {
+    cache: Cache<Key, Arc<Offer>>,
+}
+
+impl Offers {
+    /// A cache of at most `entries` offers. It belongs to one catalog.
+    pub fn new(entries: u64) -> Self {
+        Self { cache: Cache::new(entries) }
+    }
+}
+
+/// Which tools the model is offered. Without tools, an empty offer: nothing is judged then.
+pub(crate) fn offer(pipeline: &Pipeline, turn: &mut Turn) -> Arc<Offer> {
+    let key = Key {
+        tools: turn.request.tools_text().unwrap_or_default().to_owned(),
+        toolsets: if catalog_joins(turn) { turn.toolsets.clone() } else { Vec::new() },
+    };
+    let offer = turn.snapshot.offers.cache.get_with(key.clone(), || {
+        let catalog = key
+            .toolsets
+            .iter()
+            .filter_map(|name| turn.snapshot.catalog.toolset(name))
+            .flat_map(|toolset| toolset.operations.iter().map(|operation| operation.tool.clone()))
+            .collect();
+        Arc::new(Offer::compile(turn.request.client_tools(), catalog, &pipeline.validators))
+    });
+    turn.record.trace_mut().tools_offered =
+        offer.toolbook.tools().iter().map(|compiled| compiled.tool.name.clone()).collect();
+    offer
+}
+
+/// May the catalog's tools join? Not where no call may be made, and not where calls could not be executed: with several
+/// choices there is no one conversation to go on with.
+fn catalog_joins(turn: &Turn) -> bool {
+    turn.policy.mode == Mode::Guard
+        && turn.request.tool_choice() != ToolChoice::None
+        && turn.request.choice_count() == 1
+}

@@ -1,0 +1,165 @@
+//! Open: a request becomes a turn with its trace, snapshot, policy and upstream, or a 4xx.
+
+use std::time::Instant;
+
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode};
+use sha2::{Digest, Sha256};
+use tokio_util::sync::CancellationToken;
+
+use crate::domain::{ids, rules::Mode};
+use crate::openai::{ChatRequest, ErrorBody, RequestError};
+use crate::pipeline::Pipeline;
+use crate::pipeline::record::{Opening, Record};
+use crate::pipeline::turn::Turn;
+use crate::policy::TurnFacts;
+
+use super::ask::Streamed;
+
+/// Groups the turns of one conversation.
+const SESSION_HEADER: &str = "x-callwright-session";
+/// Names a policy that is to hold as well.
+const POLICY_HEADER: &str = "x-callwright-policy";
+/// Asks for what was done, in the body.
+const DEBUG_HEADER: &str = "x-callwright-debug";
+/// Longest session name that is taken from a header.
+const SESSION_CHARS: usize = 200;
+
+/// A request for a turn.
+#[derive(Debug)]
+pub struct TurnRequest {
+    /// The route's template, for metrics and traces.
+    pub endpoint: &'static str,
+    /// The model that the path names (Azure-style deployments); it wins over the body's.
+    pub deployment: Option<String>,
+    /// The client's header fields.
+    pub headers: HeaderMap,
+    /// The body.
+    pub body: Bytes,
+    /// When the request arrived.
+    pub arrived: Instant,
+}
+
+/// A request that cannot become a turn.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    /// 4xx.
+    pub(crate) status: StatusCode,
+    /// What the client is told.
+    pub(crate) error: ErrorBody,
+}
+
+/// Opens a turn.
+pub(crate) fn open(
+    pipeline: &Pipeline,
+    request: TurnRequest,
+    cancelled: CancellationToken,
+) -> Result<Turn, Box<Refusal>> {
+    let TurnRequest { endpoint, deployment, headers, body, arrived } = request;
+    let mut chat = ChatRequest::parse(body).map_err(|error| refuse(StatusCode::BAD_REQUEST, error.into()))?;
+    if let Some(model) = &deployment {
+        chat.set_model(model);
+    }
+    let snapshot = pipeline.snapshot();
+    let name = chat.model().to_owned();
+    let alias = snapshot.aliases.get(&name).cloned();
+    let settings = alias.clone().unwrap_or_default();
+    let policy = snapshot
+        .policies
+        .resolve(&TurnFacts {
+            model: &name,
+            alias: alias.as_ref().map(|_| name.as_str()),
+            alias_policy: Some(settings.policy.as_str()).filter(|policy| !policy.is_empty()),
+            headers: &headers,
+            requested: text(&headers, POLICY_HEADER),
+        })
+        .map_err(|error| {
+            let error = RequestError {
+                message: error.to_string(),
+                param: Some(POLICY_HEADER.to_owned()),
+                code: Some("policy_not_selectable".to_owned()),
+            };
+            refuse(StatusCode::BAD_REQUEST, error.into())
+        })?;
+    let upstream = pipeline.upstream(&settings.upstream);
+    let model = if settings.model.is_empty() { name.clone() } else { settings.model };
+    let debug = text(&headers, DEBUG_HEADER).is_some_and(|value| value.eq_ignore_ascii_case("true"));
+    let opening = Opening {
+        id: ids::trace_id(),
+        session: session(&headers, &chat),
+        endpoint,
+        model: name,
+        upstream: upstream.name().to_owned(),
+        policy: policy.name.clone(),
+        mode: policy.mode,
+        stream: chat.is_stream(),
+        keep_bodies: policy.record.bodies,
+    };
+    let mut record = Record::open(opening, arrived);
+    if record.keeps_bodies() {
+        record.trace_mut().request = Some(chat.to_value());
+    }
+    let toolsets = if policy.mode == Mode::Guard { settings.toolsets } else { Vec::new() };
+    Ok(Turn {
+        request: chat,
+        headers,
+        snapshot,
+        policy,
+        upstream,
+        model,
+        toolsets,
+        debug,
+        max_stream_bytes: pipeline.settings.max_stream_bytes,
+        record,
+        cancelled,
+        answer_status: StatusCode::OK,
+        answer_headers: HeaderMap::new(),
+        streamed: Streamed::default(),
+        in_flight: pipeline.metrics.turn_started(),
+    })
+}
+
+fn refuse(status: StatusCode, error: ErrorBody) -> Box<Refusal> {
+    Box::new(Refusal { status, error })
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok().map(str::trim).filter(|value| !value.is_empty())
+}
+
+/// The session: the header; else the key and the first messages, hashed; else none (DESIGN section 7).
+fn session(headers: &HeaderMap, chat: &ChatRequest) -> Option<String> {
+    if let Some(name) = text(headers, SESSION_HEADER) {
+        return Some(name.chars().filter(|character| !character.is_control()).take(SESSION_CHARS).collect());
+    }
+    let key = headers.get(http::header::AUTHORIZATION).or_else(|| headers.get("api-key"))?;
+    let mut hash = Sha256::new();
+    hash.update(key.as_bytes());
+    hash.update([0]);
+    hash.update(chat.first_messages_text());
+    let digest = hash.finalize();
+    Some(digest.iter().take(16).fold(String::from("auto-"), |name, byte| name + &format!("{byte:02x}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chat(text: &str) -> ChatRequest {
+        let body = format!(r#"{{"model":"m","messages":[{{"role":"user","content":"{text}"}}]}}"#);
+        ChatRequest::parse(Bytes::from(body)).unwrap()
+    }
+
+    #[test]
+    fn a_session_is_the_header_or_the_key_and_the_first_messages_or_none() {
+        let mut headers = HeaderMap::new();
+        assert_eq!(session(&headers, &chat("hello")), None);
+        headers.insert("authorization", "Bearer a".parse().unwrap());
+        let hashed = session(&headers, &chat("hello")).unwrap();
+        assert_eq!(Some(&hashed), session(&headers, &chat("hello")).as_ref());
+        assert_ne!(Some(&hashed), session(&headers, &chat("bye")).as_ref());
+        assert!(!hashed.contains("Bearer"));
+        headers.insert(SESSION_HEADER, "checkout 7".parse().unwrap());
+        assert_eq!(session(&headers, &chat("hello")).as_deref(), Some("checkout 7"));
+    }
+}

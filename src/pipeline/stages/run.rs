@@ -1,0 +1,197 @@
+//! Run and explain: checked calls that the proxy owns → outcomes, failed ones with the documentation's explanation, all of
+//! them as results for the model.
+
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt;
+use futures_util::stream;
+
+use crate::catalog::{Operation, Toolset};
+use crate::domain::trace::{Execution, Round};
+use crate::domain::{Call, Explanation, OperationRef, Outcome, Owner};
+use crate::feedback::FailedOutcome;
+use crate::pipeline::Pipeline;
+use crate::pipeline::dialogue::{Purpose, Step};
+use crate::pipeline::record::milliseconds;
+use crate::pipeline::turn::Turn;
+use crate::scanner::CheckedCall;
+use crate::telemetry::labels::Stage;
+
+use super::answer::merged_calls;
+use super::compose::Draft;
+use super::judge::{JudgedAnswer, action};
+
+/// What executing the calls of an answer gave.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    results: Vec<RanCall>,
+}
+
+#[derive(Debug)]
+struct RanCall {
+    checked: CheckedCall,
+    outcome: Outcome,
+    /// `None` where the outcome is no failure.
+    explanation: Option<Explanation>,
+}
+
+impl Ran {
+    /// Did any call fail?
+    pub(crate) fn any_failed(&self) -> bool {
+        self.results.iter().any(|ran| ran.explanation.is_some())
+    }
+}
+
+/// Executes the proxy's calls, some side by side. What was sent is finished even when the client goes away.
+pub(crate) async fn run(pipeline: &Pipeline, turn: &mut Turn, draft: &Draft, judged: &JudgedAnswer) -> Ran {
+    let started = Instant::now();
+    let calls = merged_calls(&draft.kept, judged);
+    let side_by_side = turn.policy.limits.parallel_calls.max(1) as usize;
+    let shared: &Turn = turn;
+    let executed: Vec<(RanCall, Execution)> =
+        stream::iter(calls).map(|checked| execute(pipeline, shared, checked)).buffered(side_by_side).collect().await;
+    let (results, executions) = executed.into_iter().unzip();
+    turn.record.executions(executions, started.elapsed());
+    Ran { results }
+}
+
+async fn execute(pipeline: &Pipeline, turn: &Turn, checked: CheckedCall) -> (RanCall, Execution) {
+    let started = Instant::now();
+    let found = operation(turn, &checked);
+    let outcome = match &found {
+        Some((_, toolset, operation)) => {
+            let session = turn.record.trace().session.as_deref();
+            let id = &turn.record.trace().id;
+            pipeline.executor.execute(&checked, operation, toolset, &turn.policy.execute, session, id).await
+        }
+        None => Outcome::Refused { reason: "the tool is no longer in the catalog".to_owned() },
+    };
+    let explanation = found.as_ref().and_then(|(reference, ..)| {
+        let explainer = &turn.snapshot.explainer;
+        let started = Instant::now();
+        explainer.failure(reference, &outcome)?;
+        let explanation = explainer.explain(reference, &outcome, checked.arguments());
+        pipeline.metrics.overhead.observe(Stage::Explain, started.elapsed());
+        Some(explanation)
+    });
+    let took = started.elapsed();
+    let execution = trace_of(
+        &checked,
+        found.as_ref().map(|(_, toolset, operation)| (*toolset, *operation)),
+        &outcome,
+        explanation.clone(),
+        took,
+    );
+    (RanCall { checked, outcome, explanation }, execution)
+}
+
+fn operation<'a>(turn: &'a Turn, checked: &'a CheckedCall) -> Option<(&'a OperationRef, &'a Toolset, &'a Operation)> {
+    let Owner::Proxy(reference) = &checked.tool().tool.owner else { return None };
+    let toolset = turn.snapshot.catalog.toolset(&reference.toolset)?;
+    Some((reference, toolset, turn.snapshot.catalog.operation(reference)?))
+}
+
+fn trace_of(
+    checked: &CheckedCall,
+    found: Option<(&Toolset, &Operation)>,
+    outcome: &Outcome,
+    explanation: Option<Explanation>,
+    took: Duration,
+) -> Execution {
+    Execution {
+        call: checked.call().clone(),
+        toolset: found.map(|(toolset, _)| toolset.name.clone()).unwrap_or_default(),
+        operation: found.map(|(_, operation)| format!("{} {}", operation.method, operation.path)).unwrap_or_default(),
+        outcome: outcome.label().to_owned(),
+        status: outcome.status(),
+        body: Some(match outcome {
+            Outcome::Answered(answer) => answer.text().into_owned(),
+            Outcome::Unreachable { reason } | Outcome::Unknown { reason } | Outcome::Refused { reason } => {
+                reason.clone()
+            }
+        }),
+        explanation,
+        duration_ms: milliseconds(took),
+    }
+}
+
+/// Hands the results to the model: what succeeded as it is, what failed with its explanation (dynamic feedback).
+pub(crate) fn hand_back(
+    pipeline: &Pipeline,
+    turn: &mut Turn,
+    draft: &mut Draft,
+    judged: &JudgedAnswer,
+    ran: &Ran,
+    next: Step,
+) {
+    let earlier = turn.record.trace().record.clone();
+    let mut results: Vec<(Call, String)> = Vec::with_capacity(ran.results.len());
+    for result in &ran.results {
+        let call = result.checked.call();
+        let text = match &result.explanation {
+            None => success(&result.outcome, pipeline.settings.outcome_chars),
+            Some(explanation) => {
+                let text = pipeline.templates.failed_outcome(&FailedOutcome {
+                    call,
+                    outcome: &result.outcome,
+                    explanation,
+                    tool: result.checked.tool(),
+                    earlier: &earlier,
+                    body_limit: pipeline.settings.outcome_chars,
+                });
+                turn.record.round(Round {
+                    kind: "dynamic".to_owned(),
+                    action: action(call),
+                    observation: text.clone(),
+                    thought: None,
+                    new_action: None,
+                });
+                text
+            }
+        };
+        results.push((call.clone(), text));
+    }
+    let mut completion = judged.completion.clone();
+    let Some(choice) = completion.choices_mut().first_mut() else { return };
+    let calls: Vec<Call> = results.iter().map(|(call, _)| call.clone()).collect();
+    choice.set_calls(&calls);
+    draft.commit_results(&choice.message, &results);
+    if next == Step::Ask(Purpose::Closing) {
+        draft.append_closing(&pipeline.templates.closing(&turn.record.trace().record));
+    }
+}
+
+/// A successful outcome as the model reads it: the body, cut at `limit` characters and then said to be so.
+fn success(outcome: &Outcome, limit: usize) -> String {
+    let Outcome::Answered(answer) = outcome else { return String::new() };
+    let text = answer.text();
+    if text.trim().is_empty() {
+        return format!("(status {}, no content)", answer.status);
+    }
+    match text.char_indices().nth(limit) {
+        None if !answer.truncated => text.into_owned(),
+        None => format!("{text}\n(the answer was longer than the proxy reads; the rest is left out)"),
+        Some((end, _)) => {
+            format!("{}\n(shortened: {} of {} characters shown)", &text[..end], limit, text.chars().count())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::domain::outcome::ApiAnswer;
+
+    fn answered(body: &'static str) -> Outcome {
+        Outcome::Answered(ApiAnswer { status: 204, headers: Vec::new(), body: Bytes::from(body), truncated: false })
+    }
+
+    #[test]
+    fn a_success_is_shown_as_it_is_or_says_what_is_missing() {
+        assert_eq!(success(&answered(r#"{"a":1}"#), 100), r#"{"a":1}"#);
+        assert_eq!(success(&answered(" "), 100), "(status 204, no content)");
+        assert_eq!(success(&answered("äöü"), 2), "äö\n(shortened: 2 of 3 characters shown)");
+    }
+}

@@ -1,0 +1,137 @@
+//! One turn, from its arrival to the answer: the file to read first.
+//!
+//! [`take`] is the whole of it; [`converse`] is the visible sequence of stages (one file each under `stages/`), and the
+//! only loop is the one that [`dialogue`](super::dialogue) decides. Everything a turn knows is in [`Turn`]; what all
+//! turns share is in [`Pipeline`].
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use http::{HeaderMap, StatusCode};
+use tokio_util::sync::CancellationToken;
+
+use crate::domain::rules::Mode;
+use crate::openai::ChatRequest;
+use crate::policy::Policy;
+use crate::telemetry::InFlight;
+use crate::telemetry::labels::Stage;
+use crate::upstream::Upstream;
+
+use super::Pipeline;
+use super::answer::{ClientGone, Outlet};
+use super::dialogue::{Dialogue, Spent, Step};
+use super::record::Record;
+use super::snapshot::Snapshot;
+use super::stages::ask::{Asked, Streamed};
+use super::stages::{answer, ask, compose, feed_back, judge, offer, run};
+
+/// What is known about a turn from its start to its end.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    /// The client's request, as it came.
+    pub(crate) request: ChatRequest,
+    /// The client's header fields.
+    pub(crate) headers: HeaderMap,
+    /// The world as it was when the turn began.
+    pub(crate) snapshot: Snapshot,
+    /// The rules that hold.
+    pub(crate) policy: Arc<Policy>,
+    /// Where the model is.
+    pub(crate) upstream: Arc<Upstream>,
+    /// The model's name there.
+    pub(crate) model: String,
+    /// Toolsets that the alias offers.
+    pub(crate) toolsets: Vec<String>,
+    /// Does the client want to see what was done?
+    pub(crate) debug: bool,
+    /// Largest assembled answer of a stream, in bytes.
+    pub(crate) max_stream_bytes: usize,
+    /// The trace so far.
+    pub(crate) record: Record,
+    /// Told when the client goes away: nothing new begins then.
+    pub(crate) cancelled: CancellationToken,
+    /// Status and header fields of the upstream's answer that the client gets.
+    pub(crate) answer_status: StatusCode,
+    /// See `answer_status`.
+    pub(crate) answer_headers: HeaderMap,
+    /// What of a stream the client has.
+    pub(crate) streamed: Streamed,
+    /// Counts the turn among those under way.
+    pub(crate) in_flight: InFlight,
+}
+
+impl Turn {
+    /// Is one answer all there can be? With several choices there is no one conversation to go on with, and outside
+    /// `guard` nothing is changed.
+    fn is_single(&self) -> bool {
+        self.policy.mode != Mode::Guard || self.request.choice_count() > 1
+    }
+
+    /// What the turn has spent so far.
+    fn spent(&self) -> Spent {
+        Spent { tokens: self.record.trace().usage.total_tokens, seconds: self.record.elapsed().as_secs() }
+    }
+}
+
+/// Takes a turn through its stages, and records it.
+pub(crate) async fn take(pipeline: &Pipeline, mut turn: Turn, mut outlet: Outlet) {
+    if converse(pipeline, &mut turn, &mut outlet).await.is_err() {
+        turn.record.trace_mut().error = Some("the client went away".to_owned());
+    }
+    drop(outlet);
+    pipeline.finish(turn);
+}
+
+async fn converse(pipeline: &Pipeline, turn: &mut Turn, outlet: &mut Outlet) -> Result<(), ClientGone> {
+    let offer = timed(pipeline, Stage::Offer, || offer::offer(pipeline, turn));
+    let mut draft = timed(pipeline, Stage::Compose, || compose::first(turn, &offer));
+    let mut dialogue = Dialogue::new(turn.policy.limits.clone(), turn.is_single());
+
+    let first = dialogue.start();
+    let mut judged = match ask::ask(pipeline, turn, &offer, &draft, outlet, first).await {
+        Asked::Completion(completion) => timed(pipeline, Stage::Judge, || judge::judge(turn, &offer, completion)),
+        // The client sees what it would have seen without us.
+        Asked::Relay(relay) => return answer::relay(turn, outlet, relay).await,
+        Asked::ClientGone => return Err(ClientGone),
+    };
+    let mut step = dialogue.judged(judged.summary(&offer, &draft.kept), turn.spent());
+    loop {
+        step = match step {
+            Step::FeedBack(purpose) => {
+                timed(pipeline, Stage::FeedBack, || {
+                    feed_back::faults(pipeline, turn, &offer, &mut draft, &judged, purpose)
+                });
+                Step::Ask(purpose)
+            }
+            Step::Ask(purpose) => match ask::ask(pipeline, turn, &offer, &draft, outlet, purpose).await {
+                Asked::Completion(completion) => {
+                    judged = timed(pipeline, Stage::Judge, || judge::judge(turn, &offer, completion));
+                    dialogue.judged(judged.summary(&offer, &draft.kept), turn.spent())
+                }
+                // What we have is better than an error.
+                Asked::Relay(_) => Step::Answer(dialogue.failed_again(judged.is_of_use(&offer, &draft.kept))),
+                Asked::ClientGone => return Err(ClientGone),
+            },
+            Step::Run => {
+                let ran = run::run(pipeline, turn, &draft, &judged).await;
+                if turn.cancelled.is_cancelled() {
+                    return Err(ClientGone);
+                }
+                let next = dialogue.ran(ran.any_failed(), turn.spent());
+                timed(pipeline, Stage::FeedBack, || run::hand_back(pipeline, turn, &mut draft, &judged, &ran, next));
+                next
+            }
+            Step::Answer(ending) => {
+                return answer::answer(pipeline, turn, &offer, outlet, judged, &draft.kept, ending).await;
+            }
+        };
+    }
+}
+
+/// Runs a stage that does not wait, and meters its time.
+fn timed<T>(pipeline: &Pipeline, stage: Stage, run: impl FnOnce() -> T) -> T {
+    let started = Instant::now();
+    let result = run();
+    pipeline.metrics.overhead.observe(stage, started.elapsed());
+    result
+}

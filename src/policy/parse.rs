@@ -1,0 +1,237 @@
+//! One file's text → a policy, with errors that name file, line, column and what was probably meant.
+
+use serde::de::DeserializeOwned;
+use serde_saphyr::options::NonFiniteFloatPolicy;
+use serde_saphyr::{Error, Options};
+
+use super::fault::Fault;
+use super::nearest::nearest;
+use super::places::Places;
+use super::selector::Selector;
+use super::sources::Source;
+use super::validate::validate;
+use super::{Policy, PolicyError};
+
+/// Deepest nesting that a policy can need is 5; the rest is room for anchors and merges.
+const MAX_DEPTH: usize = 16;
+
+/// Most YAML events of a file: bounds what anchors can unfold to.
+const MAX_EVENTS: usize = 100_000;
+
+/// Reads a policy.
+pub(super) fn parse(source: &Source) -> Result<(Policy, Option<Selector>), PolicyError> {
+    let mut policy: Policy = if is_blank(&source.text) { Policy::default() } else { read(source)? };
+    if policy.name.is_empty() {
+        policy.name = source.stem();
+    }
+    match validate(&policy) {
+        Ok(selector) => Ok((policy, selector)),
+        Err(fault) => Err(located(source, fault)),
+    }
+}
+
+/// A file of comments alone says nothing, and nothing is what may be left out.
+fn is_blank(text: &str) -> bool {
+    text.lines().map(str::trim).all(|line| line.is_empty() || line.starts_with('#'))
+}
+
+fn read<T: DeserializeOwned>(source: &Source) -> Result<T, PolicyError> {
+    serde_saphyr::from_str_with_options(&source.text, options()).map_err(|error| {
+        let place = error.location();
+        PolicyError::Invalid {
+            file: source.shown(),
+            line: place.map_or(0, |place| place.line() as usize),
+            column: place.map_or(0, |place| place.column() as usize),
+            message: message(&error),
+        }
+    })
+}
+
+fn options() -> Options {
+    serde_saphyr::options! {
+        budget: serde_saphyr::budget! { max_depth: MAX_DEPTH, max_events: MAX_EVENTS, max_documents: 1 },
+        // Comments are documentation here, of any length.
+        emit_comments: false,
+        with_snippet: false,
+        // To be refused by the rule that it breaks, with its place.
+        non_finite_float_policy: NonFiniteFloatPolicy::PassThrough,
+    }
+}
+
+fn message(error: &Error) -> String {
+    match error.without_snippet() {
+        Error::SerdeUnknownField { field, expected, .. } => unknown("key", field, expected),
+        Error::SerdeUnknownVariant { variant, expected, .. } => unknown("value", variant, expected),
+        other => {
+            let text = other.to_string();
+            text.strip_prefix("error: ").unwrap_or(&text).to_owned()
+        }
+    }
+}
+
+fn unknown(what: &str, name: &str, expected: &[&'static str]) -> String {
+    match nearest(name, expected.iter().copied()) {
+        Some(near) => format!("unknown {what} `{name}`; did you mean `{near}`?"),
+        None => format!("unknown {what} `{name}`; there are {}", expected.join(", ")),
+    }
+}
+
+/// The fault with its place in the text, which is looked up only now that it is needed.
+fn located(source: &Source, fault: Fault) -> PolicyError {
+    let (line, column) = read::<Places>(source).ok().and_then(|places| places.of(&fault.place)).unwrap_or_default();
+    PolicyError::Invalid { file: source.shown(), line, column, message: fault.message }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::domain::rules::{Mode, OnExhausted, Permission, Report};
+    use crate::policy::sources::builtin;
+
+    fn source(text: &str) -> Source {
+        Source { path: PathBuf::from("team.yaml"), text: text.to_owned() }
+    }
+
+    fn policy(text: &str) -> Policy {
+        parse(&source(text)).unwrap().0
+    }
+
+    fn error(text: &str) -> String {
+        parse(&source(text)).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn the_shipped_default_is_the_built_in_defaults() {
+        let [default, _, _] = builtin().try_into().unwrap();
+        let (default, _) = parse(&default).unwrap();
+        let (name, description) = (default.name.clone(), default.description.clone());
+        assert_eq!(default, Policy { name, description, ..Policy::default() });
+    }
+
+    #[test]
+    fn the_shipped_default_shows_every_key() {
+        let [default, _, _] = builtin().try_into().unwrap();
+        let shown: serde_json::Value = read(&default).unwrap();
+        let keys = serde_json::to_value(Policy::default()).unwrap();
+        assert_shows(&shown, &keys, "");
+    }
+
+    fn assert_shows(shown: &serde_json::Value, keys: &serde_json::Value, place: &str) {
+        for (key, value) in keys.as_object().into_iter().flatten() {
+            let place = format!("{place}/{key}");
+            let found = shown.get(key).unwrap_or_else(|| panic!("{place} is not in default.yaml"));
+            assert_shows(found, value, &place);
+        }
+    }
+
+    #[test]
+    fn the_shipped_strict_and_shadow_say_what_they_are_for() {
+        let [_, shadow, strict] = builtin().try_into().unwrap();
+        let (shadow, strict) = (parse(&shadow).unwrap().0, parse(&strict).unwrap().0);
+        assert_eq!((shadow.name.as_str(), shadow.mode, shadow.selectable), ("shadow", Mode::Shadow, false));
+        assert_eq!((strict.name.as_str(), strict.mode, strict.selectable), ("strict", Mode::Guard, true));
+        assert_eq!((strict.on_exhausted, strict.scan.report), (OnExhausted::Error, Report::All));
+    }
+
+    #[test]
+    fn a_policy_is_read_back_as_it_was_written() {
+        let [_, _, strict] = builtin().try_into().unwrap();
+        let (strict, _) = parse(&strict).unwrap();
+        assert_eq!(policy(&serde_json::to_string(&strict).unwrap()), strict);
+    }
+
+    #[test]
+    fn a_key_that_is_left_out_has_its_default_and_the_file_gives_the_name() {
+        for text in ["", "# nothing\n", "limits: {seconds: 300}", "mode: guard # as always"] {
+            assert_eq!(policy(text), Policy { name: "team".to_owned(), ..Policy::default() });
+        }
+    }
+
+    #[test]
+    fn the_word_off_is_the_mode_and_no_boolean() {
+        assert_eq!(policy("mode: off").mode, Mode::Off);
+    }
+
+    #[test]
+    fn rules_of_execution_are_read() {
+        let rules = policy("execute: {rules: [{methods: [POST], tools: ['crm/*'], permission: allow}]}").execute.rules;
+        assert_eq!((rules[0].methods[0].as_str(), rules[0].permission), ("POST", Permission::Allow));
+    }
+
+    #[test]
+    fn an_unknown_key_is_shown_with_its_place_and_the_nearest_known_one() {
+        assert_eq!(error("mode: guard\nlimit: {}\n"), "team.yaml:2:1: unknown key `limit`; did you mean `limits`?");
+        assert_eq!(
+            error("limits:\n  seconds: 3\n  static_feedbak: 1\n"),
+            "team.yaml:3:3: unknown key `static_feedbak`; did you mean `static_feedback`?"
+        );
+        let far = error("record:\n  zzz: 1\n");
+        assert!(far.starts_with("team.yaml:2:3: unknown key `zzz`; there are bodies"), "{far}");
+    }
+
+    #[test]
+    fn an_unknown_value_is_shown_with_its_place_and_the_nearest_known_one() {
+        assert_eq!(error("mode: gaurd\n"), "team.yaml:1:7: unknown value `gaurd`; did you mean `guard`?");
+        assert_eq!(
+            error("scan: {unknown_parameters: refused}\n"),
+            "team.yaml:1:28: unknown value `refused`; did you mean `refuse`?"
+        );
+    }
+
+    #[test]
+    fn what_parses_and_makes_no_sense_is_shown_with_its_place() {
+        let cases = [
+            ("\nlimits:\n  upstream_requests: 0\n", "team.yaml:3:22: `upstream_requests` is 0; it must be 1 to 1000"),
+            ("scan:\n  similarity: 1.5\n", "team.yaml:2:15: `similarity` is 1.5; it must be 0 to 1"),
+            ("scan: {similarity: .nan}\n", "team.yaml:1:20: `similarity` is NaN; it must be 0 to 1"),
+            ("match:\n  models: ['a', 'b[']\n", "team.yaml:2:17: error parsing glob 'b['"),
+            ("match:\n  headers: {x-a: '{'}\n", "team.yaml:2:18: error parsing glob '{'"),
+            ("match:\n  headers: {'x a': '*'}\n", "team.yaml:2:20: `x a` is not a header field's name"),
+            ("match: {}\n", "team.yaml:1:8: `match` asks for nothing"),
+            (
+                "execute:\n  rules:\n  - {methods: [post], permission: allow}\n",
+                "team.yaml:3:16: `post` is not a method",
+            ),
+            (
+                "execute:\n  rules:\n  - {tools: ['a/['], permission: deny}\n",
+                "team.yaml:3:14: error parsing glob 'a/['",
+            ),
+            ("name: 'a b'\n", "team.yaml:1:7: the name `a b` must be"),
+        ];
+        for (text, expected) in cases {
+            let error = error(text);
+            assert!(error.starts_with(expected), "{text}\n{error}");
+        }
+    }
+
+    #[test]
+    fn a_broken_file_names_its_place() {
+        let cases = [
+            "limits: {seconds: -1}",
+            "limits: {seconds: 'x'}",
+            "limits: 3",
+            "- a\n- b",
+            "mode: guard\nmode: off",
+            "a: [",
+            "mode: guard\n---\nmode: off",
+            "execute: {rules: [{methods: [POST]}]}",
+        ];
+        for text in cases {
+            let error = error(text);
+            assert!(error.starts_with("team.yaml:1:") || error.starts_with("team.yaml:2:"), "{text}\n{error}");
+        }
+    }
+
+    #[test]
+    fn hostile_yaml_is_refused_in_bounded_time() {
+        let deep = format!("match: {}", "[".repeat(100_000));
+        let bomb = (1..30).fold("a0: &a0 [x, x]\n".to_owned(), |text, level| {
+            format!("{text}a{level}: &a{level} [*a{0}, *a{0}, *a{0}, *a{0}]\n", level - 1)
+        });
+        for text in [deep, bomb, "\u{0}".to_owned(), "description: &a [*a]".to_owned()] {
+            assert!(parse(&source(&text)).is_err());
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! `match`, compiled: which turns is a policy for?
+
+use globset::{Glob, GlobMatcher, GlobSet, GlobSetBuilder};
+use http::{HeaderMap, HeaderName};
+
+use super::TurnFacts;
+use super::fault::Fault;
+use super::rules::Match;
+use crate::domain::json::Pointer;
+
+/// The globs of a `match`, compiled.
+#[derive(Debug)]
+pub(super) struct Selector {
+    /// `None`: not asked.
+    models: Option<GlobSet>,
+    aliases: Option<GlobSet>,
+    headers: Vec<(HeaderName, GlobMatcher)>,
+}
+
+impl Selector {
+    /// Compiles; `place` is where the `match` stands.
+    pub(super) fn compile(matches: &Match, place: &Pointer) -> Result<Self, Fault> {
+        if *matches == Match::default() {
+            let message = "`match` asks for nothing; give `models`, `aliases` or `headers`, or leave it out";
+            return Err(Fault::new(place.clone(), message));
+        }
+        let place_of_headers = place.child("headers");
+        let headers = matches.headers.iter().map(|(name, value)| header(name, value, &place_of_headers));
+        Ok(Self {
+            models: globs(&matches.models, &place.child("models"))?,
+            aliases: globs(&matches.aliases, &place.child("aliases"))?,
+            headers: headers.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Does every key that is given hold?
+    pub(super) fn matches(&self, facts: &TurnFacts<'_>) -> bool {
+        self.models.as_ref().is_none_or(|globs| globs.is_match(facts.model))
+            && self.aliases.as_ref().is_none_or(|globs| facts.alias.is_some_and(|alias| globs.is_match(alias)))
+            && self.headers.iter().all(|(name, glob)| has_value(facts.headers, name, glob))
+    }
+}
+
+/// Compiles one glob, with the meaning that it has everywhere in policies: `*` also takes `/`, case matters.
+pub(super) fn glob(text: &str, place: Pointer) -> Result<Glob, Fault> {
+    Glob::new(text).map_err(|error| Fault::new(place, error.to_string()))
+}
+
+fn globs(texts: &[String], place: &Pointer) -> Result<Option<GlobSet>, Fault> {
+    if texts.is_empty() {
+        return Ok(None);
+    }
+    let mut set = GlobSetBuilder::new();
+    for (index, text) in texts.iter().enumerate() {
+        set.add(glob(text, place.item(index))?);
+    }
+    set.build().map(Some).map_err(|error| Fault::new(place.clone(), error.to_string()))
+}
+
+fn header(name: &str, value: &str, place: &Pointer) -> Result<(HeaderName, GlobMatcher), Fault> {
+    let here = place.child(name);
+    let matcher = glob(value, here.clone())?.compile_matcher();
+    let name =
+        HeaderName::try_from(name).map_err(|_| Fault::new(here, format!("`{name}` is not a header field's name")))?;
+    Ok((name, matcher))
+}
+
+fn has_value(headers: &HeaderMap, name: &HeaderName, glob: &GlobMatcher) -> bool {
+    headers.get_all(name).iter().any(|value| value.to_str().is_ok_and(|value| glob.is_match(value)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn selector(yaml: &str) -> Selector {
+        Selector::compile(&serde_saphyr::from_str(yaml).unwrap(), &Pointer::root()).unwrap()
+    }
+
+    fn facts<'a>(model: &'a str, alias: Option<&'a str>, headers: &'a HeaderMap) -> TurnFacts<'a> {
+        TurnFacts { model, alias, alias_policy: None, headers, requested: None }
+    }
+
+    #[test]
+    fn one_glob_of_a_list_is_enough_and_a_star_takes_slashes() {
+        let none = HeaderMap::new();
+        let selector = selector("models: ['gpt-*', 'openai/*']");
+        assert!(selector.matches(&facts("gpt-5", None, &none)));
+        assert!(selector.matches(&facts("openai/eu/gpt-5", None, &none)));
+        assert!(!selector.matches(&facts("GPT-5", None, &none)));
+    }
+
+    #[test]
+    fn a_model_that_is_no_alias_matches_no_alias() {
+        let none = HeaderMap::new();
+        let selector = selector("aliases: ['*']");
+        assert!(selector.matches(&facts("a", Some("a"), &none)));
+        assert!(!selector.matches(&facts("a", None, &none)));
+    }
+
+    #[test]
+    fn every_key_must_hold_and_any_value_of_a_header_may() {
+        let mut headers = HeaderMap::new();
+        headers.append("x-team", "search".parse().unwrap());
+        headers.append("x-team", "billing-eu".parse().unwrap());
+        let selector = selector("{models: ['gpt-*'], headers: {X-Team: 'billing-*'}}");
+        assert!(selector.matches(&facts("gpt-5", None, &headers)));
+        assert!(!selector.matches(&facts("o3", None, &headers)));
+        assert!(!selector.matches(&facts("gpt-5", None, &HeaderMap::new())));
+    }
+}

@@ -1,0 +1,80 @@
+//! Two policies → the one that holds both: rule by rule, the stricter of the two.
+//!
+//! | rule | from loose to strict |
+//! |---|---|
+//! | `mode` | `off`, `shadow`, `guard` |
+//! | `limits.*` | the larger number, the smaller; for `tokens`, 0 (no limit) is the largest |
+//! | `scan.report` | `first`, `all` |
+//! | `scan.unknown_parameters` | `allow`, `drop`, `refuse` |
+//! | `scan.similarity` | the lower number, the higher (less is guessed) |
+//! | `repair.*` | `true`, `false` (less is changed without the model) |
+//! | `on_exhausted` | `pass`, `strip`, `error` |
+//! | `execute` | a call runs only if both let it ([`execute`]) |
+//! | `record.bodies` | `true`, `false` |
+//! | `usage` | neither is stricter: the base's |
+//!
+//! What is no rule (`priority`, `match`, `selectable`) is the base's; the name is `base+requested`.
+
+mod execute;
+
+use super::Policy;
+use crate::domain::Limits;
+use crate::domain::rules::{RecordRules, RepairRules, Report, ScanRules};
+
+/// The base policy, made as strict as the requested one wherever that is stricter.
+pub(super) fn tighten(base: &Policy, requested: &Policy) -> Policy {
+    Policy {
+        name: format!("{}+{}", base.name, requested.name),
+        description: format!("{} As strict as `{}`.", base.description, requested.name).trim_start().to_owned(),
+        priority: base.priority,
+        matches: base.matches.clone(),
+        selectable: base.selectable,
+        mode: base.mode.max(requested.mode),
+        limits: limits(&base.limits, &requested.limits),
+        scan: scan(&base.scan, &requested.scan),
+        repair: repair(&base.repair, &requested.repair),
+        on_exhausted: base.on_exhausted.max(requested.on_exhausted),
+        execute: execute::both(&base.execute, &requested.execute),
+        record: RecordRules { bodies: base.record.bodies && requested.record.bodies },
+        usage: base.usage,
+    }
+}
+
+fn limits(base: &Limits, requested: &Limits) -> Limits {
+    Limits {
+        static_feedback: base.static_feedback.min(requested.static_feedback),
+        dynamic_feedback: base.dynamic_feedback.min(requested.dynamic_feedback),
+        upstream_requests: base.upstream_requests.min(requested.upstream_requests),
+        tokens: fewer_tokens(base.tokens, requested.tokens),
+        seconds: base.seconds.min(requested.seconds),
+        parallel_calls: base.parallel_calls.min(requested.parallel_calls),
+    }
+}
+
+/// The smaller limit, where 0 is none.
+fn fewer_tokens(one: u64, other: u64) -> u64 {
+    match (one, other) {
+        (0, limit) | (limit, 0) => limit,
+        (one, other) => one.min(other),
+    }
+}
+
+fn scan(base: &ScanRules, requested: &ScanRules) -> ScanRules {
+    let reports_all = [base.report, requested.report].contains(&Report::All);
+    ScanRules {
+        report: if reports_all { Report::All } else { Report::First },
+        unknown_parameters: base.unknown_parameters.max(requested.unknown_parameters),
+        similarity: base.similarity.max(requested.similarity),
+    }
+}
+
+fn repair(base: &RepairRules, requested: &RepairRules) -> RepairRules {
+    RepairRules {
+        names: base.names && requested.names,
+        values: base.values && requested.values,
+        defaults: base.defaults && requested.defaults,
+    }
+}
+
+#[cfg(test)]
+mod tests;

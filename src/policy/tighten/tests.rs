@@ -1,0 +1,168 @@
+//! The order of every rule as a table, and the property behind it: never looser than the base.
+
+use globset::Glob;
+use proptest::prelude::*;
+
+use super::*;
+use crate::domain::rules::{ExecuteRule, ExecuteRules, Mode, OnExhausted, Permission, UnknownParameters, UsageReport};
+
+/// Applies `loose` and `strict` to a policy each, and expects the stricter whichever of them was asked for.
+fn assert_stricter(rule: &str, loose: fn(&mut Policy), strict: fn(&mut Policy)) {
+    let (mut one, mut other) = (Policy::default(), Policy::default());
+    loose(&mut one);
+    strict(&mut other);
+    assert_ne!(one, other, "{rule}");
+    for (base, requested) in [(&one, &other), (&other, &one)] {
+        let both = tighten(base, requested);
+        let expected = Policy { name: both.name.clone(), description: both.description.clone(), ..other.clone() };
+        assert_eq!(both, expected, "{rule}");
+    }
+}
+
+#[test]
+fn the_stricter_value_of_each_rule_holds_whichever_policy_has_it() {
+    assert_stricter("off < shadow", |it| it.mode = Mode::Off, |it| it.mode = Mode::Shadow);
+    assert_stricter("shadow < guard", |it| it.mode = Mode::Shadow, |it| it.mode = Mode::Guard);
+    assert_stricter("static", |it| it.limits.static_feedback = 3, |it| it.limits.static_feedback = 2);
+    assert_stricter("dynamic", |it| it.limits.dynamic_feedback = 2, |it| it.limits.dynamic_feedback = 0);
+    assert_stricter("requests", |it| it.limits.upstream_requests = 9, |it| it.limits.upstream_requests = 1);
+    assert_stricter("no limit < tokens", |it| it.limits.tokens = 0, |it| it.limits.tokens = 5);
+    assert_stricter("tokens", |it| it.limits.tokens = 6, |it| it.limits.tokens = 5);
+    assert_stricter("seconds", |it| it.limits.seconds = 60, |it| it.limits.seconds = 59);
+    assert_stricter("parallel", |it| it.limits.parallel_calls = 8, |it| it.limits.parallel_calls = 1);
+    assert_stricter("first < all", |it| it.scan.report = Report::First, |it| it.scan.report = Report::All);
+    assert_stricter(
+        "allow < drop",
+        |it| it.scan.unknown_parameters = UnknownParameters::Allow,
+        |it| it.scan.unknown_parameters = UnknownParameters::Drop,
+    );
+    assert_stricter(
+        "drop < refuse",
+        |it| it.scan.unknown_parameters = UnknownParameters::Drop,
+        |it| it.scan.unknown_parameters = UnknownParameters::Refuse,
+    );
+    assert_stricter("similarity", |it| it.scan.similarity = 0.5, |it| it.scan.similarity = 0.6);
+    assert_stricter("names", |it| it.repair.names = true, |it| it.repair.names = false);
+    assert_stricter("values", |it| it.repair.values = true, |it| it.repair.values = false);
+    assert_stricter("defaults", |it| it.repair.defaults = true, |it| it.repair.defaults = false);
+    assert_stricter(
+        "pass < strip",
+        |it| it.on_exhausted = OnExhausted::Pass,
+        |it| it.on_exhausted = OnExhausted::Strip,
+    );
+    assert_stricter(
+        "strip < error",
+        |it| it.on_exhausted = OnExhausted::Strip,
+        |it| it.on_exhausted = OnExhausted::Error,
+    );
+    assert_stricter("bodies", |it| it.record.bodies = true, |it| it.record.bodies = false);
+}
+
+#[test]
+fn what_is_no_rule_stays_the_bases() {
+    let base = Policy { name: "base".into(), priority: 3, usage: UsageReport::Sum, ..Policy::default() };
+    let requested = Policy { name: "asked".into(), priority: 9, selectable: true, ..Policy::default() };
+    let both = tighten(&base, &requested);
+    assert_eq!((both.name.as_str(), both.priority, both.usage), ("base+asked", 3, UsageReport::Sum));
+    assert!(!both.selectable);
+}
+
+fn rule(methods: &[&str], tools: &[&str], permission: Permission) -> ExecuteRule {
+    let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+    ExecuteRule { methods: owned(methods), tools: owned(tools), permission }
+}
+
+/// What the rules decide, by their definition.
+fn runs(rules: &ExecuteRules, method: &str, tool: &str) -> bool {
+    let glob_fits = |glob: &String| Glob::new(glob).unwrap().compile_matcher().is_match(tool);
+    let fits = |rule: &&ExecuteRule| {
+        (rule.methods.is_empty() || rule.methods.iter().any(|known| known == method))
+            && (rule.tools.is_empty() || rule.tools.iter().any(glob_fits))
+    };
+    match rules.rules.iter().find(fits) {
+        Some(rule) => rule.permission == Permission::Allow,
+        None => ["GET", "HEAD"].contains(&method),
+    }
+}
+
+#[test]
+fn a_policy_without_rules_of_execution_takes_writing_away_and_leaves_reading() {
+    let allow = ExecuteRules {
+        rules: vec![rule(&["POST"], &["crm/*"], Permission::Allow), rule(&[], &["billing/*"], Permission::Deny)],
+    };
+    for both in [execute::both(&allow, &ExecuteRules::default()), execute::both(&ExecuteRules::default(), &allow)] {
+        assert!(!runs(&both, "POST", "crm/create"));
+        assert!(runs(&both, "GET", "crm/read"));
+        assert!(!runs(&both, "GET", "billing/read"));
+    }
+}
+
+#[test]
+fn what_both_policies_allow_still_runs() {
+    let wide = ExecuteRules { rules: vec![rule(&["POST", "PUT"], &["crm/*"], Permission::Allow)] };
+    let narrow = ExecuteRules { rules: vec![rule(&["POST"], &["crm/create_*", "hr/*"], Permission::Allow)] };
+    let both = execute::both(&wide, &narrow);
+    assert!(runs(&both, "POST", "crm/create_lead"));
+    assert!(!runs(&both, "POST", "crm/drop"));
+    assert!(!runs(&both, "PUT", "crm/create_lead"));
+    assert!(!runs(&both, "POST", "hr/hire"));
+}
+
+fn globs() -> impl Strategy<Value = Vec<String>> {
+    let glob = prop_oneof![
+        "[ab]{1,2}/[xy]{1,2}",
+        Just("*".to_owned()),
+        "[ab]/\\*",
+        "\\*/[xy]\\*",
+        Just("a?/x".to_owned()),
+        Just("{a,b}/x*".to_owned()),
+        Just("[!a]/*".to_owned()),
+        Just("a/[x-y]".to_owned()),
+        Just("**/x".to_owned()),
+    ];
+    prop::collection::vec(glob, 0..3)
+}
+
+fn rules() -> impl Strategy<Value = ExecuteRules> {
+    let methods = prop::sample::subsequence(vec!["GET", "POST", "DELETE"], 0..3)
+        .prop_map(|methods| methods.into_iter().map(str::to_owned).collect::<Vec<_>>());
+    let permission = prop_oneof![Just(Permission::Allow), Just(Permission::Deny)];
+    let rule = (methods, globs(), permission).prop_map(|(methods, tools, permission)| ExecuteRule {
+        methods,
+        tools,
+        permission,
+    });
+    prop::collection::vec(rule, 0..5).prop_map(|rules| ExecuteRules { rules })
+}
+
+fn exact_rules() -> impl Strategy<Value = ExecuteRules> {
+    let tool = |glob: String| if glob.contains(['?', '*', '[', '{']) { "a/x".to_owned() } else { glob };
+    rules().prop_map(move |mut rules| {
+        for rule in &mut rules.rules {
+            rule.tools = std::mem::take(&mut rule.tools).into_iter().map(tool).collect();
+        }
+        rules
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, rng_seed: prop::test_runner::RngSeed::Fixed(11), failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_call_runs_only_if_both_sets_of_rules_let_it(
+        base in rules(), requested in rules(), method in "GET|HEAD|POST|DELETE|PUT", tool in "[ab]{1,2}/[xy]{1,2}",
+    ) {
+        let both = execute::both(&base, &requested);
+        let allowed = runs(&base, &method, &tool) && runs(&requested, &method, &tool);
+        prop_assert!(allowed || !runs(&both, &method, &tool), "{both:?}");
+    }
+
+    #[test]
+    fn without_globs_every_call_that_both_let_run_does(
+        base in exact_rules(), requested in exact_rules(), method in "GET|HEAD|POST|DELETE|PUT", tool in "[ab]/[xy]",
+    ) {
+        let both = execute::both(&base, &requested);
+        let allowed = runs(&base, &method, &tool) && runs(&requested, &method, &tool);
+        prop_assert_eq!(runs(&both, &method, &tool), allowed, "{:?}", both);
+    }
+}

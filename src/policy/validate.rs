@@ -1,0 +1,84 @@
+//! What a policy may not say although it parses.
+
+use std::ops::RangeInclusive;
+
+use super::Policy;
+use super::fault::Fault;
+use super::selector::{Selector, glob};
+use crate::domain::Limits;
+use crate::domain::json::Pointer;
+use crate::domain::rules::ExecuteRule;
+
+/// Longest name: it is a header value, a label and a column.
+const MAX_NAME: usize = 64;
+
+/// Most rules of execution: combining two policies takes time and space in the product of their rules.
+const MAX_EXECUTE_RULES: usize = 64;
+
+/// Rounds of feedback beyond which no model learns anything more, and only costs grow.
+const ROUNDS: RangeInclusive<u64> = 0..=100;
+/// Upstream requests: at least the client's own.
+const REQUESTS: RangeInclusive<u64> = 1..=1_000;
+/// Seconds: up to a day.
+const SECONDS: RangeInclusive<u64> = 1..=86_400;
+/// Calls at the same time: each holds a connection.
+const PARALLEL: RangeInclusive<u64> = 1..=256;
+
+/// Finds the first mistake, and compiles `match` on the way.
+pub(super) fn validate(policy: &Policy) -> Result<Option<Selector>, Fault> {
+    let root = Pointer::root();
+    name(&policy.name, root.child("name"))?;
+    limits(&policy.limits, &root.child("limits"))?;
+    if !(0.0..=1.0).contains(&policy.scan.similarity) {
+        let message = format!("`similarity` is {}; it must be 0 to 1", policy.scan.similarity);
+        return Err(Fault::new(root.child("scan").child("similarity"), message));
+    }
+    execute(&policy.execute.rules, &root.child("execute").child("rules"))?;
+    policy.matches.as_ref().map(|matches| Selector::compile(matches, &root.child("match"))).transpose()
+}
+
+fn name(name: &str, place: Pointer) -> Result<(), Fault> {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    if name.is_empty() || name.len() > MAX_NAME || !name.bytes().all(fits) {
+        let message = format!("the name `{name}` must be 1 to {MAX_NAME} letters, digits, `-`, `_` or `.`");
+        return Err(Fault::new(place, message));
+    }
+    Ok(())
+}
+
+fn limits(limits: &Limits, place: &Pointer) -> Result<(), Fault> {
+    let ranges = [
+        ("static_feedback", u64::from(limits.static_feedback), ROUNDS),
+        ("dynamic_feedback", u64::from(limits.dynamic_feedback), ROUNDS),
+        ("upstream_requests", u64::from(limits.upstream_requests), REQUESTS),
+        ("seconds", limits.seconds, SECONDS),
+        ("parallel_calls", u64::from(limits.parallel_calls), PARALLEL),
+    ];
+    for (key, value, range) in ranges {
+        if !range.contains(&value) {
+            let message = format!("`{key}` is {value}; it must be {} to {}", range.start(), range.end());
+            return Err(Fault::new(place.child(key), message));
+        }
+    }
+    Ok(())
+}
+
+fn execute(rules: &[ExecuteRule], place: &Pointer) -> Result<(), Fault> {
+    if rules.len() > MAX_EXECUTE_RULES {
+        let message = format!("{} rules of execution are too many; {MAX_EXECUTE_RULES} are allowed", rules.len());
+        return Err(Fault::new(place.clone(), message));
+    }
+    for (index, rule) in rules.iter().enumerate() {
+        let here = place.item(index);
+        for (index, method) in rule.methods.iter().enumerate() {
+            let message = || format!("`{method}` is not a method in upper case, such as `POST`");
+            if method.is_empty() || !method.bytes().all(|byte| byte.is_ascii_uppercase()) {
+                return Err(Fault::new(here.child("methods").item(index), message()));
+            }
+        }
+        for (index, tool) in rule.tools.iter().enumerate() {
+            glob(tool, here.child("tools").item(index))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,303 @@
+//! Hot reload: the directory is watched, and a good set of policies replaces the one in force.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use arc_swap::ArcSwap;
+use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
+
+use super::book::directory;
+use super::sources::{Source, read_directory};
+use super::{PolicyBook, PolicyError, Settings};
+
+/// The directory cannot be watched: policies stay as they are until a restart.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot watch {}: {source}", .directory.display())]
+pub struct WatchError {
+    directory: PathBuf,
+    source: notify::Error,
+}
+
+/// Watches as long as it lives.
+#[derive(Debug)]
+pub struct Watcher {
+    /// `None` where there is nothing to watch.
+    reloader: Option<Sender<Signal>>,
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        if let Some(reloader) = &self.reloader {
+            let _ = reloader.send(Signal::Stop);
+        }
+    }
+}
+
+/// What wakes the reloader.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Signal {
+    Change,
+    Stop,
+}
+
+/// Reloads the policies into `current` when their directory changes, and tells `on_result` of every reload; a bad set of
+/// files leaves `current` as it is. With `reload = false` or the built-in policies there is nothing to watch.
+///
+/// The directory is watched, not the files: editors replace files by renaming, and Kubernetes switches a symbolic link
+/// inside it. Its parent is watched too, for a directory that is itself replaced. A reload waits until nothing has changed for
+/// `reload_quiet_milliseconds`, and happens only if the files' contents did change.
+///
+/// # Errors
+/// [`WatchError`], where the system cannot watch the directory.
+pub fn watch(
+    settings: &Settings,
+    base_dir: &Path,
+    current: Arc<ArcSwap<PolicyBook>>,
+    on_result: impl Fn(Result<(), &PolicyError>) + Send + 'static,
+) -> Result<Watcher, WatchError> {
+    let Some(directory) = directory(settings, base_dir).filter(|_| settings.reload) else {
+        return Ok(Watcher { reloader: None });
+    };
+    let (sender, signals) = channel();
+    let failed = |source| WatchError { directory: directory.clone(), source };
+    let mut events = events_of(directory.clone(), sender.clone()).map_err(failed)?;
+    events.watch(&directory, RecursiveMode::NonRecursive).map_err(failed)?;
+    if let Some(parent) = directory.parent() {
+        // Only a help; a parent that may not be watched is no reason to watch nothing.
+        let _ = events.watch(parent, RecursiveMode::NonRecursive);
+    }
+    let seen = Some(current.load().sources().to_vec());
+    // What changed since the policies were loaded was not seen by anyone.
+    let _ = sender.send(Signal::Change);
+    let settings = settings.clone();
+    let place = directory.clone();
+    let mut reloader = Reloader { settings, directory: place, current, on_result, seen, events };
+    std::thread::Builder::new()
+        .name("policy-reload".to_owned())
+        .spawn(move || reloader.run(&signals))
+        .map_err(|error| failed(notify::Error::io(error)))?;
+    Ok(Watcher { reloader: Some(sender) })
+}
+
+/// Signals the changes of the directory and of what is in it.
+fn events_of(directory: PathBuf, changes: Sender<Signal>) -> notify::Result<RecommendedWatcher> {
+    notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+        // Reading is no change: our own reload would cause the next one. What else happens in the parent is not ours.
+        let is_ours = event.is_ok_and(|event| {
+            let is_change = !matches!(event.kind, EventKind::Access(_));
+            is_change && (event.need_rescan() || event.paths.iter().any(|path| path.starts_with(&directory)))
+        });
+        if is_ours {
+            let _ = changes.send(Signal::Change);
+        }
+    })
+}
+
+/// Most times the quiet time that a reload waits for quiet: a file that never rests must not keep the others out.
+const MOST_QUIET_TIMES: u32 = 20;
+
+/// Waits for a change and then for quiet; false when it is time to stop.
+fn wait_for_change(signals: &Receiver<Signal>, quiet: Duration) -> bool {
+    if signals.recv() != Ok(Signal::Change) {
+        return false;
+    }
+    let latest = Instant::now() + quiet * MOST_QUIET_TIMES;
+    while Instant::now() < latest {
+        match signals.recv_timeout(quiet) {
+            Ok(Signal::Change) => {}
+            Err(RecvTimeoutError::Timeout) => return true,
+            Ok(Signal::Stop) | Err(RecvTimeoutError::Disconnected) => return false,
+        }
+    }
+    true
+}
+
+struct Reloader<F> {
+    settings: Settings,
+    directory: PathBuf,
+    current: Arc<ArcSwap<PolicyBook>>,
+    on_result: F,
+    /// The texts of the last reload, good or bad.
+    seen: Option<Vec<Source>>,
+    events: RecommendedWatcher,
+}
+
+impl<F: Fn(Result<(), &PolicyError>)> Reloader<F> {
+    fn run(&mut self, signals: &Receiver<Signal>) {
+        let quiet = Duration::from_millis(self.settings.reload_quiet_milliseconds);
+        while wait_for_change(signals, quiet) {
+            // A directory that was replaced is another one to the system. If there is none now, the parent tells when there is.
+            let _ = self.events.unwatch(&self.directory);
+            let _ = self.events.watch(&self.directory, RecursiveMode::NonRecursive);
+            self.reload();
+        }
+    }
+
+    fn reload(&mut self) {
+        let sources = match read_directory(&self.directory) {
+            Ok(sources) if self.seen.as_ref() == Some(&sources) => return,
+            Ok(sources) => sources,
+            Err(error) => {
+                self.seen = None;
+                return (self.on_result)(Err(&error));
+            }
+        };
+        let place = self.directory.display().to_string();
+        let bindings = self.current.load().bindings().clone();
+        let book = PolicyBook::of(sources.clone(), &self.settings.default, place).and_then(|book| book.bind(bindings));
+        self.seen = Some(sources);
+        match book {
+            Ok(book) => {
+                self.current.store(Arc::new(book));
+                (self.on_result)(Ok(()));
+            }
+            Err(error) => (self.on_result)(Err(&error)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// Long enough for any machine; a test that passes does not wait for it.
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    struct Fixture {
+        root: tempfile::TempDir,
+        current: Arc<ArcSwap<PolicyBook>>,
+        results: Receiver<Result<(), String>>,
+        _watcher: Watcher,
+    }
+
+    /// Watches `rules` in a new directory that `prepare` has filled.
+    fn watching(prepare: impl FnOnce(&Path)) -> Fixture {
+        let root = tempfile::tempdir().unwrap();
+        prepare(root.path());
+        let settings = Settings { directory: "rules".to_owned(), reload_quiet_milliseconds: 20, ..Settings::default() };
+        let current = Arc::new(ArcSwap::from_pointee(PolicyBook::load(&settings, root.path()).unwrap()));
+        let (sender, results) = channel();
+        let on_result = move |result: Result<(), &PolicyError>| {
+            let _ = sender.send(result.map_err(ToString::to_string));
+        };
+        let watcher = watch(&settings, root.path(), Arc::clone(&current), on_result).unwrap();
+        Fixture { root, current, results, _watcher: watcher }
+    }
+
+    fn with_default(root: &Path) {
+        fs::create_dir(root.join("rules")).unwrap();
+        fs::write(root.join("rules/default.yaml"), "limits: {seconds: 10}").unwrap();
+    }
+
+    impl Fixture {
+        fn seconds(&self) -> u64 {
+            self.current.load().get("default").unwrap().limits.seconds
+        }
+
+        fn result(&self) -> Result<(), String> {
+            self.results.recv_timeout(PATIENCE).expect("a reload")
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            self.root.path().join(name)
+        }
+
+        /// Writes a file in one step, as editors do: no reload can see half of it.
+        fn replace(&self, name: &str, text: &str) {
+            fs::write(self.path("rules/.new"), text).unwrap();
+            fs::rename(self.path("rules/.new"), self.path(name)).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_changed_file_is_read_again() {
+        let fixture = watching(with_default);
+        fs::write(fixture.path("rules/default.yaml"), "limits: {seconds: 20}").unwrap();
+        // A reload that sees the file between its truncation and its writing sees an empty one: the next one follows.
+        while fixture.seconds() != 20 {
+            assert_eq!(fixture.result(), Ok(()));
+        }
+    }
+
+    #[test]
+    fn a_bad_file_replaces_nothing_and_the_next_good_one_does() {
+        let fixture = watching(with_default);
+        fixture.replace("rules/default.yaml", "limits: {secnds: 20}");
+        let error = fixture.result().unwrap_err();
+        assert!(error.contains("default.yaml:1:10: unknown key `secnds`; did you mean `seconds`?"), "{error}");
+        assert_eq!(fixture.seconds(), 10);
+        fixture.replace("rules/default.yaml", "limits: {seconds: 30}");
+        assert_eq!(fixture.result(), Ok(()));
+        assert_eq!(fixture.seconds(), 30);
+    }
+
+    #[test]
+    fn a_file_that_an_editor_replaces_by_renaming_is_read_again() {
+        let fixture = watching(with_default);
+        fixture.replace("rules/default.yaml", "limits: {seconds: 40}");
+        assert_eq!(fixture.result(), Ok(()));
+        assert_eq!(fixture.seconds(), 40);
+    }
+
+    #[test]
+    fn a_directory_that_is_replaced_is_read_again_each_time() {
+        let fixture = watching(with_default);
+        for seconds in [50, 60] {
+            fs::create_dir(fixture.path("next")).unwrap();
+            fs::write(fixture.path("next/default.yaml"), format!("limits: {{seconds: {seconds}}}")).unwrap();
+            fs::remove_dir_all(fixture.path("rules")).unwrap();
+            fs::rename(fixture.path("next"), fixture.path("rules")).unwrap();
+            // Between the two steps there was no directory: that may have been seen, and may not.
+            while fixture.result().is_err() {}
+            assert_eq!(fixture.seconds(), seconds);
+        }
+    }
+
+    /// Kubernetes mounts a ConfigMap as links into a directory behind a link, and switches that one.
+    #[cfg(unix)]
+    #[test]
+    fn a_link_that_is_switched_as_kubernetes_does_is_read_again() {
+        use std::os::unix::fs::symlink;
+        let version = |root: &Path, name: &str, seconds: u64| {
+            fs::create_dir_all(root.join("rules").join(name)).unwrap();
+            let text = format!("limits: {{seconds: {seconds}}}");
+            fs::write(root.join("rules").join(name).join("default.yaml"), text).unwrap();
+        };
+        let fixture = watching(|root| {
+            version(root, "..1", 10);
+            symlink("..1", root.join("rules/..data")).unwrap();
+            symlink("..data/default.yaml", root.join("rules/default.yaml")).unwrap();
+        });
+        version(fixture.root.path(), "..2", 70);
+        symlink("..2", fixture.path("rules/..data_tmp")).unwrap();
+        fs::rename(fixture.path("rules/..data_tmp"), fixture.path("rules/..data")).unwrap();
+        assert_eq!(fixture.result(), Ok(()));
+        assert_eq!(fixture.seconds(), 70);
+    }
+
+    #[test]
+    fn a_reload_checks_the_bindings_of_the_aliases_too() {
+        let fixture = watching(|root| {
+            with_default(root);
+            fs::write(root.join("rules/careful.yaml"), "").unwrap();
+        });
+        let settings = Settings { directory: "rules".to_owned(), ..Settings::default() };
+        let bound = PolicyBook::load(&settings, fixture.root.path()).unwrap();
+        fixture.current.store(Arc::new(bound.bind([("fast".to_owned(), "careful".to_owned())]).unwrap()));
+        fs::remove_file(fixture.path("rules/careful.yaml")).unwrap();
+        let error = fixture.result().unwrap_err();
+        assert!(error.contains("`[aliases.fast]` names the policy `careful`"), "{error}");
+        assert!(fixture.current.load().get("careful").is_some());
+    }
+
+    #[test]
+    fn the_built_in_policies_need_no_watching() {
+        let current = Arc::new(ArcSwap::from_pointee(PolicyBook::builtin()));
+        let watcher = watch(&Settings::default(), Path::new(""), current, |_| {}).unwrap();
+        assert!(watcher.reloader.is_none());
+    }
+}

@@ -1,0 +1,229 @@
+//! Okapi BM25 over an inverted index in memory.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::tokens::tokens;
+
+/// The two free parameters of BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009, section 3.4).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Weights {
+    /// How soon repeating a term stops to count: 0 is at once, larger is later. 1.2 is the customary value.
+    pub k1: f32,
+    /// How much a long text is held to its length: 0 not at all, 1 fully. 0.75 is the customary value.
+    pub b: f32,
+}
+
+impl Default for Weights {
+    fn default() -> Self {
+        Self { k1: 1.2, b: 0.75 }
+    }
+}
+
+/// Texts under their ids, ready to be ranked against queries.
+#[derive(Debug, Clone)]
+pub struct Bm25<Id> {
+    ids: Vec<Id>,
+    lengths: Vec<f32>,
+    mean_length: f32,
+    postings: HashMap<String, Vec<Posting>>,
+    weights: Weights,
+}
+
+/// One text that a search found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Hit<'a, Id> {
+    /// The text's id.
+    pub id: &'a Id,
+    /// Position of the text in the order in which the index was built.
+    pub position: usize,
+    /// BM25 score; comparable only within one search.
+    pub score: f32,
+    /// What was recognised, in units of "a term that a single text of the index has": the sum of the matched terms' inverse document
+    /// frequencies over the largest one. Unlike the score it can be held against a threshold.
+    pub evidence: f32,
+    /// Share of the query that was recognised, 0 to 1: the matched terms' inverse document frequencies over those of all its terms. Terms
+    /// that no text has count as the rarest ones.
+    pub coverage: f32,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Posting {
+    position: u32,
+    count: f32,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Tally {
+    score: f32,
+    rarity: f32,
+}
+
+impl<Id> Bm25<Id> {
+    /// Indexes texts with the customary weights.
+    pub fn build(texts: impl IntoIterator<Item = (Id, impl AsRef<str>)>) -> Self {
+        Self::with_weights(texts, Weights::default())
+    }
+
+    /// Indexes texts.
+    pub fn with_weights(texts: impl IntoIterator<Item = (Id, impl AsRef<str>)>, weights: Weights) -> Self {
+        let mut index =
+            Self { ids: Vec::new(), lengths: Vec::new(), mean_length: 0.0, postings: HashMap::new(), weights };
+        for (id, text) in texts {
+            index.add(id, text.as_ref());
+        }
+        index.mean_length = index.lengths.iter().sum::<f32>() / (index.lengths.len().max(1) as f32);
+        index
+    }
+
+    /// How many texts the index holds.
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Does it hold none?
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// The `k` best texts for a query, best first; equal scores keep the order of building. Texts without any of its terms are left out.
+    pub fn search(&self, query: &str, k: usize) -> Vec<Hit<'_, Id>> {
+        self.search_within(query, 0..self.len(), k)
+    }
+
+    /// As [`Bm25::search`], among the texts at some positions only. How rare a term is still depends on the whole index.
+    pub fn search_within(&self, query: &str, positions: Range<usize>, k: usize) -> Vec<Hit<'_, Id>> {
+        let mut tallies: HashMap<u32, Tally> = HashMap::new();
+        let mut asked = 0.0;
+        for term in distinct(tokens(query)) {
+            asked += self.add_term(&term, &positions, &mut tallies);
+        }
+        let rarest = self.rarity(1);
+        let mut hits: Vec<_> = tallies
+            .into_iter()
+            .filter_map(|(position, tally)| {
+                let position = position as usize;
+                let (evidence, coverage) = (tally.rarity / rarest, tally.rarity / asked);
+                self.ids.get(position).map(|id| Hit { id, position, score: tally.score, evidence, coverage })
+            })
+            .collect();
+        hits.sort_by(|left, right| right.score.total_cmp(&left.score).then(left.position.cmp(&right.position)));
+        hits.truncate(k);
+        hits
+    }
+
+    fn add(&mut self, id: Id, text: &str) {
+        let Ok(position) = u32::try_from(self.ids.len()) else { return };
+        let terms = tokens(text);
+        self.ids.push(id);
+        self.lengths.push(terms.len() as f32);
+        for term in terms {
+            let postings = self.postings.entry(term).or_default();
+            match postings.last_mut() {
+                Some(last) if last.position == position => last.count += 1.0,
+                _ => postings.push(Posting { position, count: 1.0 }),
+            }
+        }
+    }
+
+    /// Adds what one term gives to the texts that have it; returns how rare the term is.
+    fn add_term(&self, term: &str, positions: &Range<usize>, tallies: &mut HashMap<u32, Tally>) -> f32 {
+        let Some(postings) = self.postings.get(term) else { return self.rarity(1) };
+        let rarity = self.rarity(postings.len());
+        let first = postings.partition_point(|posting| (posting.position as usize) < positions.start);
+        let within = postings.iter().skip(first).take_while(|posting| (posting.position as usize) < positions.end);
+        for posting in within {
+            let tally = tallies.entry(posting.position).or_default();
+            tally.score += rarity * self.saturation(posting);
+            tally.rarity += rarity;
+        }
+        rarity
+    }
+
+    /// Inverse document frequency, in the form that is never negative: ln(1 + (N − n + ½) / (n + ½)).
+    fn rarity(&self, texts_with_term: usize) -> f32 {
+        let with = texts_with_term as f32;
+        let without = (self.ids.len() as f32 - with).max(0.0);
+        (1.0 + (without + 0.5) / (with + 0.5)).ln()
+    }
+
+    fn saturation(&self, posting: &Posting) -> f32 {
+        let Weights { k1, b } = self.weights;
+        let length = self.lengths.get(posting.position as usize).copied().unwrap_or_default();
+        let relative = length / self.mean_length.max(1.0);
+        posting.count * (k1 + 1.0) / (posting.count + k1 * (1.0 - b + b * relative))
+    }
+}
+
+/// The terms without repetitions, in the order of their first appearance: sums of floating-point numbers depend on their order.
+fn distinct(terms: Vec<String>) -> Vec<String> {
+    let mut seen = std::collections::HashSet::new();
+    terms.into_iter().filter(|term| seen.insert(term.clone())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn ids<'a>(hits: &[Hit<'a, &'static str>]) -> Vec<&'a str> {
+        hits.iter().map(|hit| *hit.id).collect()
+    }
+
+    #[test]
+    fn scores_follow_the_published_formula() {
+        let index = Bm25::build([("a", "red apple"), ("b", "green apple apple tree")]);
+        let hits = index.search("red", 5);
+        // N = 2, n = 1, tf = 1, dl = 2, avgdl = 3.
+        let idf = (1.0_f32 + 1.5 / 1.5).ln();
+        let expected = idf * 2.2 / (1.0 + 1.2 * (0.25 + 0.75 * 2.0 / 3.0));
+        assert_eq!(ids(&hits), ["a"]);
+        assert!((hits[0].score - expected).abs() < 1e-6, "{} is not {expected}", hits[0].score);
+        assert!((hits[0].evidence - 1.0).abs() < 1e-6 && (hits[0].coverage - 1.0).abs() < 1e-6);
+        let half = index.search("red unheard", 5);
+        assert!((half[0].coverage - 0.5).abs() < 1e-6, "one of two equally rare terms");
+    }
+
+    #[test]
+    fn a_rare_term_outweighs_a_common_one() {
+        let index = Bm25::build([("a", "invalid key"), ("b", "invalid parameter 20000"), ("c", "invalid user")]);
+        assert_eq!(ids(&index.search("invalid 20000", 2)), ["b", "a"]);
+    }
+
+    #[test]
+    fn equal_scores_keep_the_order_of_building() {
+        let index = Bm25::build([("z", "same text"), ("y", "same text"), ("x", "same text")]);
+        assert_eq!(ids(&index.search("text", 2)), ["z", "y"]);
+    }
+
+    #[test]
+    fn a_search_within_positions_sees_only_those() {
+        let index = Bm25::build([("a", "one"), ("b", "one"), ("c", "one two"), ("d", "one")]);
+        assert_eq!(ids(&index.search_within("one", 1..3, 9)), ["b", "c"]);
+        assert!(index.search_within("two", 0..2, 9).is_empty());
+    }
+
+    #[test]
+    fn an_empty_index_and_an_empty_query_find_nothing() {
+        assert!(Bm25::<u8>::build(Vec::<(u8, &str)>::new()).search("x", 3).is_empty());
+        assert!(Bm25::build([(1, "x")]).search("", 3).is_empty());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn a_search_is_sorted_bounded_and_repeatable(
+            texts in proptest::collection::vec("[a-d ]{0,20}", 0..12), query in "[a-e ]{0,12}", k in 0_usize..6,
+        ) {
+            let index = Bm25::build(texts.iter().enumerate());
+            let hits = index.search(&query, k);
+            prop_assert!(hits.len() <= k);
+            prop_assert!(hits.windows(2).all(|pair| (pair[0].score, pair[1].position) >= (pair[1].score, pair[0].position)));
+            prop_assert!(hits.iter().all(|hit| hit.score.is_finite() && hit.score > 0.0));
+            let again = Bm25::build(texts.iter().enumerate());
+            prop_assert_eq!(&hits, &again.search(&query, k));
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Text → the terms that are searched for.
+
+use unicode_normalization::UnicodeNormalization;
+
+/// Longest term that is kept, in characters; what is longer is encoded data or a key, which nobody searches for.
+const MAX_TERM_CHARS: usize = 64;
+
+/// The terms of a text, in order.
+///
+/// - Text is compatibility-normalised (Unicode NFKC) and folded to lower case; words lose an English plural ([`stem`]).
+/// - An identifier gives its parts, split at `_`, `-`, `.` and at changes of case (`startDate`, `HTTPServer`), and behind them the whole
+///   without separators: so `start_date`, `startDate` and `start-date` are found by one another.
+/// - Letters and digits stay together (`P2002`, `oauth2`) and numbers stay whole (`20000`, `3.14`): they are often error codes.
+/// - Ideographs and kana, which are written without spaces, are one term each.
+pub fn tokens(text: &str) -> Vec<String> {
+    let normal: String = text.nfkc().collect();
+    let mut terms = Vec::new();
+    let mut word = String::new();
+    let mut characters = normal.chars().peekable();
+    while let Some(character) = characters.next() {
+        if is_unspaced(character) {
+            push_word(&mut word, &mut terms);
+            terms.push(character.to_string());
+        } else if character.is_alphanumeric() {
+            word.push(character);
+        } else {
+            let joins = is_joiner(character)
+                && !word.is_empty()
+                && characters.peek().is_some_and(|next| next.is_alphanumeric() && !is_unspaced(*next));
+            if joins {
+                word.push(character);
+            } else if !is_mark(character) {
+                push_word(&mut word, &mut terms);
+            }
+        }
+    }
+    push_word(&mut word, &mut terms);
+    terms
+}
+
+/// Takes the English plural off a lower-case word: the "S stemmer" (Harman, "How effective is suffixing?", JASIS 42, 1991).
+pub fn stem(word: &str) -> String {
+    let ends = |suffix: &str| word.ends_with(suffix);
+    if word.len() < 4 || !word.is_ascii() {
+        return word.to_owned();
+    }
+    if ends("ies") && !ends("eies") && !ends("aies") {
+        return format!("{}y", &word[..word.len() - 3]);
+    }
+    let drops_s =
+        ends("s") && !ends("us") && !ends("ss") && !(ends("es") && (ends("aes") || ends("ees") || ends("oes")));
+    word[..word.len() - usize::from(drops_s)].to_owned()
+}
+
+/// English words that say nothing about a text's subject (the default set of Apache Lucene's English analysis).
+const STOP_WORDS: [&str; 33] = [
+    "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not", "of",
+    "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will", "with",
+];
+
+/// Is a lower-case word too common to be searched for?
+pub fn is_stop_word(word: &str) -> bool {
+    STOP_WORDS.contains(&word)
+}
+
+fn push_word(word: &mut String, terms: &mut Vec<String>) {
+    let taken = std::mem::take(word);
+    if taken.is_empty() || taken.chars().count() > MAX_TERM_CHARS {
+        return;
+    }
+    if is_number(&taken) {
+        terms.push(taken);
+        return;
+    }
+    let parts = parts(&taken);
+    if parts.len() > 1 {
+        terms.extend(parts.iter().map(|part| stem(part)));
+    }
+    terms.push(stem(&parts.concat()));
+}
+
+/// Digits with dots between them: an integer, a decimal, a version.
+fn is_number(word: &str) -> bool {
+    word.chars().all(|character| character.is_ascii_digit() || character == '.')
+}
+
+/// The lower-case parts of an identifier.
+fn parts(word: &str) -> Vec<String> {
+    let characters: Vec<char> = word.chars().collect();
+    let mut parts = vec![String::new()];
+    for (at, &character) in characters.iter().enumerate() {
+        let before = at.checked_sub(1).and_then(|at| characters.get(at)).copied();
+        let after = characters.get(at + 1).copied();
+        if is_joiner(character) || before.is_some_and(|before| begins_part(before, character, after)) {
+            parts.push(String::new());
+        }
+        if let (false, Some(part)) = (is_joiner(character), parts.last_mut()) {
+            part.extend(character.to_lowercase());
+        }
+    }
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+/// Does a part begin at `here`: a capital behind a small letter, or the last of several capitals before a small letter?
+fn begins_part(before: char, here: char, after: Option<char>) -> bool {
+    here.is_uppercase() && (before.is_lowercase() || before.is_uppercase() && after.is_some_and(char::is_lowercase))
+}
+
+fn is_joiner(character: char) -> bool {
+    matches!(character, '_' | '-' | '.')
+}
+
+/// Combining marks and apostrophes belong to the word that they stand in and mean nothing to a search.
+fn is_mark(character: char) -> bool {
+    matches!(character, '\'' | '\u{2019}' | '\u{00AD}' | '\u{0300}'..='\u{036F}')
+}
+
+/// Scripts written without spaces between words.
+fn is_unspaced(character: char) -> bool {
+    matches!(character, '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3FFFF}')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn joined(text: &str) -> String {
+        tokens(text).join(" ")
+    }
+
+    #[test]
+    fn identifiers_give_their_parts_and_the_whole() {
+        assert_eq!(joined("startDate"), "start date startdate");
+        assert_eq!(joined("start_date"), "start date startdate");
+        assert_eq!(joined("Retry-After"), "retry after retryafter");
+        assert_eq!(joined("user.login"), "user login userlogin");
+        assert_eq!(joined("HTTPServerURL"), "http server url httpserverurl");
+        assert_eq!(joined("INVALID_PARAM"), "invalid param invalidparam");
+    }
+
+    #[test]
+    fn numbers_and_codes_stay_whole() {
+        assert_eq!(joined("code 20000, (3.14) v P2002 oauth2."), "code 20000 3.14 v p2002 oauth2");
+        assert_eq!(joined("-32600"), "32600");
+    }
+
+    #[test]
+    fn sentences_lose_punctuation_and_plurals() {
+        assert_eq!(joined("The cities' names. Don't pass addresses!"), "the city name dont pass addresse");
+        assert_eq!(joined("end. Next"), "end next");
+    }
+
+    #[test]
+    fn wide_forms_and_ideographs_are_searchable() {
+        assert_eq!(joined("ＡＢＣ １２"), "abc 12");
+        assert_eq!(joined("路径abc"), "路 径 abc");
+    }
+
+    #[test]
+    fn over_long_words_are_left_out() {
+        assert!(tokens(&"x".repeat(MAX_TERM_CHARS + 1)).is_empty());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn terms_are_never_empty_and_the_text_s_case_never_matters_to_plain_words(text in ".{0,200}") {
+            prop_assert!(tokens(&text).iter().all(|term| !term.is_empty()));
+        }
+
+        #[test]
+        fn notations_of_one_identifier_share_its_whole(words in proptest::collection::vec("[a-z]{2,8}", 2..4)) {
+            let snake = tokens(&words.join("_"));
+            let camel: String = words.iter().enumerate().map(|(at, word)| match word.split_at(1) {
+                (first, rest) if at > 0 => format!("{}{rest}", first.to_uppercase()),
+                _ => word.clone(),
+            }).collect();
+            prop_assert_eq!(snake, tokens(&camel));
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! The store as the process sees it: open, switched off, or broken and tried again in the background.
+
+use std::path::Path;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use arc_swap::{ArcSwap, ArcSwapOption};
+use futures_util::future::BoxFuture;
+use jiff::Timestamp;
+
+use super::sqlite::Sqlite;
+use super::{
+    Begun, Health, IntentKey, Intents, Location, Settings, StoreError, TraceFilter, TracePage, TraceRow, Traces,
+};
+use crate::domain::Trace;
+
+/// The store. Clones share it.
+///
+/// It never stops the process: a store that cannot be opened is a degraded one that says why ([`Store::health`]), refuses
+/// every request with [`StoreError::Unavailable`], and is tried again in the background.
+#[derive(Debug, Clone)]
+pub struct Store {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    location: Option<Location>,
+    state: ArcSwap<State>,
+    /// Why the last write failed, if it did: a store that is open may still have a full disk.
+    trouble: ArcSwapOption<String>,
+}
+
+#[derive(Debug)]
+enum State {
+    Off,
+    Open(Sqlite),
+    Down(String),
+    Closed,
+}
+
+impl Store {
+    /// Opens the store; a relative file is taken from `base_dir`. Needs a Tokio runtime.
+    pub async fn open(settings: &Settings, base_dir: &Path) -> Self {
+        let (location, state) = match Location::parse(&settings.url, base_dir) {
+            Ok(location) => {
+                let state = State::open(&location).await;
+                (Some(location), state)
+            }
+            Err(error) => (None, State::Down(error.to_string())),
+        };
+        let is_worth_retrying = location.is_some() && matches!(state, State::Down(_));
+        let inner = Inner { location, state: ArcSwap::from_pointee(state), trouble: ArcSwapOption::empty() };
+        let store = Self { inner: Arc::new(inner) };
+        if is_worth_retrying {
+            let pause = Duration::from_secs(settings.retry_seconds.max(1));
+            tokio::spawn(reopen(Arc::downgrade(&store.inner), pause));
+        }
+        store
+    }
+
+    /// How the store is, by its last opening or write.
+    pub fn health(&self) -> Health {
+        let here = || self.inner.location.as_ref().map(Location::to_string).unwrap_or_default();
+        match (&**self.inner.state.load(), self.inner.trouble.load_full()) {
+            (State::Down(message), _) => Health { ok: false, message: message.clone() },
+            (State::Open(_), Some(trouble)) => Health { ok: false, message: format!("{}: {trouble}", here()) },
+            (State::Open(_), None) | (State::Off, _) => Health { ok: true, message: here() },
+            (State::Closed, _) => Health { ok: false, message: "closed".to_owned() },
+        }
+    }
+
+    /// Closes the store: everything written is in the file afterwards. Drain the queue first.
+    pub async fn close(&self) {
+        let state = self.inner.state.swap(Arc::new(State::Closed));
+        if let State::Open(sqlite) = &*state {
+            sqlite.close().await;
+        }
+    }
+
+    fn sqlite(&self) -> Result<Sqlite, StoreError> {
+        match &**self.inner.state.load() {
+            State::Off => Err(StoreError::Off),
+            State::Open(sqlite) => Ok(sqlite.clone()),
+            State::Down(message) => Err(StoreError::Unavailable(message.clone())),
+            State::Closed => Err(StoreError::Unavailable("closed".to_owned())),
+        }
+    }
+
+    /// Keeps what a write says about the store's health.
+    fn noted<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+        let trouble = &self.inner.trouble;
+        match &result {
+            Err(StoreError::Unavailable(message)) => {
+                let is_new = trouble.swap(Some(Arc::new(message.clone()))).is_none();
+                if is_new {
+                    tracing::warn!(%message, "the store fails");
+                }
+            }
+            Ok(_) if trouble.load().is_some() => {
+                trouble.store(None);
+                tracing::info!("the store works again");
+            }
+            _ => {}
+        }
+        result
+    }
+}
+
+impl State {
+    async fn open(location: &Location) -> Self {
+        if *location == Location::Off {
+            return Self::Off;
+        }
+        match Sqlite::open(location).await {
+            Ok(sqlite) => {
+                tracing::info!(%location, "the store is open");
+                Self::Open(sqlite)
+            }
+            Err(message) => {
+                tracing::warn!(%message, "the store does not work; turns are served without it");
+                Self::Down(message)
+            }
+        }
+    }
+}
+
+/// Tries to open a broken store until it is open, closed or gone.
+async fn reopen(inner: Weak<Inner>, pause: Duration) {
+    loop {
+        tokio::time::sleep(pause).await;
+        let Some(inner) = inner.upgrade() else { return };
+        let before = inner.state.load_full();
+        let (State::Down(_), Some(location)) = (&*before, &inner.location) else { return };
+        match Sqlite::open(location).await {
+            Ok(sqlite) => {
+                let found = inner.state.compare_and_swap(&before, Arc::new(State::Open(sqlite.clone())));
+                if Arc::ptr_eq(&found, &before) {
+                    tracing::info!(%location, "the store is open again");
+                } else {
+                    sqlite.close().await;
+                }
+                return;
+            }
+            Err(message) => {
+                inner.state.compare_and_swap(&before, Arc::new(State::Down(message)));
+            }
+        }
+    }
+}
+
+impl Traces for Store {
+    fn append<'a>(&'a self, batch: &'a [TraceRow]) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move { self.noted(self.sqlite()?.append(batch).await) })
+    }
+
+    fn list<'a>(&'a self, filter: &'a TraceFilter) -> BoxFuture<'a, Result<TracePage, StoreError>> {
+        Box::pin(async move { self.sqlite()?.list(filter).await })
+    }
+
+    fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Trace>, StoreError>> {
+        Box::pin(async move { self.sqlite()?.get(id).await })
+    }
+
+    fn expire(&self, before: Timestamp, limit: u32) -> BoxFuture<'_, Result<u64, StoreError>> {
+        Box::pin(async move { self.noted(self.sqlite()?.expire(before, limit).await) })
+    }
+}
+
+impl Intents for Store {
+    fn begin<'a>(&'a self, key: &'a IntentKey) -> BoxFuture<'a, Result<Begun, StoreError>> {
+        Box::pin(async move { self.noted(self.sqlite()?.begin(key).await) })
+    }
+
+    fn finish<'a>(&'a self, key: &'a IntentKey, label: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move { self.noted(self.sqlite()?.finish(key, label).await) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::samples::{in_memory, rows, trace};
+
+    fn at(file: &str) -> Settings {
+        Settings { url: format!("sqlite:{file}"), retry_seconds: 1, ..in_memory() }
+    }
+
+    #[tokio::test]
+    async fn a_store_that_cannot_be_opened_says_what_where_and_what_mends_it() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("file"), "").unwrap();
+        for place in ["missing/a.sqlite3", "file/a.sqlite3", "."] {
+            let store = Store::open(&at(place), directory.path()).await;
+            let health = store.health();
+            assert!(!health.ok);
+            assert!(health.message.contains(&directory.path().join(place).display().to_string()), "{health:?}");
+            assert!(health.message.contains("writable") && health.message.contains("`[store] url`"), "{health:?}");
+            let key = IntentKey { session: "s".into(), operation: "o".into(), arguments_hash: "h".into() };
+            assert!(matches!(store.begin(&key).await, Err(StoreError::Unavailable(_))));
+            assert!(store.append(&rows([trace("a", 1)])).await.unwrap_err().is_passing());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_no_database_is_left_alone_and_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("notes.txt");
+        std::fs::write(&path, "not a database, and longer than the header of one. ".repeat(40)).unwrap();
+        let before = std::fs::read(&path).unwrap();
+        let health = Store::open(&at("notes.txt"), directory.path()).await.health();
+        assert!(!health.ok && health.message.contains("not a database"), "{health:?}");
+        assert_eq!(std::fs::read(&path).unwrap(), before);
+    }
+
+    #[tokio::test]
+    async fn a_broken_store_is_opened_when_it_can_be() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(&at("later/a.sqlite3"), directory.path()).await;
+        assert!(!store.health().ok);
+        std::fs::create_dir(directory.path().join("later")).unwrap();
+        while !store.health().ok {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        store.append(&rows([trace("a", 1)])).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_url_that_names_no_store_is_a_broken_store_for_good() {
+        let settings = Settings { url: "postgres://host/db".to_owned(), ..in_memory() };
+        let health = Store::open(&settings, Path::new("")).await.health();
+        assert!(!health.ok && health.message.contains("postgres://host/db"), "{health:?}");
+    }
+
+    #[tokio::test]
+    async fn a_store_that_is_switched_off_is_well_and_refuses_everything() {
+        let settings = Settings { url: String::new(), ..in_memory() };
+        let store = Store::open(&settings, Path::new("")).await;
+        assert!(store.health().ok);
+        assert_eq!(store.get("a").await.err(), Some(StoreError::Off));
+        assert_eq!(store.list(&TraceFilter::default()).await.err(), Some(StoreError::Off));
+    }
+
+    #[tokio::test]
+    async fn a_write_that_fails_shows_in_the_health_until_one_succeeds() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(&at("a.sqlite3"), directory.path()).await;
+        break_traces(&directory.path().join("a.sqlite3")).await;
+        assert!(store.append(&rows([trace("a", 1)])).await.unwrap_err().is_passing());
+        let health = store.health();
+        assert!(
+            !health.ok && health.message.contains("a.sqlite3: ") && health.message.contains("traces"),
+            "{health:?}"
+        );
+        let key = IntentKey { session: "s".into(), operation: "o".into(), arguments_hash: "h".into() };
+        store.begin(&key).await.unwrap();
+        assert!(store.health().ok);
+    }
+
+    /// Damages the file behind the store's back.
+    async fn break_traces(path: &Path) {
+        use sqlx::{ConnectOptions, Executor};
+        let options = sqlx::sqlite::SqliteConnectOptions::new().filename(path);
+        options.connect().await.unwrap().execute("DROP TABLE traces").await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_closed_store_has_everything_in_its_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(&at("a.sqlite3"), directory.path()).await;
+        store.append(&rows([trace("a", 1)])).await.unwrap();
+        store.close().await;
+        let left: Vec<_> =
+            std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, ["a.sqlite3"]);
+        assert!(store.get("a").await.unwrap_err().is_passing());
+        let again = Store::open(&at("a.sqlite3"), directory.path()).await;
+        assert!(again.get("a").await.unwrap().is_some());
+    }
+}

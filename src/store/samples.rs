@@ -1,0 +1,64 @@
+//! Traces for the tests of this room.
+
+use jiff::Timestamp;
+
+use super::{Settings, TraceRow};
+use crate::domain::trace::Attempt;
+use crate::domain::{Call, Trace, Usage, Verdict};
+
+/// A store in memory, without a retention.
+pub(super) fn in_memory() -> Settings {
+    Settings { url: "sqlite::memory:".to_owned(), retention_days: 0, ..Settings::default() }
+}
+
+/// A small trace that arrived at this millisecond.
+pub(super) fn trace(id: &str, millisecond: i64) -> Trace {
+    Trace {
+        id: id.to_owned(),
+        session: None,
+        started_at: Timestamp::from_millisecond(millisecond).unwrap(),
+        endpoint: "/v1/chat/completions".to_owned(),
+        model: "gpt-5".to_owned(),
+        upstream: "default".to_owned(),
+        policy: "default".to_owned(),
+        mode: "guard".to_owned(),
+        stream: false,
+        status: 200,
+        verdict: Verdict::Text,
+        tools_offered: Vec::new(),
+        attempts: Vec::new(),
+        executions: Vec::new(),
+        record: Vec::new(),
+        exhausted: None,
+        error: None,
+        usage: Usage::default(),
+        duration_ms: 1.5,
+        overhead_ms: 0.25,
+        request: None,
+        answer: None,
+    }
+}
+
+/// The same, in which the model called these tools.
+pub(super) fn trace_calling(id: &str, millisecond: i64, tools: &[&str]) -> Trace {
+    let call = |name: &&str| Call { id: "1".to_owned(), name: (*name).to_owned(), arguments: "{}".to_owned() };
+    let attempt = Attempt {
+        purpose: "first".to_owned(),
+        upstream: "default".to_owned(),
+        status: Some(200),
+        outcome: "success".to_owned(),
+        request_id: None,
+        verdict: Some(Verdict::Clean),
+        calls: tools.iter().map(call).collect(),
+        diagnoses: Vec::new(),
+        repairs: Vec::new(),
+        usage: Usage::default(),
+        duration_ms: 1.0,
+    };
+    Trace { attempts: vec![attempt], verdict: Verdict::Clean, ..trace(id, millisecond) }
+}
+
+/// Ready to be stored.
+pub(super) fn rows(traces: impl IntoIterator<Item = Trace>) -> Vec<TraceRow> {
+    traces.into_iter().map(|trace| TraceRow::new(trace).unwrap()).collect()
+}

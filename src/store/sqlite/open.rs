@@ -1,0 +1,111 @@
+//! Opening: connections, migrations, and the proof that the file can be written.
+
+use std::path::Path;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use sqlx::migrate::Migrator;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{ConnectOptions, SqlitePool};
+
+use super::Sqlite;
+use crate::store::Location;
+
+/// The migrations, compiled in.
+static MIGRATIONS: Migrator = sqlx::migrate!("./migrations/sqlite");
+
+/// Connections that read: lists and single traces for the operator, never the request path.
+const READERS: u32 = 4;
+
+/// How long a lock of another process (a backup, `sqlite3`) is waited for, and a free connection of our own.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+impl Sqlite {
+    /// Opens the database, brings it up to date and writes to it once.
+    ///
+    /// # Errors
+    /// A message that names the place and what mends it.
+    pub(in crate::store) async fn open(location: &Location) -> Result<Self, String> {
+        let database = match location {
+            Location::Off => return Err("the store is switched off".to_owned()),
+            Location::Memory => Self::in_memory().await,
+            Location::File(path) => {
+                prepare_file(path)?;
+                Self::file(path).await
+            }
+        };
+        let database = database.map_err(|error| advice(location, &error.to_string()))?;
+        match database.prepare().await {
+            Ok(()) => Ok(database),
+            Err(message) => {
+                database.close().await;
+                Err(advice(location, &message))
+            }
+        }
+    }
+
+    async fn file(path: &Path) -> Result<Self, sqlx::Error> {
+        let options = options().filename(path).create_if_missing(true).journal_mode(SqliteJournalMode::Wal);
+        let writer = pool(1).connect_with(options.clone()).await?;
+        let reader = pool(READERS).connect_lazy_with(options.pragma("query_only", "ON"));
+        Ok(Self { writer, reader })
+    }
+
+    async fn in_memory() -> Result<Self, sqlx::Error> {
+        // Every further connection would open a database of its own.
+        let writer = pool(1).connect_with(options().in_memory(true)).await?;
+        Ok(Self { reader: writer.clone(), writer })
+    }
+
+    async fn prepare(&self) -> Result<(), String> {
+        MIGRATIONS.run(&self.writer).await.map_err(|error| error.to_string())?;
+        prove_writable(&self.writer).await.map_err(|error| error.to_string())
+    }
+}
+
+/// `synchronous = FULL`: in WAL mode a commit is on disk when it returns (<https://www.sqlite.org/pragma.html#pragma_synchronous>).
+/// Intents need that: one that is lost with the power would let an unsafe call be sent twice. Traces would do with less,
+/// but they come in batches, so that the one sync per commit is shared by all of a batch and costs them nothing to speak of.
+fn options() -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .synchronous(SqliteSynchronous::Full)
+        .busy_timeout(BUSY_TIMEOUT)
+        .disable_statement_logging()
+}
+
+/// Connections are kept for ever: opening one costs more than an idle one, and an in-memory database lives in one.
+fn pool(connections: u32) -> SqlitePoolOptions {
+    SqlitePoolOptions::new()
+        .max_connections(connections)
+        .acquire_timeout(BUSY_TIMEOUT)
+        .idle_timeout(None)
+        .max_lifetime(None)
+        .test_before_acquire(false)
+}
+
+async fn prove_writable(writer: &SqlitePool) -> Result<(), sqlx::Error> {
+    sqlx::query("INSERT INTO openings (id, opened_at) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET opened_at = excluded.opened_at")
+        .bind(Timestamp::now().as_millisecond())
+        .execute(writer)
+        .await?;
+    Ok(())
+}
+
+/// Creates the file so that its owner alone can read it: it may hold what users wrote. SQLite gives its log the same mode.
+fn prepare_file(path: &Path) -> Result<(), String> {
+    let mut open = std::fs::OpenOptions::new();
+    open.read(true).append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut open, 0o600);
+    open.open(path).map(drop).map_err(|error| advice(&Location::File(path.to_owned()), &error.to_string()))
+}
+
+fn advice(location: &Location, message: &str) -> String {
+    match location {
+        Location::File(path) => format!(
+            "cannot use {}: {message}; make the file and its directory writable for this user, or change `[store] url`",
+            path.display()
+        ),
+        _ => format!("cannot use {location}: {message}"),
+    }
+}

@@ -1,0 +1,105 @@
+//! Memory: the stored records of turns.
+
+use futures_util::future::BoxFuture;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{StoreError, TraceRow};
+use crate::domain::{Trace, Verdict};
+
+/// The stored traces.
+pub trait Traces: Send + Sync {
+    /// Writes a batch in one transaction. A trace whose id is already stored is left as it is.
+    ///
+    /// # Errors
+    /// [`StoreError`]; nothing of the batch is stored then.
+    fn append<'a>(&'a self, batch: &'a [TraceRow]) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    /// A page of traces, newest first.
+    ///
+    /// # Errors
+    /// [`StoreError`], [`StoreError::BadCursor`] among them.
+    fn list<'a>(&'a self, filter: &'a TraceFilter) -> BoxFuture<'a, Result<TracePage, StoreError>>;
+
+    /// One trace, whole; `None` where there is none of that id.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Trace>, StoreError>>;
+
+    /// Removes at most `limit` traces, and at most `limit` intents, that are older than `before`; says how many rows went.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn expire(&self, before: Timestamp, limit: u32) -> BoxFuture<'_, Result<u64, StoreError>>;
+}
+
+/// Most traces of one page: a page is held in memory.
+pub const MAX_PAGE: u32 = 1_000;
+
+/// Traces of one page, unless the filter says otherwise.
+pub const DEFAULT_PAGE: u32 = 100;
+
+/// Which traces a list holds: those for which everything that is given holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TraceFilter {
+    /// This verdict.
+    pub verdict: Option<Verdict>,
+    /// This model name, as the client sent it.
+    pub model: Option<String>,
+    /// This session.
+    pub session: Option<String>,
+    /// This policy.
+    pub policy: Option<String>,
+    /// This status of the answer to the client.
+    pub status: Option<u16>,
+    /// The model called, or the proxy executed, a tool of this name.
+    pub tool: Option<String>,
+    /// Arrived at this time or later.
+    pub since: Option<Timestamp>,
+    /// Arrived before this time.
+    pub until: Option<Timestamp>,
+    /// Traces per page; none means [`DEFAULT_PAGE`], more than [`MAX_PAGE`] means that.
+    pub limit: Option<u32>,
+    /// `next` of the page before.
+    pub cursor: Option<String>,
+}
+
+/// One page of a list.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct TracePage {
+    /// Newest first.
+    pub traces: Vec<TraceSummary>,
+    /// Cursor of the next page, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+/// What a list shows of a trace.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TraceSummary {
+    /// The trace's id.
+    pub id: String,
+    /// When the request arrived, to the millisecond.
+    pub started_at: Timestamp,
+    /// The session, where the turn belongs to one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// Route template.
+    pub endpoint: String,
+    /// The model name as the client sent it.
+    pub model: String,
+    /// Name of the upstream.
+    pub upstream: String,
+    /// Name of the policy.
+    pub policy: String,
+    /// `guard`, `shadow` or `off`.
+    pub mode: String,
+    /// Verdict on the answer.
+    pub verdict: String,
+    /// Status of the answer to the client.
+    pub status: u16,
+    /// Whole time in milliseconds.
+    pub duration_ms: f64,
+}

@@ -1,0 +1,215 @@
+//! Metrics whose labels are types: no label value is written as a string where something is counted, and where all
+//! values are enumerated the series are looked up once, when the process starts.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::Duration;
+
+use prometheus::core::Collector;
+use prometheus::{
+    Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry,
+};
+
+use super::labels::{KnownNames, Label, OTHER};
+
+/// What a metric is called and what it means.
+#[derive(Debug, Clone, Copy)]
+pub struct Spec {
+    /// The name without the prefix.
+    pub name: &'static str,
+    /// The help text.
+    pub help: &'static str,
+    /// The labels' names.
+    pub labels: &'static [&'static str],
+    /// Upper bounds of a histogram's buckets.
+    pub buckets: &'static [f64],
+}
+
+/// The prefix of every name.
+const PREFIX: &str = "callwright";
+
+impl Spec {
+    fn opts(&self) -> Opts {
+        Opts::new(self.name, self.help.trim()).namespace(PREFIX)
+    }
+
+    fn histogram_opts(&self) -> HistogramOpts {
+        HistogramOpts { common_opts: self.opts(), buckets: self.buckets.to_vec() }
+    }
+}
+
+/// A kind of metric.
+pub trait Family: Sized {
+    /// Makes the metric and registers it.
+    ///
+    /// # Errors
+    /// The library's, for a name that is taken or not allowed.
+    fn register(spec: Spec, registry: &Registry) -> prometheus::Result<Self>;
+}
+
+fn registered<C: Collector + Clone + 'static>(metric: C, registry: &Registry) -> prometheus::Result<C> {
+    registry.register(Box::new(metric.clone()))?;
+    Ok(metric)
+}
+
+impl Family for IntCounter {
+    fn register(spec: Spec, registry: &Registry) -> prometheus::Result<Self> {
+        registered(Self::with_opts(spec.opts())?, registry)
+    }
+}
+
+impl Family for IntGauge {
+    fn register(spec: Spec, registry: &Registry) -> prometheus::Result<Self> {
+        registered(Self::with_opts(spec.opts())?, registry)
+    }
+}
+
+impl Family for IntGaugeVec {
+    fn register(spec: Spec, registry: &Registry) -> prometheus::Result<Self> {
+        registered(Self::new(spec.opts(), spec.labels)?, registry)
+    }
+}
+
+impl Family for Histogram {
+    fn register(spec: Spec, registry: &Registry) -> prometheus::Result<Self> {
+        registered(Self::with_opts(spec.histogram_opts())?, registry)
+    }
+}
+
+/// Counters by one enumerated label; every series exists from the start.
+#[derive(Debug)]
+pub struct Counters<L> {
+    series: Box<[IntCounter]>,
+    label: PhantomData<L>,
+}
+
+impl<L: Label> Family for Counters<L> {
+    fn register(spec: Spec, registry: &Registry) -> prometheus::Result<Self> {
+        let metric = registered(IntCounterVec::new(spec.opts(), spec.labels)?, registry)?;
+        let series = L::ALL.iter().map(|value| metric.get_metric_with_label_values(&[value.label()]));
+        Ok(Self { series: series.collect::<Result<_, _>>()?, label: PhantomData })
+    }
+}
+
+impl<L: Label> Counters<L> {
+    /// Counts one.
+    pub fn inc(&self, label: L) {
+        self.add(label, 1);
+    }
+
+    /// Counts several.
+    pub fn add(&self, label: L, count: u64) {
+        if let Some(counter) = self.series.get(label.index()) {
+            counter.inc_by(count);
+        }
+    }
+}
+
+/// Counters by two enumerated labels; every series exists from the start.
+#[derive(Debug)]
+pub struct Counters2<A, B> {
+    series: Box<[IntCounter]>,
+    labels: PhantomData<(A, B)>,
+}
+
+impl<A: Label, B: Label> Family for Counters2<A, B> {
+    fn register(spec: Spec, registry: &Registry) -> prometheus::Result<Self> {
+        let metric = registered(IntCounterVec::new(spec.opts(), spec.labels)?, registry)?;
+        let pairs = A::ALL.iter().flat_map(|one| B::ALL.iter().map(move |other| [one.label(), other.label()]));
+        let series = pairs.map(|pair| metric.get_metric_with_label_values(&pair));
+        Ok(Self { series: series.collect::<Result<_, _>>()?, labels: PhantomData })
+    }
+}
+
+impl<A: Label, B: Label> Counters2<A, B> {
+    /// Counts one.
+    pub fn inc(&self, one: A, other: B) {
+        self.add(one, other, 1);
+    }
+
+    /// Counts several.
+    pub fn add(&self, one: A, other: B, count: u64) {
+        if let Some(counter) = self.series.get(one.index() * B::ALL.len() + other.index()) {
+            counter.inc_by(count);
+        }
+    }
+}
+
+/// Histograms by one enumerated label; every series exists from the start.
+#[derive(Debug)]
+pub struct Histograms<L> {
+    series: Box<[Histogram]>,
+    label: PhantomData<L>,
+}
+
+impl<L: Label> Family for Histograms<L> {
+    fn register(spec: Spec, registry: &Registry) -> prometheus::Result<Self> {
+        let metric = registered(HistogramVec::new(spec.histogram_opts(), spec.labels)?, registry)?;
+        let series = L::ALL.iter().map(|value| metric.get_metric_with_label_values(&[value.label()]));
+        Ok(Self { series: series.collect::<Result<_, _>>()?, label: PhantomData })
+    }
+}
+
+impl<L: Label> Histograms<L> {
+    /// Observes a time.
+    pub fn observe(&self, label: L, time: Duration) {
+        self.observe_number(label, time.as_secs_f64());
+    }
+
+    /// Observes a number.
+    pub fn observe_number(&self, label: L, number: f64) {
+        if let Some(histogram) = self.series.get(label.index()) {
+            histogram.observe(number);
+        }
+    }
+}
+
+/// Counters by a name and an enumerated label. Names that were not made known are counted as [`OTHER`].
+#[derive(Debug)]
+pub struct NamedCounters<L> {
+    metric: IntCounterVec,
+    known: Arc<KnownNames>,
+    label: PhantomData<L>,
+}
+
+impl<L: Label> Family for NamedCounters<L> {
+    fn register(spec: Spec, registry: &Registry) -> prometheus::Result<Self> {
+        let metric = registered(IntCounterVec::new(spec.opts(), spec.labels)?, registry)?;
+        Ok(Self { metric, known: Arc::default(), label: PhantomData })
+    }
+}
+
+impl<L: Label> NamedCounters<L> {
+    /// Takes the names that another family knows.
+    pub(super) fn share(&mut self, known: &Arc<KnownNames>) {
+        self.known = Arc::clone(known);
+    }
+
+    /// Counts one.
+    pub fn inc(&self, name: &str, label: L) {
+        self.metric.with_label_values(&[self.known.label(name), label.label()]).inc();
+    }
+}
+
+/// Counters by an enumerated label and an HTTP status.
+#[derive(Debug)]
+pub struct StatusCounters<L> {
+    metric: IntCounterVec,
+    label: PhantomData<L>,
+}
+
+impl<L: Label> Family for StatusCounters<L> {
+    fn register(spec: Spec, registry: &Registry) -> prometheus::Result<Self> {
+        let metric = registered(IntCounterVec::new(spec.opts(), spec.labels)?, registry)?;
+        Ok(Self { metric, label: PhantomData })
+    }
+}
+
+impl<L: Label> StatusCounters<L> {
+    /// Counts one. A status that HTTP does not define the class of (RFC 9110 section 15) is [`OTHER`].
+    pub fn inc(&self, label: L, status: u16) {
+        let status = http::StatusCode::from_u16(status).ok().filter(|status| status.as_u16() < 600);
+        let status = status.as_ref().map_or(OTHER, http::StatusCode::as_str);
+        self.metric.with_label_values(&[label.label(), status]).inc();
+    }
+}

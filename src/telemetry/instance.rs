@@ -1,0 +1,255 @@
+//! Every metric. The doc comment of a metric is its help text.
+//!
+//! Units are base units (seconds, bytes); labels are bounded: enumerations, names from the configuration, HTTP statuses.
+
+use std::sync::Arc;
+
+use prometheus::{Histogram, IntCounter, IntGauge, IntGaugeVec, Registry, TextEncoder};
+
+use super::family::{Counters, Counters2, Family, Histograms, NamedCounters, Spec, StatusCounters};
+use super::labels::{
+    AttemptOutcome, Endpoint, ExecutionOutcome, Exhausted, FeedbackKind, KnownNames, Label, OperationState, Purpose,
+    ResultLabel, Stage, TokenKind, TurnMode,
+};
+use crate::domain::{FaultCode, RepairKind, Verdict};
+
+/// Declares the metrics: field, kind, name, labels, buckets; the doc comment is the help text.
+macro_rules! metrics {
+    ($(
+        $(#[doc = $help:literal])+
+        $field:ident: $kind:ty = $name:literal $([$($label:literal),+])? $(in $buckets:ident)?;
+    )+) => {
+        /// Every metric of one process (or of one test: each instance has its own registry).
+        #[derive(Debug)]
+        pub struct Metrics {
+            $($(#[doc = $help])+ pub $field: $kind,)+
+            registry: Registry,
+            tools: Arc<KnownNames>,
+            upstreams: Arc<KnownNames>,
+        }
+
+        impl Metrics {
+            fn register() -> prometheus::Result<Self> {
+                let registry = Registry::new();
+                let (tools, upstreams) = Default::default();
+                Ok(Self {
+                    $($field: <$kind as Family>::register(Spec {
+                        name: $name,
+                        help: concat!($($help),+),
+                        labels: &[$($($label),+)?],
+                        buckets: metrics!(@buckets $($buckets)?),
+                    }, &registry)?,)+
+                    registry,
+                    tools,
+                    upstreams,
+                })
+            }
+        }
+
+        #[cfg(test)]
+        const HELP: &[(&str, &str)] = &[$(($name, concat!($($help),+))),+];
+    };
+    (@buckets) => { &[] };
+    (@buckets $buckets:ident) => { $buckets };
+}
+
+/// Seconds of our own work: from ten microseconds, which is nothing, to what a client would notice.
+const OWN_TIME: &[f64] = &[0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25];
+/// Seconds of a model's or an API's work: up to the longest that clients wait.
+const THEIR_TIME: &[f64] = &[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0];
+/// Rounds of feedback: policies allow a few.
+const ROUNDS: &[f64] = &[0.0, 1.0, 2.0, 3.0, 5.0, 10.0];
+/// Tools of a turn.
+const TOOLS: &[f64] = &[0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0];
+
+metrics! {
+    /// Requests answered, by route template and status of the answer to the client.
+    requests: StatusCounters<Endpoint> = "requests_total" ["endpoint", "status"];
+    /// Seconds from a request's arrival to its answer: all of it, or the head of a stream.
+    request_duration: Histogram = "request_duration_seconds" in THEIR_TIME;
+    /// Seconds of the proxy's own work, by stage; `turn` is the whole of a turn without upstreams and tool APIs.
+    overhead: Histograms<Stage> = "overhead_seconds" ["stage"] in OWN_TIME;
+    /// Turns that have begun and not ended.
+    turns_in_flight: IntGauge = "turns_in_flight";
+    /// Turns ended, by the policy's mode and the verdict on the answer; in shadow mode what the verdict would have been.
+    turns: Counters2<TurnMode, Verdict> = "turns_total" ["mode", "verdict"];
+
+    /// Requests to a model, by upstream and what became of them.
+    upstream_attempts: NamedCounters<AttemptOutcome> = "upstream_attempts_total" ["upstream", "outcome"];
+    /// Seconds from sending a request to a model to the last byte of its answer.
+    upstream_duration: Histogram = "upstream_duration_seconds" in THEIR_TIME;
+    /// Seconds from sending a request to a model to the first chunk of its streamed answer.
+    time_to_first_chunk: Histogram = "time_to_first_chunk_seconds" in THEIR_TIME;
+    /// Tokens as the upstreams count them, by kind and by why the model was asked.
+    tokens: Counters2<TokenKind, Purpose> = "tokens_total" ["kind", "purpose"];
+
+    /// Calls of models that were judged, by tool and verdict on the call. Tools that are not in the catalog are `other`.
+    calls_judged: NamedCounters<Verdict> = "calls_judged_total" ["tool", "verdict"];
+    /// Faults found in calls, by code of the fault table.
+    diagnoses: Counters<FaultCode> = "diagnoses_total" ["code"];
+    /// Changes made to calls without asking the model, by kind.
+    repairs: Counters<RepairKind> = "repairs_total" ["kind"];
+    /// Changes that shadow mode would have made to calls, by kind.
+    shadow_repairs: Counters<RepairKind> = "shadow_repairs_total" ["kind"];
+    /// Rounds of feedback that a judged turn took, by kind.
+    feedback_rounds: Histograms<FeedbackKind> = "feedback_rounds" ["kind"] in ROUNDS;
+    /// Turns that reached a limit before their answer was right, by limit.
+    feedback_exhausted: Counters<Exhausted> = "feedback_exhausted_total" ["kind"];
+
+    /// Calls that the proxy executed, by tool and what came of it.
+    tool_executions: NamedCounters<ExecutionOutcome> = "tool_executions_total" ["tool", "outcome"];
+    /// Seconds of executing a call.
+    tool_execution_duration: Histogram = "tool_execution_duration_seconds" in THEIR_TIME;
+    /// Failed outcomes that were looked up in the documentation, by whether it had something to say.
+    explanations: Counters<bool> = "explanations_total" ["hit"];
+    /// Tools that the model was offered in a turn.
+    tools_offered: Histogram = "tools_offered" in TOOLS;
+
+    /// Helping stages that failed and were skipped, by stage.
+    stage_degraded: Counters<Stage> = "stage_degraded_total" ["stage"];
+    /// Reloads of the policies, by result; after a failure the policies stay as they were.
+    policy_reloads: Counters<ResultLabel> = "policy_reloads_total" ["result"];
+    /// Operations of the documents in the catalog, by toolset and whether they became tools.
+    catalog_operations: IntGaugeVec = "catalog_operations" ["toolset", "state"];
+    /// Traces that were lost: the queue was full or the store did not take them.
+    traces_dropped: IntCounter = "traces_dropped_total";
+    /// Traces that wait to be written.
+    traces_waiting: IntGauge = "traces_waiting";
+    /// Does the store work? 1 or 0; a store that is switched off works.
+    store_up: IntGauge = "store_up";
+    /// Always 1; the label says which version runs.
+    build_info: IntGaugeVec = "build_info" ["version"];
+}
+
+impl Metrics {
+    /// All metrics, with a registry of their own.
+    pub fn new() -> Self {
+        // Not input: names and labels stand above, and every test makes an instance.
+        let mut metrics = Self::register().expect("metric names are valid and differ");
+        metrics.calls_judged.share(&metrics.tools);
+        metrics.tool_executions.share(&metrics.tools);
+        metrics.upstream_attempts.share(&metrics.upstreams);
+        metrics.build_info.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
+        metrics.store_up.set(1);
+        metrics
+    }
+
+    /// Makes tools known: only these get series of their own. A known tool stays known.
+    pub fn known_tools<'a>(&self, names: impl IntoIterator<Item = &'a str>) {
+        self.tools.add(names);
+    }
+
+    /// Makes upstreams known: only these get series of their own.
+    pub fn known_upstreams<'a>(&self, names: impl IntoIterator<Item = &'a str>) {
+        self.upstreams.add(names);
+    }
+
+    /// Replaces what is said about the catalog: toolset, operations loaded, operations skipped.
+    pub fn catalog<'a>(&self, toolsets: impl IntoIterator<Item = (&'a str, usize, usize)>) {
+        self.catalog_operations.reset();
+        for (toolset, loaded, skipped) in toolsets {
+            for (state, count) in [(OperationState::Loaded, loaded), (OperationState::Skipped, skipped)] {
+                let count = i64::try_from(count).unwrap_or(i64::MAX);
+                self.catalog_operations.with_label_values(&[toolset, state.label()]).set(count);
+            }
+        }
+    }
+
+    /// Counts a turn as running until the guard is dropped.
+    pub fn turn_started(&self) -> InFlight {
+        self.turns_in_flight.inc();
+        InFlight(self.turns_in_flight.clone())
+    }
+
+    /// Every metric in the Prometheus text format, version 0.0.4.
+    pub fn render(&self) -> String {
+        TextEncoder::new().encode_to_string(&self.registry.gather()).unwrap_or_default()
+    }
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A turn that is running.
+#[derive(Debug)]
+pub struct InFlight(IntGauge);
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_metric_is_rendered_with_its_doc_comment_as_help() {
+        let metrics = Metrics::new();
+        // A metric with a label that is no enumeration has no series, and so no help, before its first use.
+        metrics.requests.inc(Endpoint::Models, 200);
+        metrics.upstream_attempts.inc("main", AttemptOutcome::Success);
+        metrics.calls_judged.inc("f", Verdict::Clean);
+        metrics.tool_executions.inc("f", ExecutionOutcome::Success);
+        metrics.catalog([("crm", 3, 1)]);
+        let text = metrics.render();
+        for (name, help) in HELP {
+            let line = format!("# HELP callwright_{name} {}", help.trim());
+            assert!(text.lines().any(|found| found == line), "missing: {line}");
+            assert!(help.trim().ends_with('.'), "{name}: {help}");
+        }
+        assert_eq!(text.matches("# HELP ").count(), HELP.len());
+        assert!(text.contains("callwright_catalog_operations{state=\"skipped\",toolset=\"crm\"} 1"), "{text}");
+    }
+
+    #[test]
+    fn a_hundred_thousand_random_tool_names_give_a_bounded_number_of_series() {
+        let metrics = Metrics::new();
+        metrics.known_tools(["get_weather"]);
+        let mut random = fastrand::Rng::with_seed(7);
+        for _ in 0..100_000 {
+            let name = format!("tool_{}", random.u64(..));
+            metrics.calls_judged.inc(&name, Verdict::ALL[random.usize(..Verdict::ALL.len())]);
+            metrics.tool_executions.inc(&name, ExecutionOutcome::ALL[random.usize(..ExecutionOutcome::ALL.len())]);
+            metrics.upstream_attempts.inc(&name, AttemptOutcome::Success);
+        }
+        metrics.calls_judged.inc("get_weather", Verdict::Clean);
+        let text = metrics.render();
+        let series = |name: &str| text.lines().filter(|line| line.starts_with(&format!("callwright_{name}{{"))).count();
+        assert_eq!(series("calls_judged_total"), Verdict::ALL.len() + 1);
+        assert_eq!(series("tool_executions_total"), ExecutionOutcome::ALL.len());
+        assert_eq!(series("upstream_attempts_total"), 1);
+        assert!(text.contains("callwright_calls_judged_total{tool=\"get_weather\",verdict=\"clean\"} 1"));
+    }
+
+    #[test]
+    fn every_status_that_an_upstream_can_invent_gives_a_bounded_number_of_series() {
+        let metrics = Metrics::new();
+        for status in 0..=u16::MAX {
+            metrics.requests.inc(Endpoint::ChatCompletions, status);
+        }
+        let text = metrics.render();
+        assert_eq!(text.lines().filter(|line| line.starts_with("callwright_requests_total{")).count(), 501);
+    }
+
+    #[test]
+    fn a_removed_toolset_is_no_longer_shown() {
+        let metrics = Metrics::new();
+        metrics.catalog([("old", 1, 0)]);
+        metrics.catalog([("new", 2, 0)]);
+        assert!(!metrics.render().contains("toolset=\"old\""));
+    }
+
+    #[test]
+    fn a_turn_is_in_flight_until_its_guard_goes() {
+        let metrics = Metrics::new();
+        let turn = metrics.turn_started();
+        assert_eq!(metrics.turns_in_flight.get(), 1);
+        drop(turn);
+        assert_eq!(metrics.turns_in_flight.get(), 0);
+    }
+}

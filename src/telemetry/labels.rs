@@ -1,0 +1,335 @@
+//! The values that labels may have. What is not an enumeration is bounded by [`KnownNames`].
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+
+use crate::domain::{FaultCode, RepairKind, UpstreamFailureKind, Verdict};
+
+/// A closed set of label values.
+pub trait Label: Copy + 'static {
+    /// Every value; the place of a value here is its [`Label::index`].
+    const ALL: &'static [Self];
+
+    /// Place in [`Label::ALL`].
+    fn index(self) -> usize;
+
+    /// The value as Prometheus sees it.
+    fn label(self) -> &'static str;
+}
+
+/// The label value of everything that is not known.
+pub const OTHER: &str = "other";
+
+/// An enumeration and its label values.
+macro_rules! labels {
+    ($(#[$doc:meta])+ $name:ident { $($(#[$value_doc:meta])+ $value:ident = $label:expr),+ $(,)? }) => {
+        $(#[$doc])+
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum $name { $($(#[$value_doc])+ $value),+ }
+
+        impl Label for $name {
+            const ALL: &'static [Self] = &[$(Self::$value),+];
+
+            fn index(self) -> usize {
+                self as usize
+            }
+
+            fn label(self) -> &'static str {
+                match self { $(Self::$value => $label),+ }
+            }
+        }
+
+        impl $name {
+            /// The value of this label; `None` where there is none.
+            pub fn of(label: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|value| value.label() == label)
+            }
+        }
+    };
+}
+
+labels! {
+    /// Where a request arrived, as a route template.
+    Endpoint {
+        /// Chat completions.
+        ChatCompletions = "/v1/chat/completions",
+        /// Chat completions behind Azure-style paths.
+        Deployment = "/openai/deployments/{model}/chat/completions",
+        /// The list of models.
+        Models = "/v1/models",
+        /// Anything else under `/v1/`: passed through, not judged.
+        PassThrough = "/v1/*",
+        /// No route.
+        Other = OTHER,
+    }
+}
+
+labels! {
+    /// A stage of a turn, by which the proxy's own time is told apart.
+    Stage {
+        /// Request → turn.
+        Open = "open",
+        /// Which tools are offered.
+        Offer = "offer",
+        /// The upstream request is made.
+        Compose = "compose",
+        /// The upstream is asked: our part of it.
+        Ask = "ask",
+        /// The answer is repaired and scanned.
+        Judge = "judge",
+        /// Diagnoses become messages.
+        FeedBack = "feed_back",
+        /// Calls are executed: our part of it.
+        Run = "run",
+        /// Failed outcomes are explained.
+        Explain = "explain",
+        /// The answer is written.
+        Answer = "answer",
+        /// The trace is handed over.
+        Record = "record",
+        /// The whole turn: all its time that was neither an upstream's nor a tool API's.
+        Turn = "turn",
+    }
+}
+
+labels! {
+    /// What became of an upstream request.
+    AttemptOutcome {
+        /// An answer with a status below 400.
+        Success = "success",
+        /// An answer with an error status.
+        HttpError = "http_error",
+        /// No connection.
+        Connect = UpstreamFailureKind::Connect.label(),
+        /// Silence.
+        Timeout = UpstreamFailureKind::Timeout.label(),
+        /// The connection broke.
+        Reset = UpstreamFailureKind::Reset.label(),
+        /// Not what the protocol promises.
+        Malformed = UpstreamFailureKind::Malformed.label(),
+        /// The stream ended too early.
+        Truncated = UpstreamFailureKind::Truncated.label(),
+        /// Something else, such as a client that went away.
+        Other = OTHER,
+    }
+}
+
+labels! {
+    /// Why the upstream was asked.
+    Purpose {
+        /// The client's own request.
+        First = "first",
+        /// The scan found faults.
+        StaticFeedback = "static_feedback",
+        /// Executed calls succeeded.
+        ToolResults = "tool_results",
+        /// Executed calls failed.
+        DynamicFeedback = "dynamic_feedback",
+        /// A last word without calls.
+        Closing = "closing",
+        /// None of these.
+        Other = OTHER,
+    }
+}
+
+labels! {
+    /// What a token was used for.
+    TokenKind {
+        /// The request.
+        Prompt = "prompt",
+        /// The answer.
+        Completion = "completion",
+    }
+}
+
+labels! {
+    /// The kinds of feedback.
+    FeedbackKind {
+        /// About what a scan found.
+        Static = "static",
+        /// About what an API answered.
+        Dynamic = "dynamic",
+    }
+}
+
+labels! {
+    /// What ended a turn before its answer was right.
+    Exhausted {
+        /// Rounds of static feedback.
+        StaticFeedback = "static_feedback",
+        /// Rounds of dynamic feedback.
+        DynamicFeedback = "dynamic_feedback",
+        /// Upstream requests.
+        UpstreamRequests = "upstream_requests",
+        /// Tokens.
+        Tokens = "tokens",
+        /// Time.
+        Seconds = "seconds",
+        /// The upstream failed when it was asked again.
+        Upstream = "upstream",
+        /// None of these.
+        Other = OTHER,
+    }
+}
+
+labels! {
+    /// What executing a call gave.
+    ExecutionOutcome {
+        /// A status below 400.
+        Success = "success",
+        /// A status of 400 to 499.
+        ClientError = "client_error",
+        /// A status of 500 or more.
+        ServerError = "server_error",
+        /// Nothing reached the API.
+        Unreachable = "unreachable",
+        /// Sent, and no answer came.
+        Unknown = "unknown",
+        /// Not sent: a rule forbids it.
+        Refused = "refused",
+        /// None of these.
+        Other = OTHER,
+    }
+}
+
+labels! {
+    /// How far the proxy might go with a turn.
+    TurnMode {
+        /// Answers were judged, repaired, sent back.
+        Guard = "guard",
+        /// Nothing was changed: verdicts say what would have been.
+        Shadow = "shadow",
+        /// Passed through.
+        Off = "off",
+    }
+}
+
+labels! {
+    /// How an operation ended.
+    ResultLabel {
+        /// Well.
+        Success = "success",
+        /// Not well; what was in force stays.
+        Failure = "failure",
+    }
+}
+
+labels! {
+    /// What became of an operation of a document.
+    OperationState {
+        /// It is a tool.
+        Loaded = "loaded",
+        /// It could not be made one.
+        Skipped = "skipped",
+    }
+}
+
+/// The label values of a noun of `domain`.
+macro_rules! domain_labels {
+    ($name:ident, $label:ident) => {
+        impl Label for $name {
+            const ALL: &'static [Self] = &$name::ALL;
+
+            fn index(self) -> usize {
+                self as usize
+            }
+
+            fn label(self) -> &'static str {
+                $name::$label(self)
+            }
+        }
+    };
+}
+
+domain_labels!(Verdict, label);
+domain_labels!(FaultCode, code);
+domain_labels!(RepairKind, label);
+
+impl Label for bool {
+    const ALL: &'static [Self] = &[false, true];
+
+    fn index(self) -> usize {
+        usize::from(self)
+    }
+
+    fn label(self) -> &'static str {
+        if self { "true" } else { "false" }
+    }
+}
+
+/// Most names of one kind that get series of their own. A label value costs memory here and in Prometheus for as long as
+/// the process lives.
+pub const MAX_KNOWN_NAMES: usize = 1_000;
+
+/// The names that the operator's configuration made known; whatever a client or a model says is [`OTHER`] otherwise.
+#[derive(Debug, Default)]
+pub struct KnownNames(ArcSwap<HashSet<Box<str>>>);
+
+impl KnownNames {
+    /// Makes names known, as long as there are fewer than [`MAX_KNOWN_NAMES`]. A name stays known: its series exist.
+    pub fn add<'a>(&self, names: impl IntoIterator<Item = &'a str>) {
+        let mut known = HashSet::clone(&self.0.load());
+        for name in names {
+            if known.len() < MAX_KNOWN_NAMES {
+                known.insert(name.into());
+            }
+        }
+        self.0.store(Arc::new(known));
+    }
+
+    /// The name itself where it is known, else [`OTHER`].
+    pub fn label<'a>(&self, name: &'a str) -> &'a str {
+        if self.0.load().contains(name) { name } else { OTHER }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Outcome;
+
+    fn check<L: Label + PartialEq + std::fmt::Debug>() {
+        let labels: HashSet<_> = L::ALL.iter().map(|value| value.label()).collect();
+        assert_eq!(labels.len(), L::ALL.len(), "two values have one label");
+        for (index, value) in L::ALL.iter().enumerate() {
+            assert_eq!(value.index(), index, "{value:?}");
+        }
+    }
+
+    #[test]
+    fn every_value_knows_its_place_and_has_a_label_of_its_own() {
+        check::<Endpoint>();
+        check::<Stage>();
+        check::<AttemptOutcome>();
+        check::<Purpose>();
+        check::<Exhausted>();
+        check::<ExecutionOutcome>();
+        check::<TurnMode>();
+        check::<Verdict>();
+        check::<FaultCode>();
+        check::<RepairKind>();
+        check::<bool>();
+    }
+
+    #[test]
+    fn outcomes_of_calls_have_a_label_here() {
+        let reason = String::new();
+        for outcome in [
+            Outcome::Unreachable { reason: reason.clone() },
+            Outcome::Unknown { reason: reason.clone() },
+            Outcome::Refused { reason },
+        ] {
+            assert!(ExecutionOutcome::of(outcome.label()).is_some(), "{}", outcome.label());
+        }
+    }
+
+    #[test]
+    fn no_more_names_become_known_than_the_bound() {
+        let names: Vec<String> = (0..2 * MAX_KNOWN_NAMES).map(|number| format!("tool_{number}")).collect();
+        let known = KnownNames::default();
+        known.add(names.iter().map(String::as_str));
+        assert_eq!(names.iter().filter(|name| known.label(name) != OTHER).count(), MAX_KNOWN_NAMES);
+    }
+}

@@ -1,0 +1,110 @@
+//! The set-up of logs: structured, to standard error.
+
+use std::io::IsTerminal;
+
+use tracing::Subscriber;
+use tracing::subscriber::SetGlobalDefaultError;
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::ParseError;
+use tracing_subscriber::fmt::MakeWriter;
+
+use super::{LogFormat, Settings};
+
+/// Logs cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// The filter is not one.
+    #[error(
+        "`[telemetry] log` is `{text}`: {source}; write a level such as `info`, or directives such as `info,callwright=debug`"
+    )]
+    Filter {
+        /// What it is.
+        text: String,
+        /// Why it is not a filter.
+        source: ParseError,
+    },
+    /// Logs were set up before.
+    #[error("logs are set up already: {0}")]
+    Twice(#[from] SetGlobalDefaultError),
+}
+
+/// Sets up the logs of the process; to be called once.
+///
+/// # Errors
+/// [`LogError`].
+pub fn init_logs(settings: &Settings) -> Result<(), LogError> {
+    let subscriber = subscriber(settings, std::io::stderr, std::io::stderr().is_terminal())?;
+    Ok(tracing::subscriber::set_global_default(subscriber)?)
+}
+
+fn subscriber<W>(settings: &Settings, writer: W, colours: bool) -> Result<Box<dyn Subscriber + Send + Sync>, LogError>
+where
+    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
+{
+    // The settings alone decide, not RUST_LOG: only `config` reads the environment.
+    let filter = EnvFilter::builder()
+        .parse(&settings.log)
+        .map_err(|source| LogError::Filter { text: settings.log.clone(), source })?;
+    let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer);
+    Ok(match settings.format {
+        LogFormat::Json => Box::new(logs.json().flatten_event(true).finish()),
+        LogFormat::Text if colours => Box::new(logs.finish()),
+        LogFormat::Text => Box::new(logs.with_ansi(false).finish()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Lines(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Lines {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn logged(settings: &Settings, log: impl FnOnce()) -> String {
+        let lines = Lines::default();
+        let writer = lines.clone();
+        tracing::subscriber::with_default(subscriber(settings, move || writer.clone(), false).unwrap(), log);
+        String::from_utf8(lines.0.lock().unwrap().clone()).unwrap()
+    }
+
+    #[test]
+    fn json_logs_are_one_object_per_line() {
+        let settings = Settings { format: LogFormat::Json, ..Settings::default() };
+        let text = logged(&settings, || tracing::warn!(upstream = "main", "slow"));
+        let line: serde_json::Value = serde_json::from_str(text.trim()).unwrap();
+        assert_eq!(
+            (&line["level"], &line["upstream"], &line["message"]),
+            (&"WARN".into(), &"main".into(), &"slow".into())
+        );
+    }
+
+    #[test]
+    fn the_filter_is_the_settings_own() {
+        let settings = Settings { log: "warn,callwright=debug".to_owned(), ..Settings::default() };
+        let text = logged(&settings, || {
+            tracing::debug!("ours");
+            tracing::info!(target: "elsewhere", "theirs");
+        });
+        assert!(text.contains("ours") && !text.contains("theirs"), "{text}");
+    }
+
+    #[test]
+    fn a_filter_that_is_none_names_the_key_and_what_would_be_right() {
+        let settings = Settings { log: "loud=very".to_owned(), ..Settings::default() };
+        let error = subscriber(&settings, std::io::sink, false).err().unwrap().to_string();
+        assert!(error.contains("`[telemetry] log`") && error.contains("info"), "{error}");
+    }
+}

@@ -1,0 +1,199 @@
+//! What a finished turn adds to the metrics. All of it is read off the trace, so that metrics and traces agree.
+
+use std::time::Duration;
+
+use super::Metrics;
+use super::labels::{AttemptOutcome, ExecutionOutcome, Exhausted, FeedbackKind, Purpose, Stage, TokenKind, TurnMode};
+use crate::domain::trace::{Attempt, Execution};
+use crate::domain::{RepairKind, Trace, Verdict};
+
+impl Metrics {
+    /// Counts a finished turn: its verdict, upstream attempts, tokens, judged calls, diagnoses, repairs, feedback,
+    /// executions, explanations and own time. (Requests, times to the first chunk and single stages are metered where they
+    /// happen.)
+    pub fn turn_ended(&self, trace: &Trace) {
+        let mode = TurnMode::of(&trace.mode).unwrap_or(TurnMode::Off);
+        self.turns.inc(mode, trace.verdict);
+        self.overhead.observe(Stage::Turn, milliseconds(trace.overhead_ms));
+        for attempt in &trace.attempts {
+            self.attempt(attempt, mode);
+        }
+        for execution in &trace.executions {
+            self.execution(execution);
+        }
+        if mode != TurnMode::Off {
+            self.tools_offered.observe(trace.tools_offered.len() as f64);
+            self.feedback(trace);
+        }
+    }
+
+    fn attempt(&self, attempt: &Attempt, mode: TurnMode) {
+        let outcome = AttemptOutcome::of(&attempt.outcome).unwrap_or(AttemptOutcome::Other);
+        self.upstream_attempts.inc(&attempt.upstream, outcome);
+        self.upstream_duration.observe(milliseconds(attempt.duration_ms).as_secs_f64());
+        let purpose = Purpose::of(&attempt.purpose).unwrap_or(Purpose::Other);
+        self.tokens.add(TokenKind::Prompt, purpose, attempt.usage.prompt_tokens);
+        self.tokens.add(TokenKind::Completion, purpose, attempt.usage.completion_tokens);
+        for diagnosis in &attempt.diagnoses {
+            self.diagnoses.inc(diagnosis.code);
+        }
+        for repair in &attempt.repairs {
+            let repairs = if mode == TurnMode::Shadow { &self.shadow_repairs } else { &self.repairs };
+            repairs.inc(repair.kind);
+        }
+        if attempt.verdict.is_some_and(|verdict| verdict != Verdict::Unguarded) {
+            for (index, call) in attempt.calls.iter().enumerate() {
+                self.calls_judged.inc(tool_meant(attempt, index, &call.name), call_verdict(attempt, index));
+            }
+        }
+    }
+
+    fn execution(&self, execution: &Execution) {
+        let outcome = ExecutionOutcome::of(&execution.outcome).unwrap_or(ExecutionOutcome::Other);
+        self.tool_executions.inc(&execution.call.name, outcome);
+        self.tool_execution_duration.observe(milliseconds(execution.duration_ms).as_secs_f64());
+        if let Some(explanation) = &execution.explanation {
+            self.explanations.inc(explanation.is_hit());
+        }
+    }
+
+    fn feedback(&self, trace: &Trace) {
+        for (kind, purpose) in
+            [(FeedbackKind::Static, Purpose::StaticFeedback), (FeedbackKind::Dynamic, Purpose::DynamicFeedback)]
+        {
+            let rounds = trace.attempts.iter().filter(|attempt| Purpose::of(&attempt.purpose) == Some(purpose)).count();
+            self.feedback_rounds.observe_number(kind, rounds as f64);
+        }
+        if let Some(limit) = &trace.exhausted {
+            self.feedback_exhausted.inc(Exhausted::of(limit).unwrap_or(Exhausted::Other));
+        }
+    }
+}
+
+/// The tool that a call is for: a misspelt name counts for the tool that it was repaired to.
+fn tool_meant<'a>(attempt: &'a Attempt, index: usize, made: &'a str) -> &'a str {
+    let renamed = attempt.repairs.iter().find(|repair| repair.call == index && repair.kind == RepairKind::ToolRenamed);
+    renamed.and_then(|repair| repair.to.as_str()).unwrap_or(made)
+}
+
+fn call_verdict(attempt: &Attempt, index: usize) -> Verdict {
+    if attempt.diagnoses.iter().any(|diagnosis| diagnosis.call == index) {
+        Verdict::Faulty
+    } else if attempt.repairs.iter().any(|repair| repair.call == index) {
+        Verdict::Repaired
+    } else {
+        Verdict::Clean
+    }
+}
+
+/// Milliseconds of a trace, which may be anything where a trace was read from outside.
+fn milliseconds(number: f64) -> Duration {
+    Duration::try_from_secs_f64(number / 1_000.0).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// A turn that was sent back once, executed a call that failed, and reached a limit.
+    fn trace(mode: &str) -> Trace {
+        let attempt = |purpose: &str, calls, diagnoses, repairs| {
+            json!({"purpose": purpose, "upstream": "main", "status": 200, "outcome": "success", "verdict": "faulty",
+                "calls": calls, "diagnoses": diagnoses, "repairs": repairs, "duration_ms": 20.0,
+                "usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}})
+        };
+        let call = |name: &str| json!({"id": "1", "name": name, "arguments": "{}"});
+        let diagnosis = json!({"code": "E3.4", "call": 0, "path": "", "message": "", "facts": {}});
+        let repair = json!({"kind": "type_coerced", "call": 1, "path": "/n", "from": "5", "to": 5});
+        serde_json::from_value(json!({
+            "id": "a", "started_at": "2026-01-01T00:00:00Z", "endpoint": "/v1/chat/completions", "model": "m",
+            "upstream": "main", "policy": "default", "mode": mode, "stream": false, "status": 200,
+            "verdict": "faulty", "tools_offered": ["f", "g"], "record": [], "exhausted": "static_feedback",
+            "attempts": [
+                attempt("first", json!([call("f"), call("g"), call("made_up")]), json!([diagnosis]), json!([repair])),
+                attempt("static_feedback", json!([]), json!([]), json!([])),
+            ],
+            "executions": [{"call": call("f"), "toolset": "t", "operation": "GET /", "outcome": "client_error",
+                "explanation": {"passages": []}, "duration_ms": 5.0}],
+            "usage": {}, "duration_ms": 50.0, "overhead_ms": 0.5,
+        }))
+        .unwrap()
+    }
+
+    fn counted(mode: &str) -> String {
+        let metrics = Metrics::new();
+        metrics.known_tools(["f", "g"]);
+        metrics.known_upstreams(["main"]);
+        metrics.turn_ended(&trace(mode));
+        metrics.render()
+    }
+
+    fn assert_holds(text: &str, series: &[&str]) {
+        for line in series {
+            let line = format!("callwright_{line}");
+            assert!(text.lines().any(|found| found == line), "missing: {line}\n{text}");
+        }
+    }
+
+    #[test]
+    fn everything_that_a_trace_says_is_counted() {
+        assert_holds(
+            &counted("guard"),
+            &[
+                r#"turns_total{mode="guard",verdict="faulty"} 1"#,
+                r#"upstream_attempts_total{outcome="success",upstream="main"} 2"#,
+                "upstream_duration_seconds_count 2",
+                r#"tokens_total{kind="prompt",purpose="first"} 7"#,
+                r#"tokens_total{kind="completion",purpose="static_feedback"} 3"#,
+                r#"calls_judged_total{tool="f",verdict="faulty"} 1"#,
+                r#"calls_judged_total{tool="g",verdict="repaired"} 1"#,
+                r#"calls_judged_total{tool="other",verdict="clean"} 1"#,
+                r#"diagnoses_total{code="E3.4"} 1"#,
+                r#"repairs_total{kind="type_coerced"} 1"#,
+                r#"shadow_repairs_total{kind="type_coerced"} 0"#,
+                r#"feedback_rounds_sum{kind="static"} 1"#,
+                r#"feedback_rounds_count{kind="dynamic"} 1"#,
+                r#"feedback_exhausted_total{kind="static_feedback"} 1"#,
+                r#"tool_executions_total{outcome="client_error",tool="f"} 1"#,
+                "tool_execution_duration_seconds_sum 0.005",
+                r#"explanations_total{hit="false"} 1"#,
+                "tools_offered_sum 2",
+                r#"overhead_seconds_sum{stage="turn"} 0.0005"#,
+            ],
+        );
+    }
+
+    #[test]
+    fn shadow_mode_counts_what_would_have_been() {
+        assert_holds(
+            &counted("shadow"),
+            &[
+                r#"turns_total{mode="shadow",verdict="faulty"} 1"#,
+                r#"repairs_total{kind="type_coerced"} 0"#,
+                r#"shadow_repairs_total{kind="type_coerced"} 1"#,
+            ],
+        );
+    }
+
+    #[test]
+    fn labels_that_are_not_known_are_other() {
+        let metrics = Metrics::new();
+        let mut strange = trace("?");
+        strange.attempts[0].outcome = "?".to_owned();
+        strange.attempts[0].purpose = "?".to_owned();
+        strange.attempts[0].duration_ms = f64::NAN;
+        strange.executions[0].outcome = "?".to_owned();
+        metrics.turn_ended(&strange);
+        assert_holds(
+            &metrics.render(),
+            &[
+                r#"upstream_attempts_total{outcome="other",upstream="other"} 1"#,
+                r#"tokens_total{kind="prompt",purpose="other"} 7"#,
+                r#"tool_executions_total{outcome="other",tool="other"} 1"#,
+                r#"turns_total{mode="off",verdict="faulty"} 1"#,
+            ],
+        );
+    }
+}

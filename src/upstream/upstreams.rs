@@ -1,0 +1,98 @@
+//! All configured upstreams.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{Settings, Upstream};
+
+/// The upstreams by name. There is always a default one.
+#[derive(Debug, Clone)]
+pub struct Upstreams {
+    by_name: BTreeMap<String, Arc<Upstream>>,
+    default: Arc<Upstream>,
+}
+
+/// An upstream that cannot be built from its settings.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// The default upstream is not configured.
+    #[error("the default upstream `{name}` is not configured: add [upstreams.{name}] or name another default")]
+    NoDefault {
+        /// The name that was asked for.
+        name: String,
+    },
+    /// A setting has a value that cannot be used.
+    #[error("upstreams.{upstream}.{key}: {message}")]
+    Setting {
+        /// The upstream.
+        upstream: String,
+        /// The key.
+        key: &'static str,
+        /// What is wrong and how to mend it; never quotes a secret.
+        message: String,
+    },
+    /// The HTTP client could not be made.
+    #[error("upstreams.{upstream}: {message}")]
+    Client {
+        /// The upstream.
+        upstream: String,
+        /// What the client says.
+        message: String,
+    },
+}
+
+impl Upstreams {
+    /// Builds a client for each entry.
+    ///
+    /// # Errors
+    /// When a setting cannot be used or the default is missing.
+    pub fn build(settings: &BTreeMap<String, Settings>, default: &str) -> Result<Self, BuildError> {
+        let mut by_name = BTreeMap::new();
+        for (name, settings) in settings {
+            by_name.insert(name.clone(), Arc::new(Upstream::build(name, settings, name == default)?));
+        }
+        let default = match by_name.get(default) {
+            Some(upstream) => Arc::clone(upstream),
+            None => return Err(BuildError::NoDefault { name: default.to_owned() }),
+        };
+        Ok(Self { by_name, default })
+    }
+
+    /// The upstream of this name.
+    pub fn get(&self, name: &str) -> Option<&Arc<Upstream>> {
+        self.by_name.get(name)
+    }
+
+    /// The upstream of turns that name none.
+    pub fn default_upstream(&self) -> &Arc<Upstream> {
+        &self.default
+    }
+
+    /// All of them, by name.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<Upstream>> {
+        self.by_name.values()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn upstreams_are_found_by_name_and_one_is_the_default() {
+        let settings = [("a", "http://a/v1"), ("b", "http://b/v1")].map(|(name, base_url)| {
+            (name.to_owned(), Settings { base_url: base_url.to_owned(), ..Settings::default() })
+        });
+        let upstreams = Upstreams::build(&settings.into(), "b").unwrap();
+        assert_eq!(upstreams.default_upstream().name(), "b");
+        assert_eq!(upstreams.get("a").map(|upstream| upstream.settings().base_url.as_str()), Some("http://a/v1"));
+        assert!(upstreams.get("c").is_none());
+        assert_eq!(upstreams.iter().count(), 2);
+    }
+
+    #[test]
+    fn a_default_that_is_not_configured_is_an_error_that_says_what_to_do() {
+        let error = Upstreams::build(&BTreeMap::new(), "main").unwrap_err().to_string();
+        assert!(error.contains("[upstreams.main]"), "{error}");
+    }
+}

@@ -1,0 +1,250 @@
+//! The paths, macros and literals of a source text, read from its tokens: comments, strings and lifetimes cannot confuse it.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use proc_macro2::{Delimiter, Group, LexError, TokenStream, TokenTree};
+
+/// What a source text uses outside of test code.
+#[derive(Default)]
+pub(crate) struct Scan {
+    /// Every path of two segments or more, `use` trees taken apart.
+    pub(crate) paths: Vec<Used>,
+    /// Names of invoked macros.
+    pub(crate) macros: Vec<Word>,
+    /// Literals as they are written; documentation is left out.
+    pub(crate) literals: Vec<Word>,
+    /// Modules that only tests compile and that have files of their own.
+    pub(crate) test_modules: Vec<TestModule>,
+}
+
+/// A path as it is written: `["crate", "http", "Settings"]`; a leading `::` is an empty segment, a glob is `*`.
+pub(crate) struct Used {
+    segments: Vec<String>,
+    /// Inline modules around it.
+    inline: Vec<String>,
+    pub(crate) line: usize,
+}
+
+/// A token and its line.
+pub(crate) struct Word {
+    pub(crate) text: String,
+    pub(crate) line: usize,
+}
+
+/// `#[cfg(test)] #[path = "file"] mod name;`
+pub(crate) struct TestModule {
+    pub(crate) name: String,
+    pub(crate) file: Option<String>,
+}
+
+impl Used {
+    /// The room that the path names from a file of `module`; for a root import that hides it (`crate::*`, `crate::{self}`) the text
+    /// that hides it. `None` for paths of libraries and of plain names.
+    pub(crate) fn room(&self, module: &[String], is_binary: bool) -> Option<String> {
+        let mut rest = self.segments.iter().map(String::as_str);
+        let mut base: Vec<&str> = module.iter().chain(&self.inline).map(String::as_str).collect();
+        let mut next = rest.next()?;
+        match next {
+            "callwright" if is_binary => return rest.next().map(str::to_owned),
+            "crate" => base.clear(),
+            "self" | "super" => {}
+            _ => return None,
+        }
+        while next == "super" || next == "self" || next == "crate" {
+            if next == "super" {
+                base.pop()?;
+            }
+            match rest.next() {
+                Some(segment) => next = segment,
+                // A module as such, such as the `self` of `use super::{self}`.
+                None if base.is_empty() && self.segments.len() > 1 => return Some(next.to_owned()),
+                None => return base.first().map(|room| (*room).to_owned()),
+            }
+        }
+        Some(base.first().copied().unwrap_or(next).to_owned())
+    }
+
+    /// The library that the path begins with, if it begins with no keyword of the own crate.
+    pub(crate) fn external(&self) -> Option<&str> {
+        let first = self.segments.iter().find(|segment| !segment.is_empty())?;
+        (!["crate", "self", "super", "Self"].contains(&first.as_str())).then_some(first)
+    }
+
+    pub(crate) fn starts_with(&self, prefix: &[&str]) -> bool {
+        self.segments.iter().map(String::as_str).take(prefix.len()).eq(prefix.iter().copied())
+    }
+
+    /// The item after a room's name, for a path such as `crate::http::Settings` or, where the room was imported, `http::Settings`.
+    pub(crate) fn item_of_room(&self, rooms: &BTreeSet<String>, free: &[&str]) -> Option<&str> {
+        let own = self.segments.iter().map(String::as_str).skip_while(|segment| *segment == "crate");
+        let mut own = own.skip_while(|segment| *segment == "super");
+        let room = own.next()?;
+        (rooms.contains(room) && !free.contains(&room)).then(|| own.next()).flatten()
+    }
+}
+
+impl fmt::Display for Used {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.segments.join("::"))
+    }
+}
+
+/// Reads a source text.
+pub(crate) fn scan(text: &str) -> Result<Scan, LexError> {
+    let tokens: TokenStream = text.parse()?;
+    let mut scan = Scan::default();
+    scan.walk(tokens, &[]);
+    Ok(scan)
+}
+
+impl Scan {
+    fn walk(&mut self, tokens: TokenStream, inline: &[String]) {
+        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+        let mut rest = tokens.as_slice();
+        while let Some(first) = rest.first() {
+            rest = match first {
+                TokenTree::Punct(punct) if punct.as_char() == '#' => self.attribute(rest, inline),
+                TokenTree::Ident(ident) if ident == "mod" => self.module(rest, inline),
+                TokenTree::Ident(_) => self.path(rest, &[], inline),
+                TokenTree::Punct(_) if is_path_separator(rest) => self.path(rest, &[], inline),
+                TokenTree::Group(group) => {
+                    self.walk(group.stream(), inline);
+                    &rest[1..]
+                }
+                TokenTree::Literal(literal) => {
+                    let line = literal.span().start().line;
+                    self.literals.push(Word { text: literal.to_string(), line });
+                    &rest[1..]
+                }
+                TokenTree::Punct(_) => &rest[1..],
+            };
+        }
+    }
+
+    /// `#[..]` and `#![..]`: documentation is skipped, and `#[cfg(test)]` with all of its item.
+    fn attribute<'t>(&mut self, tokens: &'t [TokenTree], inline: &[String]) -> &'t [TokenTree] {
+        let Some(group) = attribute_group(tokens) else { return &tokens[1..] };
+        let words: Vec<String> = flat_words(group.stream());
+        let names = |word: &str| words.iter().any(|found| found == word);
+        if words.first().is_some_and(|first| first == "cfg") && names("test") && !names("not") {
+            return self.test_item(&tokens[2..]);
+        }
+        if words.first().is_none_or(|first| first != "doc") {
+            self.walk(group.stream(), inline);
+        }
+        &tokens[2..]
+    }
+
+    /// Skips an item that only tests compile: to its `;` or past its braces.
+    fn test_item<'t>(&mut self, mut tokens: &'t [TokenTree]) -> &'t [TokenTree] {
+        let mut file = None;
+        while let Some(group) = attribute_group(tokens) {
+            let words = flat_words(group.stream());
+            if words.first().is_some_and(|first| first == "path") {
+                file = words.last().map(|literal| literal.trim_matches('"').to_owned());
+            }
+            tokens = &tokens[2..];
+        }
+        let is_end = |token: &TokenTree| match token {
+            TokenTree::Punct(punct) => punct.as_char() == ';',
+            TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+            _ => false,
+        };
+        let end = tokens.iter().position(is_end).map_or(tokens.len(), |end| end + 1);
+        let (item, rest) = tokens.split_at(end);
+        if let [.., TokenTree::Ident(keyword), TokenTree::Ident(name), TokenTree::Punct(_)] = item
+            && keyword == "mod"
+        {
+            self.test_modules.push(TestModule { name: name.to_string(), file });
+        }
+        rest
+    }
+
+    /// `mod name { .. }`, which `super` inside it counts.
+    fn module<'t>(&mut self, tokens: &'t [TokenTree], inline: &[String]) -> &'t [TokenTree] {
+        if let [_, TokenTree::Ident(name), TokenTree::Group(body), rest @ ..] = tokens
+            && body.delimiter() == Delimiter::Brace
+        {
+            let inner: Vec<String> = inline.iter().cloned().chain([name.to_string()]).collect();
+            self.walk(body.stream(), &inner);
+            return rest;
+        }
+        &tokens[1..]
+    }
+
+    /// `a::b::c`, `a::{b, c::d}`, `::a::*` or `name!`.
+    fn path<'t>(&mut self, tokens: &'t [TokenTree], prefix: &[String], inline: &[String]) -> &'t [TokenTree] {
+        let line = tokens.first().map_or(0, |token| token.span().start().line);
+        let mut segments = prefix.to_vec();
+        let mut rest = tokens;
+        if is_path_separator(rest) {
+            segments.push(String::new());
+            rest = &rest[2..];
+        }
+        loop {
+            match rest.first() {
+                Some(TokenTree::Ident(ident)) => segments.push(ident.to_string().trim_start_matches("r#").to_owned()),
+                Some(TokenTree::Punct(punct)) if punct.as_char() == '*' && !segments.is_empty() => {
+                    segments.push("*".into())
+                }
+                Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Brace && !segments.is_empty() => {
+                    self.tree(group, &segments, inline);
+                    return &rest[1..];
+                }
+                _ => break,
+            }
+            rest = &rest[1..];
+            if !is_path_separator(rest) {
+                break;
+            }
+            rest = &rest[2..];
+        }
+        if let [TokenTree::Punct(bang), TokenTree::Group(_), ..] = rest
+            && bang.as_char() == '!'
+        {
+            self.macros.push(Word { text: segments.last().cloned().unwrap_or_default(), line });
+        }
+        if segments.len() > 1 {
+            self.paths.push(Used { segments, inline: inline.to_vec(), line });
+        }
+        rest
+    }
+
+    /// The inside of `prefix::{ .. }`.
+    fn tree(&mut self, group: &Group, prefix: &[String], inline: &[String]) {
+        let tokens: Vec<TokenTree> = group.stream().into_iter().collect();
+        let is_comma = |token: &TokenTree| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ',');
+        for branch in tokens.split(is_comma).filter(|branch| !branch.is_empty()) {
+            self.path(branch, prefix, inline);
+        }
+    }
+}
+
+/// The brackets of an attribute that `tokens` begin with.
+fn attribute_group(tokens: &[TokenTree]) -> Option<&Group> {
+    match tokens {
+        [TokenTree::Punct(hash), TokenTree::Group(group), ..]
+            if hash.as_char() == '#' && group.delimiter() == Delimiter::Bracket =>
+        {
+            Some(group)
+        }
+        _ => None,
+    }
+}
+
+fn is_path_separator(tokens: &[TokenTree]) -> bool {
+    matches!(tokens, [TokenTree::Punct(left), TokenTree::Punct(right), ..] if left.as_char() == ':' && right.as_char() == ':')
+}
+
+/// Every identifier and literal, whatever it is nested in.
+fn flat_words(tokens: TokenStream) -> Vec<String> {
+    tokens
+        .into_iter()
+        .flat_map(|token| match token {
+            TokenTree::Group(group) => flat_words(group.stream()),
+            TokenTree::Punct(_) => Vec::new(),
+            other => vec![other.to_string()],
+        })
+        .collect()
+}

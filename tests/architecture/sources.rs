@@ -1,0 +1,122 @@
+//! The files of `src/`, each with its place in the module tree.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use super::{Scan, paths};
+
+/// One file that is no test code.
+pub(crate) struct Source {
+    /// Path from the repository's root, with `/`.
+    pub(crate) path: String,
+    /// Its module, from the crate's root: `["scanner", "faults", "constraint"]`; empty for `lib.rs` and `main.rs`.
+    pub(crate) module: Vec<String>,
+    /// Its room; empty for `lib.rs` and `main.rs`.
+    pub(crate) room: String,
+    /// The text.
+    pub(crate) text: String,
+    /// What it uses outside of test code.
+    pub(crate) scan: Scan,
+}
+
+impl Source {
+    /// A file at `path` (from the repository's root) with this text.
+    pub(crate) fn new(path: &str, text: String) -> Self {
+        let module = module_of(path);
+        let room = module.first().cloned().unwrap_or_default();
+        let scan = paths::scan(&text).unwrap_or_else(|error| panic!("{path}: {error}"));
+        Self { path: path.to_owned(), module, room, text, scan }
+    }
+
+    /// `FILE:LINE`, as editors understand it.
+    pub(crate) fn at(&self, line: usize) -> String {
+        format!("{}:{line}", self.path)
+    }
+
+    /// Is it the binary, which sees the rooms from outside?
+    pub(crate) fn is_binary(&self) -> bool {
+        self.path == "src/main.rs"
+    }
+}
+
+/// Every file of `src/` but those that only tests compile.
+pub(crate) fn sources() -> &'static [Source] {
+    static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(read_sources);
+    &SOURCES
+}
+
+fn read_sources() -> Vec<Source> {
+    let mut paths = Vec::new();
+    collect(&root().join("src"), &mut paths);
+    let all: BTreeMap<String, Source> =
+        paths.into_iter().map(|path| (path.clone(), Source::new(&path, root_file(&path)))).collect();
+    let tests: BTreeSet<String> = all.values().flat_map(test_files).collect();
+    all.into_values().filter(|source| !tests.iter().any(|test| is_below(&source.path, test))).collect()
+}
+
+/// The rooms: the folders of `src/`.
+pub(crate) fn rooms() -> BTreeSet<String> {
+    let entries = fs::read_dir(root().join("src")).unwrap().map(|entry| entry.unwrap());
+    entries.filter(|entry| entry.path().is_dir()).map(|entry| entry.file_name().into_string().unwrap()).collect()
+}
+
+/// A file of the repository.
+pub(crate) fn root_file(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// Is there such a file in the repository?
+pub(crate) fn exists(path: &str) -> bool {
+    root().join(path).exists()
+}
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn collect(folder: &Path, found: &mut Vec<String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let relative: Vec<_> =
+                path.strip_prefix(root()).unwrap().iter().map(|part| part.to_str().unwrap().to_owned()).collect();
+            found.push(relative.join("/"));
+        }
+    }
+}
+
+/// `src/a/b.rs` and `src/a/b/mod.rs` are `crate::a::b`.
+fn module_of(path: &str) -> Vec<String> {
+    let inner = path.trim_start_matches("src/").trim_end_matches(".rs");
+    let mut module: Vec<String> = inner.split('/').map(str::to_owned).collect();
+    if module.last().is_some_and(|last| last == "mod" || (module.len() == 1 && (last == "lib" || last == "main"))) {
+        module.pop();
+    }
+    module
+}
+
+/// The files (without `.rs`, so folders as well) that `#[cfg(test)] mod NAME;` in `source` declares.
+fn test_files(source: &Source) -> Vec<String> {
+    let folder = source.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let own = source.path.trim_end_matches(".rs");
+    let children = match own.rsplit_once('/').map_or(own, |(_, name)| name) {
+        "mod" | "lib" | "main" => folder,
+        _ => own,
+    };
+    let declared = source.scan.test_modules.iter();
+    declared
+        .map(|module| match &module.file {
+            Some(file) => format!("{folder}/{}", file.trim_end_matches(".rs")),
+            None => format!("{children}/{}", module.name),
+        })
+        .collect()
+}
+
+/// Is `path` the module `test` or a file inside its folder?
+fn is_below(path: &str, test: &str) -> bool {
+    path.strip_prefix(test).is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
+}

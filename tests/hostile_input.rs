@@ -1,0 +1,189 @@
+//! Whatever a client, a model or a schema holds, the proxy answers, and goes on answering.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod support;
+
+use http::Method;
+use serde_json::{Value, json};
+use support::answer::{self, call, completion, one_call};
+use support::request::{plain, streamed, with_tools};
+use support::{Proxy, Reply, Server, config};
+
+/// More levels than any recursion without a bound survives.
+const LEVELS: usize = 100_000;
+
+fn nested_arrays() -> String {
+    "[".repeat(LEVELS) + &"]".repeat(LEVELS)
+}
+
+/// `{"items":{"items": ... }}`, a schema that describes nested arrays.
+fn nested_schema() -> String {
+    "{\"type\":\"array\",\"items\":".repeat(LEVELS) + "{}" + &"}".repeat(LEVELS)
+}
+
+/// Sends the body and checks that the proxy still serves afterwards; the answer may be anything that is an answer.
+async fn survive(proxy: &Proxy, body: String) {
+    let fields = [("content-type", "application/json")];
+    let answer = proxy.client().send(Method::POST, "/v1/chat/completions", &fields, body).await;
+    assert!(answer.status == 200 || answer.status.is_client_error() || answer.status == 502, "{}", answer.text());
+    proxy.client().chat(&plain("Still there?")).await.ok();
+}
+
+#[tokio::test]
+async fn nesting_without_end_in_a_request() {
+    let upstream = Server::always(one_call("f", r#"{"x":[[[1]]]}"#)).await;
+    let proxy = Proxy::start(config(&upstream.url("/v1"))).await;
+    let deep = nested_arrays();
+    let with = |member: &str, value: &str| format!("{{\"model\":\"m\",\"messages\":[],\"{member}\":{value}}}");
+    let tool = |parameters: &str| {
+        format!("[{{\"type\":\"function\",\"function\":{{\"name\":\"f\",\"parameters\":{parameters}}}}}]")
+    };
+    survive(&proxy, format!("{{\"model\":\"m\",\"messages\":{deep}}}")).await;
+    survive(&proxy, format!("{{\"model\":\"m\",\"messages\":[{{\"role\":\"user\",\"content\":{deep}}}]}}")).await;
+    for member in ["tool_choice", "stream_options", "x_unknown", "functions", "tools", "response_format"] {
+        survive(&proxy, with(member, &deep)).await;
+    }
+    for parameters in
+        [&deep, &nested_schema(), &format!("{{\"type\":\"object\",\"properties\":{{\"x\":{}}}}}", nested_schema())]
+    {
+        survive(&proxy, with("tools", &tool(parameters))).await;
+    }
+}
+
+#[tokio::test]
+async fn nesting_without_end_in_an_answer() {
+    let deep = nested_arrays();
+    let object = format!("{{\"city\":{deep}}}");
+    let message = |member: &str| {
+        format!(
+            "{{\"id\":\"x\",\"choices\":[{{\"index\":0,\"message\":{{\"role\":\"assistant\",\"{member}\":{deep}}},\"finish_reason\":\"stop\"}}]}}"
+        )
+    };
+    let json = |body: String| Reply::body(200, &[("content-type", "application/json")], body);
+    let in_arguments = one_call("get_weather", &object);
+    let in_stream = Reply::events(&answer::call_chunks(&[("a", "get_weather", &object[..40_000])]));
+    let deep_chunk =
+        Reply::stream().piece(format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"x\":{deep}}}}}]}}\n\n")).done();
+    for (stream, reply) in [
+        (false, json(message("content"))),
+        (false, json(message("tool_calls"))),
+        (false, json(message("x_unknown"))),
+        (false, json(format!("{{\"choices\":[{deep}]}}"))),
+        (false, in_arguments),
+        (true, in_stream),
+        (true, deep_chunk),
+    ] {
+        let upstream = Server::scripted(move |_, received| {
+            if received.text().contains("Still there?") { answer::text("yes") } else { reply.clone() }
+        })
+        .await;
+        let proxy = Proxy::start(config(&upstream.url("/v1"))).await;
+        let request = if stream { streamed(with_tools("Weather?")) } else { with_tools("Weather?") };
+        survive(&proxy, request.to_string()).await;
+    }
+}
+
+fn with_parameters(parameters: Value) -> Value {
+    let mut request = plain("Do it");
+    request["tools"] = json!([{"type": "function", "function": {"name": "f", "parameters": parameters}}]);
+    request
+}
+
+#[tokio::test]
+async fn schemas_that_are_broken_or_cruel() {
+    let cycle = json!({"type": "object", "properties": {"x": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}});
+    let schemas = [
+        cycle,
+        json!({"$ref": "#"}),
+        json!({"type": "object", "properties": {"x": {"$ref": "http://127.0.0.1:1/schema.json"}}}),
+        json!({"type": "object", "properties": {"x": {"$ref": "file:///etc/passwd"}}}),
+        json!({"type": "object", "properties": {"x": {"type": "string", "pattern": "^(a+)+$"}}}),
+        json!({"type": "object", "properties": {"x": {"type": "string", "pattern": "(?<=a)b(?!c)\\1"}}}),
+        json!({"type": "object", "properties": {"x": {"type": "string", "pattern": "(x{1000}){1000}{1000}"}}}),
+        json!({"type": "object", "properties": {"x": {"enum": []}}, "required": ["x", "x", 5]}),
+        json!({"type": 5, "properties": [], "required": "x"}),
+        json!(false),
+        json!("schema"),
+        json!([]),
+        json!({"$schema": "http://no.example/draft", "type": "object"}),
+        json!({"type": "object", "properties": {"": {"type": "string"}, "~1/~0": {"type": "string"}, "\u{0}": {}}, "required": [""]}),
+    ];
+    let cruel = json!({"x": "a".repeat(5_000) + "!"}).to_string();
+    let upstream = Server::always(one_call("f", &cruel)).await;
+    let proxy = Proxy::start(config(&upstream.url("/v1"))).await;
+    for schema in schemas {
+        survive(&proxy, with_parameters(schema).to_string()).await;
+    }
+}
+
+#[tokio::test]
+async fn strings_that_are_no_unicode_and_numbers_that_are_no_doubles() {
+    let upstream = Server::scripted(|_, received| {
+        if !received.text().contains("tools") {
+            return answer::text("yes");
+        }
+        let arguments = r#"{"city":"\\ud800","days":1e999,"unit":"\\u0000"}"#;
+        let body = completion(
+            json!({"role": "assistant", "content": null, "tool_calls": [call("a", "get_weather", "@")]}),
+            "tool_calls",
+        );
+        Reply::body(
+            200,
+            &[("content-type", "application/json")],
+            body.to_string().replace('@', &arguments.replace('"', "\\\"")),
+        )
+    })
+    .await;
+    let proxy = Proxy::start(config(&upstream.url("/v1"))).await;
+    let request = with_tools("@").to_string();
+    for text in [r"\ud800", r"\udc00\ud800", r"\u0000", "\u{202e}\u{feff}"] {
+        survive(&proxy, request.replace('@', text)).await;
+        survive(&proxy, request.replace("get_weather", text)).await;
+        survive(&proxy, request.replace("gpt-test", text)).await;
+    }
+    for number in ["1e999", "-0", "123456789012345678901234567890", "0.1e-400"] {
+        survive(
+            &proxy,
+            request
+                .replace("\"model\"", &format!("\"seed\":{number},\"n\":{number},\"max_tokens\":{number},\"model\"")),
+        )
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn more_of_everything_than_is_sensible() {
+    let many_calls: Vec<Value> = (0..2_000).map(|number| call(&format!("c{number}"), "get_weather", "{}")).collect();
+    let upstream = Server::scripted(move |_, received| {
+        if received.text().contains("\"tools\"") { answer::calls(&many_calls) } else { answer::text("yes") }
+    })
+    .await;
+    let proxy = Proxy::start(config(&upstream.url("/v1"))).await;
+    survive(&proxy, with_tools("Weather?").to_string()).await;
+    let mut request = plain("Hello");
+    let tool = |number: usize| json!({"type": "function", "function": {"name": format!("tool_{number}"), "parameters": {"type": "object"}}});
+    request["tools"] = (0..2_000).map(tool).collect();
+    survive(&proxy, request.to_string()).await;
+    let mut request = with_tools("Weather?");
+    request["tools"][0]["function"]["name"] = json!("n".repeat(100_000));
+    survive(&proxy, request.to_string()).await;
+}
+
+#[tokio::test]
+async fn requests_that_are_no_http() {
+    let upstream = Server::always(answer::text("yes")).await;
+    let proxy = Proxy::start(config(&upstream.url("/v1"))).await;
+    for bytes in [
+        &b"GARBAGE\r\n\r\n"[..],
+        b"GET /v1/models HTTP/9.9\r\n\r\n",
+        b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\n{}",
+        b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 99999999999999999999\r\nconnection: close\r\n\r\n{}",
+        b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\nzz\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+    ] {
+        let socket = proxy.client().raw(bytes);
+        // Some of these wait for more: what matters is the next request.
+        let _ = tokio::time::timeout(std::time::Duration::from_millis(200), socket).await;
+        proxy.client().chat(&plain("Still there?")).await.ok();
+    }
+}

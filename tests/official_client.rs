@@ -1,0 +1,109 @@
+//! OpenAI's own Python client drives the binary and does not notice that there is a proxy.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test fails by panicking, and says what it left out"
+)]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+use support::answer::{self, call, call_chunks, completion, role, text_chunk};
+use support::{Proxy, Received, Reply, Server, config};
+
+/// A Python that has the `openai` package; `None`, with a message, where there is none and none is required.
+fn python() -> Option<PathBuf> {
+    let named = std::env::var_os("CALLWRIGHT_PYTHON").map(PathBuf::from);
+    let python = named.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("target/venv/bin/python"));
+    let usable =
+        Command::new(&python).args(["-c", "import openai"]).output().is_ok_and(|output| output.status.success());
+    if usable {
+        return Some(python);
+    }
+    let advice = format!(
+        "{} cannot import `openai`: python3 -m venv target/venv && target/venv/bin/pip install openai",
+        python.display()
+    );
+    let required = std::env::var("CALLWRIGHT_REQUIRE_CLIENTS").is_ok_and(|value| value == "1");
+    assert!(!required, "{advice}");
+    println!("passed by: {advice}");
+    None
+}
+
+const PARIS: &str = r#"{"city":"Paris"}"#;
+const ROME: &str = r#"{"city":"Rome"}"#;
+
+/// The script of the upstream: the model's name says what it does.
+fn reply(received: &Received) -> Reply {
+    if received.method == "GET" {
+        let model = json!({"id": "gpt-test", "object": "model", "created": 1, "owned_by": "vendor"});
+        return Reply::json(200, &json!({"object": "list", "data": [model]}));
+    }
+    let request = received.json();
+    let stream = request["stream"] == true;
+    if received.target.ends_with("/embeddings") {
+        let data = json!([{"object": "embedding", "index": 0, "embedding": [0.5, -0.25]}]);
+        return Reply::json(
+            200,
+            &json!({"object": "list", "model": "m", "data": data, "usage": {"prompt_tokens": 1, "total_tokens": 1}}),
+        );
+    }
+    let asked_again = received.last_message()["role"] == "tool";
+    match request["model"].as_str().unwrap() {
+        "text" => text(stream),
+        "call" => calls(&request, &[("call_1", "get_weather", PARIS)]),
+        "two calls" => calls(&request, &[("call_1", "get_weather", PARIS), ("call_2", "get_weather", ROME)]),
+        "wrong name" => calls(&request, &[("call_1", "getWeather", r#"{"city":"Paris","days":"3"}"#)]),
+        "missing city" if !asked_again => calls(&request, &[("call_1", "get_weather", "{}")]),
+        "missing city" => calls(&request, &[("call_2", "get_weather", PARIS)]),
+        "reset" => Reply::reset(),
+        "reset in stream" => Reply::stream().event(&role()).event(&text_chunk("It ")).then_reset(),
+        model => error(model.strip_prefix("error ").unwrap().parse().unwrap()),
+    }
+}
+
+fn text(stream: bool) -> Reply {
+    if stream { Reply::events(&answer::text_chunks("It rains in Paris.")) } else { answer::text("It rains in Paris.") }
+}
+
+fn calls(request: &Value, calls: &[(&str, &str, &str)]) -> Reply {
+    if request["stream"] == true {
+        let mut chunks = call_chunks(calls);
+        if request["stream_options"]["include_usage"] == true {
+            let mut usage = answer::chunk_of(json!([]));
+            usage["usage"] = json!({"prompt_tokens": 20, "completion_tokens": 5, "total_tokens": 25});
+            chunks.push(usage);
+        }
+        return Reply::events(&chunks);
+    }
+    let calls: Vec<Value> = calls.iter().map(|(id, name, arguments)| call(id, name, arguments)).collect();
+    let body = completion(json!({"role": "assistant", "content": null, "tool_calls": calls}), "tool_calls");
+    Reply::body(200, &[("content-type", "application/json"), ("x-request-id", "req_upstream")], body.to_string())
+}
+
+fn error(status: u16) -> Reply {
+    let fields = [("content-type", "application/json"), ("x-request-id", "req_upstream"), ("retry-after", "7")];
+    let body = json!({"error": {"message": "as scripted", "type": "scripted", "param": null, "code": "of_upstream"}});
+    Reply::body(status, &fields, body.to_string())
+}
+
+#[tokio::test]
+async fn the_official_python_client_does_not_notice_the_proxy() {
+    let Some(python) = python() else { return };
+    let upstream = Server::scripted(|_, received| reply(received)).await;
+    let proxy = Proxy::start(config(&upstream.url("/v1")) + "[aliases.helper]\nmodel = \"gpt-test\"\n").await;
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/openai_client.py");
+    let url = proxy.client().url("");
+    let run = tokio::task::spawn_blocking(move || {
+        let mut command = Command::new(python);
+        command.arg(script).arg(url).env("NO_PROXY", "127.0.0.1").env_remove("OPENAI_BASE_URL").output()
+    });
+    let output = support::guarded("waiting for the client", run).await.unwrap().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    println!("{}", said.trim());
+}

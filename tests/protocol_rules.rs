@@ -1,0 +1,285 @@
+//! The rules of the protocol that clients and providers rely on, one test for each.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod support;
+
+use serde_json::{Value, json};
+use support::answer::{self, call, calls, completion, one_call};
+use support::request::{booking_tool, plain, streamed, weather_tool, with_tools};
+use support::{Gate, Proxy, Reply, Server, config, rooms};
+
+const PARIS: &str = r#"{"city":"Paris"}"#;
+
+async fn proxy_of(upstream: &Server) -> Proxy {
+    Proxy::start(config(&upstream.url("/v1"))).await
+}
+
+/// A faulty call first, then the right one.
+async fn corrected_once() -> Server {
+    Server::replying([one_call("get_weather", "{}"), one_call("get_weather", PARIS)]).await
+}
+
+fn to_helper(mut request: Value) -> Value {
+    request["model"] = json!("helper");
+    request
+}
+
+#[tokio::test]
+async fn tool_choice_none_offers_no_tools_of_the_catalog() {
+    let (upstream, api) = (Server::always(answer::text("hi")).await, Server::replying([]).await);
+    let proxy = Proxy::start_with_files(rooms::config_of(&upstream, &api), &rooms::FILES).await;
+    let mut request = to_helper(with_tools("Hello"));
+    request["tool_choice"] = json!("none");
+    proxy.client().chat(&request).await.ok();
+    assert_eq!(upstream.only_request().tool_names(), ["get_weather", "book_room"]);
+}
+
+#[tokio::test]
+async fn tool_choice_holds_until_the_proxy_has_executed_a_tool() {
+    let upstream = Server::replying([
+        one_call("listRooms", "{}"),
+        one_call("listRooms", r#"{"floor":2}"#),
+        answer::text("Two rooms."),
+    ])
+    .await;
+    let api = Server::always(Reply::json(200, &json!(["Amber", "Birch"]))).await;
+    let proxy = Proxy::start_with_files(rooms::config_of(&upstream, &api), &rooms::FILES).await;
+    let mut request = to_helper(plain("Which rooms?"));
+    request["tool_choice"] = json!("required");
+    let answer = proxy.client().chat(&request).await;
+    assert_eq!(answer.message()["content"], "Two rooms.");
+    let choices: Vec<Value> =
+        upstream.received().iter().map(|received| received.json()["tool_choice"].clone()).collect();
+    assert_eq!(choices[..2], [json!("required"), json!("required")], "feedback comes before any execution");
+    assert!(choices[2].is_null() || choices[2] == "auto", "{choices:?}");
+}
+
+#[tokio::test]
+async fn without_parallel_calls_one_call_comes_out() {
+    let two = calls(&[call("a", "get_weather", PARIS), call("b", "book_room", r#"{"hotel":"Ritz","nights":1}"#)]);
+    let upstream = Server::always(two).await;
+    let proxy = proxy_of(&upstream).await;
+    let mut request = with_tools("Both");
+    request["parallel_tool_calls"] = json!(false);
+    let message = proxy.client().chat(&request).await.message();
+    assert_eq!(message["tool_calls"].as_array().unwrap().len(), 1, "{message}");
+    assert_eq!(message["tool_calls"][0]["id"], "a");
+}
+
+#[tokio::test]
+async fn several_choices_are_repaired_and_never_sent_back() {
+    let message = |name: &str, arguments: &str| json!({"role": "assistant", "content": null, "tool_calls": [call("a", name, arguments)]});
+    let mut body = completion(message("getWeather", PARIS), "tool_calls");
+    let choices = body["choices"].as_array_mut().unwrap();
+    choices.push(
+        json!({"index": 1, "message": message("get_weather", "{}"), "logprobs": null, "finish_reason": "tool_calls"}),
+    );
+    choices.push(json!({"index": 2, "message": {"role": "assistant", "content": "Hm."}, "logprobs": null, "finish_reason": "stop"}));
+    let upstream = Server::replying([Reply::json(200, &body)]).await;
+    let proxy = proxy_of(&upstream).await;
+    let mut request = with_tools("Weather?");
+    request["n"] = json!(3);
+    let answer = proxy.client().chat(&request).await;
+    let mut expected = body;
+    expected["choices"][0]["message"]["tool_calls"][0]["function"]["name"] = json!("get_weather");
+    assert_eq!(answer.ok(), expected);
+    assert_eq!(upstream.received().len(), 1);
+}
+
+#[tokio::test]
+async fn logprobs_of_a_changed_choice_are_dropped_and_others_kept() {
+    for (name, kept) in [("getWeather", false), ("get_weather", true)] {
+        let mut body = completion(
+            json!({"role": "assistant", "content": null, "tool_calls": [call("a", name, PARIS)]}),
+            "tool_calls",
+        );
+        body["choices"][0]["logprobs"] =
+            json!({"content": [{"token": "a", "logprob": -0.5, "bytes": [97], "top_logprobs": []}]});
+        let upstream = Server::always(Reply::json(200, &body)).await;
+        let proxy = proxy_of(&upstream).await;
+        let mut request = with_tools("Weather?");
+        request["logprobs"] = json!(true);
+        let answer = proxy.client().chat(&request).await.ok();
+        let logprobs = &answer["choices"][0]["logprobs"];
+        assert_eq!(logprobs.is_object(), kept, "{name}: {logprobs}");
+    }
+}
+
+#[tokio::test]
+async fn internal_requests_keep_the_clients_parameters_but_not_its_bookkeeping() {
+    let upstream = corrected_once().await;
+    let proxy = proxy_of(&upstream).await;
+    let mut request = with_tools("Weather?");
+    for (member, value) in [
+        ("seed", json!(7)),
+        ("max_tokens", json!(50)),
+        ("temperature", json!(0.3)),
+        ("x_vendor", json!({"a": 1})),
+        ("user", json!("u")),
+    ] {
+        request[member] = value;
+    }
+    request["store"] = json!(true);
+    request["metadata"] = json!({"k": "v"});
+    proxy.client().chat(&request).await.ok();
+    let received = upstream.received();
+    assert_eq!(received[0].json(), request, "the client's own request is as it was");
+    let internal = received[1].json();
+    for member in ["seed", "max_tokens", "temperature", "x_vendor", "user", "tools", "model"] {
+        assert_eq!(internal[member], request[member], "{member}");
+    }
+    assert!(internal.get("store").is_none() && internal.get("metadata").is_none(), "{internal}");
+}
+
+#[tokio::test]
+async fn the_assistants_message_goes_back_as_it_came() {
+    let message = json!({
+        "role": "assistant", "content": null, "refusal": null, "reasoning_content": "I need the weather.", "x_signature": {"b": [1, 2.50], "a": null},
+        "tool_calls": [{"id": "toolu_01", "type": "function", "x_thought": "sig", "function": {"name": "getWeather", "arguments": "{ }"}}],
+    });
+    let upstream = Server::replying([
+        Reply::json(200, &completion(message.clone(), "tool_calls")),
+        one_call("get_weather", PARIS),
+    ])
+    .await;
+    let proxy = proxy_of(&upstream).await;
+    proxy.client().chat(&with_tools("Weather?")).await.ok();
+    assert_eq!(upstream.received()[1].messages()[1], message);
+}
+
+#[tokio::test]
+async fn minted_ids_are_the_same_in_every_place() {
+    let nameless = json!({"type": "function", "function": {"name": "get_weather", "arguments": "{}"}});
+    let upstream = Server::replying([calls(&[nameless]), one_call("get_weather", PARIS)]).await;
+    let proxy = proxy_of(&upstream).await;
+    proxy.client().chat(&with_tools("Weather?")).await.ok();
+    let messages = upstream.received()[1].messages();
+    let id = messages[1]["tool_calls"][0]["id"].as_str().unwrap();
+    assert!(id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()), "{id}");
+    assert_eq!(messages[2]["tool_call_id"], id);
+}
+
+#[tokio::test]
+async fn messages_stay_as_sent_and_additions_come_last() {
+    let upstream = corrected_once().await;
+    let proxy = proxy_of(&upstream).await;
+    let mut request = with_tools("");
+    let messages = json!([
+        {"role": "system", "content": "Be brief."},
+        {"role": "developer", "content": [{"type": "text", "text": "Use tools."}], "name": "dev"},
+        {"role": "user", "content": [{"type": "text", "text": "What is this?"}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA", "detail": "low"}}]},
+        {"role": "assistant", "content": null, "tool_calls": [call("old", "get_weather", PARIS)]},
+        {"role": "tool", "tool_call_id": "old", "content": ""},
+        {"role": "assistant", "tool_calls": [call("older", "get_weather", PARIS)]},
+        {"role": "tool", "tool_call_id": "older", "content": [{"type": "text", "text": "rain"}]},
+        {"role": "user", "content": "And tomorrow?"},
+    ]);
+    request["messages"] = messages.clone();
+    proxy.client().chat(&request).await.ok();
+    let sent = upstream.received()[1].messages();
+    let sent_by_client = messages.as_array().unwrap();
+    assert_eq!(&sent[..sent_by_client.len()], sent_by_client.as_slice());
+    assert!(
+        upstream.received()[1].text().contains(r#"{"role":"assistant","tool_calls":"#),
+        "absent content stays absent"
+    );
+    let added: Vec<&str> =
+        sent[sent_by_client.len()..].iter().map(|message| message["role"].as_str().unwrap()).collect();
+    assert_eq!(added, ["assistant", "tool"]);
+}
+
+fn legacy(text: &str) -> Value {
+    let mut request = plain(text);
+    request["functions"] = json!([weather_tool()["function"], booking_tool()["function"]]);
+    request
+}
+
+#[tokio::test]
+async fn legacy_functions_are_judged_and_answered_as_legacy() {
+    let legacy_call = |name: &str, arguments: &str| {
+        let message =
+            json!({"role": "assistant", "content": null, "function_call": {"name": name, "arguments": arguments}});
+        Reply::json(200, &completion(message, "function_call"))
+    };
+    let upstream = Server::replying([legacy_call("getWeather", "{}"), legacy_call("getWeather", PARIS)]).await;
+    let proxy = proxy_of(&upstream).await;
+    let answer = proxy.client().chat(&legacy("Weather?")).await;
+    assert_eq!(answer.message()["function_call"], json!({"name": "get_weather", "arguments": PARIS}));
+    assert!(answer.message().get("tool_calls").is_none(), "{}", answer.text());
+    assert_eq!(answer.ok()["choices"][0]["finish_reason"], "function_call");
+    let messages = upstream.received()[1].messages();
+    assert_eq!(messages[1]["function_call"]["name"], "getWeather");
+    assert_eq!((messages[2]["role"].as_str(), messages[2]["name"].as_str()), (Some("function"), Some("getWeather")));
+}
+
+#[tokio::test]
+async fn legacy_streams_are_answered_as_legacy() {
+    let chunks = [
+        answer::chunk(json!({"role": "assistant", "content": null})),
+        answer::chunk(json!({"function_call": {"name": "getWeather", "arguments": ""}})),
+        answer::chunk(json!({"function_call": {"arguments": PARIS}})),
+        answer::finish("function_call"),
+    ];
+    let upstream = Server::always(Reply::events(&chunks)).await;
+    let proxy = proxy_of(&upstream).await;
+    let assembled = proxy.client().chat_stream(&streamed(legacy("Weather?"))).await.assemble().await;
+    assert_eq!(assembled.choice().function_call, Some(json!({"name": "get_weather", "arguments": PARIS})));
+    assert_eq!(assembled.choice().finish_reason.as_deref(), Some("function_call"));
+    assert!(assembled.choice().calls.is_empty());
+}
+
+#[tokio::test]
+async fn the_usage_chunk_comes_where_it_was_asked_for_and_nowhere_else() {
+    let mut chunks = answer::call_chunks(&[("a", "getWeather", PARIS)]);
+    let mut usage = answer::chunk_of(json!([]));
+    usage["usage"] = json!({"prompt_tokens": 20, "completion_tokens": 5, "total_tokens": 25});
+    chunks.push(usage);
+    let upstream = Server::always(Reply::events(&chunks)).await;
+    let proxy = proxy_of(&upstream).await;
+    let mut request = streamed(with_tools("Weather?"));
+    request["stream_options"] = json!({"include_usage": true});
+    let assembled = proxy.client().chat_stream(&request).await.assemble().await;
+    assert_eq!(assembled.usage.unwrap()["total_tokens"], 25);
+    assert_eq!(upstream.received()[0].json()["stream_options"], request["stream_options"]);
+    let assembled = proxy.client().chat_stream(&streamed(with_tools("Weather?"))).await.assemble().await;
+    assert!(assembled.usage.is_none(), "{assembled:?}");
+}
+
+#[tokio::test]
+async fn a_client_that_goes_away_cancels_the_upstreams_request() {
+    let held = answer::call_chunks(&[("a", "get_weather", PARIS)]);
+    let in_the_middle = Reply::stream().event(&held[0]).event(&held[1]).then_silence();
+    for (reply, request) in [
+        (Reply::silence(), with_tools("Weather?")),
+        (Reply::silence(), streamed(with_tools("Weather?"))),
+        (in_the_middle, streamed(with_tools("Weather?"))),
+    ] {
+        let upstream = Server::always(reply).await;
+        let proxy = proxy_of(&upstream).await;
+        tokio::select! {
+            answer = proxy.client().chat(&request) => panic!("{}", answer.text()),
+            () = upstream.arrival_of(1) => {}
+        }
+        upstream.hangup().await;
+        assert_eq!(proxy.operator().get("/healthz").await.status, 200);
+    }
+}
+
+#[tokio::test]
+async fn nothing_new_begins_when_the_client_has_gone_away() {
+    let gate = Gate::closed();
+    let upstream = Server::replying([one_call("listRooms", r#"{"floor":2}"#), answer::text("late")]).await;
+    let api = Server::always(Reply::json(200, &json!([])).after(&gate)).await;
+    let proxy = Proxy::start_with_files(rooms::config_of(&upstream, &api), &rooms::FILES).await;
+    tokio::select! {
+        answer = async { proxy.client().chat(&to_helper(plain("Which rooms?"))).await } => panic!("{}", answer.text()),
+        () = api.arrival_of(1) => {}
+    }
+    // Nothing tells from outside when the proxy has seen the connection close; what comes later than that is what is tested.
+    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+    gate.open();
+    let traces = proxy.traces_after_stop().await;
+    assert_eq!(upstream.received().len(), 1, "the model was asked for nobody");
+    assert_eq!(traces.len(), 1);
+    assert_eq!(traces[0]["executions"][0]["outcome"], "success", "{:#}", traces[0]);
+}

@@ -1,0 +1,31 @@
+//! Configuration files for the tests. The only place that knows the keys which every test needs.
+
+/// A configuration with both listeners on free ports, a store in the proxy's folder, and one upstream. It ends inside the
+/// upstream's table, so that a test can append keys of that upstream, then tables of its own.
+pub(crate) fn config(upstream: &str) -> String {
+    config_with_store(upstream, "sqlite:traces.sqlite3")
+}
+
+/// Like [`config`], with another store.
+pub(crate) fn config_with_store(upstream: &str, store: &str) -> String {
+    config_with_server(upstream, store, "")
+}
+
+/// Like [`config_with_store`], with more keys of the listeners.
+pub(crate) fn config_with_server(upstream: &str, store: &str, server: &str) -> String {
+    format!(
+        r#"default_upstream = "scripted"
+
+[server]
+listen = "127.0.0.1:0"
+operator_listen = "127.0.0.1:0"
+{server}
+
+[store]
+url = "{store}"
+
+[upstreams.scripted]
+base_url = "{upstream}"
+"#
+    )
+}

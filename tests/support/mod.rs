@@ -1,0 +1,43 @@
+//! What the behaviour tests share: the real binary as a process, scripted servers for it to talk to, and a client that sees
+//! answers byte by byte. Nothing here knows the proxy's code: it is driven from outside, as its users drive it.
+//!
+//! Nothing here measures time either. [`GUARD`] only turns what would hang for ever into a failure.
+
+#![allow(dead_code, unused_imports, reason = "each test binary uses its own part of this")]
+
+pub(crate) mod answer;
+pub(crate) mod assembled;
+pub(crate) mod client;
+pub(crate) mod config;
+pub(crate) mod documented;
+pub(crate) mod metrics;
+pub(crate) mod policy;
+pub(crate) mod proxy;
+pub(crate) mod reply;
+pub(crate) mod request;
+pub(crate) mod rooms;
+pub(crate) mod sample;
+pub(crate) mod server;
+
+use std::time::Duration;
+
+pub(crate) use assembled::Assembled;
+pub(crate) use client::{Answer, Client, Event, Stream};
+pub(crate) use config::config;
+pub(crate) use proxy::Proxy;
+pub(crate) use reply::{Gate, Reply};
+pub(crate) use server::{Received, Server};
+
+/// After this time a test is taken to hang. Far above what the slowest machine needs.
+pub(crate) const GUARD: Duration = Duration::from_secs(90);
+
+/// Pause between two looks at something that cannot be waited for.
+pub(crate) const POLL: Duration = Duration::from_millis(10);
+
+/// Waits for `future`; fails with `what` where it hangs.
+pub(crate) async fn guarded<F: Future>(what: &str, future: F) -> F::Output {
+    match tokio::time::timeout(GUARD, future).await {
+        Ok(output) => output,
+        Err(_) => panic!("hangs: {what}"),
+    }
+}

@@ -1,0 +1,71 @@
+//! A small API of meeting rooms: its document, and a configuration that offers it.
+
+use super::config::config;
+use super::server::Server;
+
+/// `GET /rooms`, `GET /rooms/{room}`, `POST /rooms/{room}/bookings`, with the rules that its errors are explained by.
+pub(crate) const DOCUMENT: &str = r#"
+openapi: 3.0.3
+info: {title: Meeting rooms, version: "1", description: Rooms of an office.}
+servers: [{url: "http://127.0.0.1:1"}]
+paths:
+  /rooms:
+    get:
+      operationId: listRooms
+      summary: Lists the rooms.
+      description: >-
+        Lists the rooms of one floor. Code 4711 means that the floor is closed for renovation. Floors are numbered from 1 to 9.
+      parameters:
+        - {name: floor, in: query, required: true, schema: {type: integer}, description: Number of the floor.}
+        - {name: tags, in: query, schema: {type: array, items: {type: string}}, description: Equipment that the room must have.}
+        - {name: X-Tenant, in: header, schema: {type: string}, description: The tenant.}
+      responses:
+        "200": {description: The rooms.}
+        "400": {description: The floor is closed for renovation or does not exist.}
+  /rooms/{room}:
+    get:
+      operationId: getRoom
+      summary: One room.
+      parameters:
+        - {name: room, in: path, required: true, schema: {type: string}, description: Name of the room.}
+      responses:
+        "200": {description: The room.}
+  /rooms/{room}/bookings:
+    post:
+      operationId: bookRoom
+      summary: Books a room.
+      parameters:
+        - {name: room, in: path, required: true, schema: {type: string}, description: Name of the room.}
+      requestBody:
+        required: true
+        content:
+          application/json:
+            schema:
+              type: object
+              required: [from, hours]
+              properties:
+                from: {type: string, format: date-time, description: Begin of the booking.}
+                hours: {type: integer, minimum: 1, maximum: 8, description: Length in hours.}
+      responses:
+        "201": {description: Booked.}
+components:
+  securitySchemes:
+    key: {type: apiKey, in: header, name: X-Api-Key}
+security: [{key: []}]
+"#;
+
+/// The key that [`config_of`] gives for the API.
+pub(crate) const KEY: &str = "rooms-secret-1";
+
+/// A configuration in which the alias `helper` (model `gpt-test`) offers the rooms that `api` serves. Loopback is allowed: the
+/// API is there. Needs [`DOCUMENT`] as the file `rooms.yaml`.
+pub(crate) fn config_of(upstream: &Server, api: &Server) -> String {
+    config(&upstream.url("/v1"))
+        + "[executor]\nallowed_addresses = [\"127.0.0.1\"]\n"
+        + "[aliases.helper]\nmodel = \"gpt-test\"\ntoolsets = [\"rooms\"]\n"
+        + &format!("[toolsets.rooms]\ndocument = \"rooms.yaml\"\nbase_url = \"{}\"\n", api.url(""))
+        + &format!("[toolsets.rooms.credentials]\nkey = \"{KEY}\"\n")
+}
+
+/// The files that [`config_of`] needs.
+pub(crate) const FILES: [(&str, &str); 1] = [("rooms.yaml", DOCUMENT)];

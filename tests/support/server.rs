@@ -1,0 +1,262 @@
+//! A scripted HTTP/1.1 server on a raw socket: it records what it receives and answers by script, also wrongly.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+
+use super::guarded;
+use super::reply::{Reply, Step};
+
+/// A request as the server received it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Received {
+    pub(crate) method: String,
+    /// Path and query.
+    pub(crate) target: String,
+    /// In order, names in lower case.
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Received {
+    /// A header field's value, where it was sent.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The body as JSON.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.text()))
+    }
+
+    /// The body as text.
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    /// The messages of a chat request.
+    pub(crate) fn messages(&self) -> Vec<Value> {
+        self.json()["messages"].as_array().cloned().unwrap_or_default()
+    }
+
+    /// The last message of a chat request.
+    pub(crate) fn last_message(&self) -> Value {
+        self.messages().pop().unwrap_or_default()
+    }
+
+    /// Names of the tools (or legacy functions) that a chat request offers.
+    pub(crate) fn tool_names(&self) -> Vec<String> {
+        let body = self.json();
+        let tools = body["tools"].as_array().into_iter().flatten().map(|tool| &tool["function"]["name"]);
+        let functions = body["functions"].as_array().into_iter().flatten().map(|function| &function["name"]);
+        tools.chain(functions).filter_map(Value::as_str).map(str::to_owned).collect()
+    }
+}
+
+type Script = Arc<dyn Fn(usize, &Received) -> Reply + Send + Sync>;
+
+/// A running server; it ends with the test's runtime.
+pub(crate) struct Server {
+    address: SocketAddr,
+    state: Arc<State>,
+}
+
+struct State {
+    script: Script,
+    received: Mutex<Vec<Received>>,
+    arrivals: watch::Sender<usize>,
+    hangups: watch::Sender<usize>,
+}
+
+impl Server {
+    /// Answers the requests with `replies`, in order of arrival; a request beyond them gets a 500 that says so.
+    pub(crate) async fn replying(replies: impl IntoIterator<Item = Reply>) -> Self {
+        let replies: Vec<Reply> = replies.into_iter().collect();
+        Self::scripted(move |number, _| {
+            replies.get(number).cloned().unwrap_or_else(|| {
+                let message = format!("the script holds {} replies, this is request {}", replies.len(), number + 1);
+                Reply::json(500, &serde_json::json!({"error": {"message": message, "type": "script"}}))
+            })
+        })
+        .await
+    }
+
+    /// Answers every request with the same reply.
+    pub(crate) async fn always(reply: Reply) -> Self {
+        Self::scripted(move |_, _| reply.clone()).await
+    }
+
+    /// Answers by a function of the request's number (from 0) and the request.
+    pub(crate) async fn scripted(script: impl Fn(usize, &Received) -> Reply + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let state = Arc::new(State {
+            script: Arc::new(script),
+            received: Mutex::default(),
+            arrivals: watch::Sender::new(0),
+            hangups: watch::Sender::new(0),
+        });
+        let accepting = state.clone();
+        tokio::spawn(async move {
+            while let Ok((socket, _)) = listener.accept().await {
+                tokio::spawn(serve(socket, accepting.clone()));
+            }
+        });
+        Self { address, state }
+    }
+
+    /// An address on which nothing listens.
+    pub(crate) async fn refusing() -> SocketAddr {
+        TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap()
+    }
+
+    /// The server's URL with `path` behind it.
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// Everything received so far.
+    pub(crate) fn received(&self) -> Vec<Received> {
+        self.state.received.lock().unwrap().clone()
+    }
+
+    /// The only request received so far.
+    pub(crate) fn only_request(&self) -> Received {
+        let mut received = self.received();
+        assert_eq!(received.len(), 1, "requests received: {received:#?}");
+        received.remove(0)
+    }
+
+    /// Waits until `count` requests have arrived in all.
+    pub(crate) async fn arrival_of(&self, count: usize) {
+        let mut arrivals = self.state.arrivals.subscribe();
+        guarded("waiting for a request", arrivals.wait_for(|arrived| *arrived >= count)).await.unwrap();
+    }
+
+    /// Waits until a peer has gone away in the middle of a reply.
+    pub(crate) async fn hangup(&self) {
+        let mut hangups = self.state.hangups.subscribe();
+        guarded("waiting for the peer to go away", hangups.wait_for(|count| *count > 0)).await.unwrap();
+    }
+}
+
+async fn serve(mut socket: TcpStream, state: Arc<State>) {
+    let _ = socket.set_nodelay(true);
+    let mut buffer = Vec::new();
+    while let Some(request) = read_request(&mut socket, &mut buffer).await {
+        let number = {
+            let mut received = state.received.lock().unwrap();
+            received.push(request.clone());
+            received.len() - 1
+        };
+        state.arrivals.send_replace(number + 1);
+        let reply = (state.script)(number, &request);
+        match perform(&mut socket, &reply.steps).await {
+            End::Whole if reply.keep_alive => {}
+            End::Whole | End::Reset => return,
+            End::PeerGone => {
+                state.hangups.send_modify(|count| *count += 1);
+                return;
+            }
+        }
+    }
+}
+
+/// How a reply ended.
+enum End {
+    Whole,
+    Reset,
+    PeerGone,
+}
+
+async fn perform(socket: &mut TcpStream, steps: &[Step]) -> End {
+    for step in steps {
+        match step {
+            Step::Send(bytes) => {
+                if socket.write_all(bytes).await.is_err() || socket.flush().await.is_err() {
+                    return End::PeerGone;
+                }
+            }
+            Step::Wait(gate) => tokio::select! {
+                () = gate.opened() => {}
+                () = peer_gone(socket) => return End::PeerGone,
+            },
+            Step::Silence => {
+                peer_gone(socket).await;
+                return End::PeerGone;
+            }
+            Step::Reset => {
+                socket.set_zero_linger().unwrap();
+                return End::Reset;
+            }
+        }
+    }
+    End::Whole
+}
+
+async fn peer_gone(socket: &TcpStream) {
+    let mut byte = [0; 1];
+    // A peer that sends more (which no client of ours does in the middle of a reply) has not gone.
+    if !matches!(socket.peek(&mut byte).await, Ok(0) | Err(_)) {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// Reads one request (RFC 9112) with a counted or a chunked body; `None` at the end of the connection.
+async fn read_request(socket: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<Received> {
+    let head = read_until(socket, buffer, b"\r\n\r\n").await?;
+    let head = String::from_utf8_lossy(&head).into_owned();
+    let mut lines = head.trim_end().lines();
+    let mut first = lines.next()?.split(' ');
+    let mut request =
+        Received { method: first.next()?.to_owned(), target: first.next()?.to_owned(), ..Received::default() };
+    for line in lines {
+        let (name, value) = line.split_once(':')?;
+        request.headers.push((name.trim().to_ascii_lowercase(), value.trim().to_owned()));
+    }
+    if request.header("expect").is_some() {
+        socket.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").await.ok()?;
+    }
+    if request.header("transfer-encoding").is_some_and(|coding| coding.eq_ignore_ascii_case("chunked")) {
+        loop {
+            let line = read_until(socket, buffer, b"\r\n").await?;
+            let size = usize::from_str_radix(String::from_utf8_lossy(&line).trim(), 16).ok()?;
+            let chunk = read_exactly(socket, buffer, size + 2).await?;
+            request.body.extend_from_slice(&chunk[..size]);
+            if size == 0 {
+                break;
+            }
+        }
+    } else if let Some(length) = request.header("content-length") {
+        let length = length.parse().ok()?;
+        request.body = read_exactly(socket, buffer, length).await?;
+    }
+    Some(request)
+}
+
+async fn read_until(socket: &mut TcpStream, buffer: &mut Vec<u8>, end: &[u8]) -> Option<Vec<u8>> {
+    loop {
+        if let Some(position) = memchr::memmem::find(buffer, end) {
+            return Some(buffer.drain(..position + end.len()).collect());
+        }
+        more(socket, buffer).await?;
+    }
+}
+
+async fn read_exactly(socket: &mut TcpStream, buffer: &mut Vec<u8>, length: usize) -> Option<Vec<u8>> {
+    while buffer.len() < length {
+        more(socket, buffer).await?;
+    }
+    Some(buffer.drain(..length).collect())
+}
+
+async fn more(socket: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<()> {
+    match socket.read_buf(buffer).await {
+        Ok(0) | Err(_) => None,
+        Ok(_) => Some(()),
+    }
+}
