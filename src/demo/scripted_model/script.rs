@@ -31,32 +31,39 @@ const KINDS: [Kind; 6] = [dictated::next, booking::next, rooms::next, route::nex
 
 /// What is said to a question of no kind.
 const ABOUT: &str = "I am a scripted stand-in for a model and follow a few rules. With the tools for it I can find a place \
-    (\"Where is Osaka Castle?\"), plan a route between two points, list and book meeting rooms, look up the weather, or make \
-    any call you dictate (\"Call planRoute {\\\"origin\\\": \\\"34.9858,135.7588\\\"}\").";
+    (Where is Osaka Castle?), plan a route between two points, list and book meeting rooms, look up the weather, or make \
+    any call you dictate (Call planRoute {\"origin\": \"34.9858,135.7588\"}).";
 
 /// The answer to a request.
 pub(super) fn answer(request: &ChatRequest, exchange: &Exchange) -> Answer {
-    let next = KINDS.iter().find_map(|kind| kind(request, exchange));
-    let mut answer = Answer { position: exchange.position, ..Answer::default() };
-    match next {
-        Some(Next::Call(text, drafts)) if request.may_call() => {
-            let lessons = lessons(exchange);
-            let thoughts = drafts.into_iter().map(|draft| draft.learn(&lessons)).collect::<Vec<_>>();
-            let most = if request.parallel_tool_calls == Some(false) { 1 } else { usize::MAX };
-            answer.text = thoughts
-                .iter()
-                .map(|(_, thought)| thought.as_str())
-                .chain([text])
-                .find(|text| !text.is_empty())
-                .unwrap_or_default()
-                .to_owned();
-            answer.calls = thoughts.into_iter().take(most).map(|(draft, _)| (draft.tool, draft.arguments)).collect();
+    let (text, calls) = match KINDS.iter().find_map(|kind| kind(request, exchange)) {
+        Some(Next::Call(text, drafts)) if request.may_call() => call(text, drafts, request, exchange),
+        Some(Next::Call(..)) => (give_up(exchange), Vec::new()),
+        Some(Next::Say(text)) => (text, Vec::new()),
+        None => (ABOUT.to_owned(), Vec::new()),
+    };
+    Answer { text, calls, position: exchange.position }
+}
+
+/// The drafts as calls, with what the feedback teaches; a thought about a lesson is said in place of `text`.
+fn call(
+    text: &str,
+    drafts: Vec<Draft>,
+    request: &ChatRequest,
+    exchange: &Exchange,
+) -> (String, Vec<(String, Map<String, Value>)>) {
+    let lessons = lessons(exchange);
+    let most = if request.parallel_tool_calls == Some(false) { 1 } else { drafts.len() };
+    let mut said = text.to_owned();
+    let learned = drafts.into_iter().take(most).map(|draft| {
+        let (draft, thought) = draft.learn(&lessons);
+        if !thought.is_empty() {
+            said = thought;
         }
-        Some(Next::Call(..)) => answer.text = give_up(exchange),
-        Some(Next::Say(text)) => answer.text = text,
-        None => answer.text = ABOUT.to_owned(),
-    }
-    answer
+        (draft.tool, draft.arguments)
+    });
+    let calls = learned.collect();
+    (said, calls)
 }
 
 /// What is said where a call would be next and calls are not allowed: the last thing that was found wrong, where something was.
