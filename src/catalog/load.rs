@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
+use serde_json::Value;
+
 use super::document::Document;
 use super::naming::{NameSource, tool_names};
 use super::notes::Notes;
@@ -15,7 +17,17 @@ use super::{LoadError, Operation, SecurityScheme, Toolset, ToolsetSettings, docu
 /// Loads the document at `path` as the toolset `name`; `settings.document` is not looked at. A fault of one operation skips that
 /// operation and is in the report; the errors are about the document as a whole.
 pub fn load_document(name: &str, path: &Path, settings: &ToolsetSettings) -> Result<Toolset, LoadError> {
-    let document = Document::new(source::read(path, settings.limits.document_bytes)?, path)?;
+    toolset_of(source::read(path, settings.limits.document_bytes)?, name, path, settings)
+}
+
+/// The toolset of a document that was read from `path`.
+pub(super) fn toolset_of(
+    root: Value,
+    name: &str,
+    path: &Path,
+    settings: &ToolsetSettings,
+) -> Result<Toolset, LoadError> {
+    let document = Document::new(root, path)?;
     let mut notes = Notes::default();
     let security_schemes = security::schemes(&document, &mut notes);
     check_credentials(name, path, settings, &security_schemes)?;

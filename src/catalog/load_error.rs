@@ -7,6 +7,12 @@ use thiserror::Error;
 /// Why a document gave no toolset. Faults of single operations are no errors: they are in the [`Report`](super::Report).
 #[derive(Debug, Error)]
 pub enum LoadError {
+    /// A toolset names no document.
+    #[error("toolset `{toolset}`: no document; set `document` to the path of its OpenAPI document")]
+    NoDocument {
+        /// The toolset.
+        toolset: String,
+    },
     /// The file is absent or cannot be read.
     #[error("{}: cannot be read: {source}", .path.display())]
     Read {

@@ -30,6 +30,7 @@ mod snapshot;
 mod source;
 mod toolset;
 mod walk;
+mod yaml;
 
 pub use binding::{Binding, BodyBinding, BodyShape, Encoding, Location, Style};
 pub use load::load_document;
@@ -40,3 +41,6 @@ pub use security::SecurityScheme;
 pub use settings::{DocumentLimits, ToolsetSettings};
 pub use snapshot::Catalog;
 pub use toolset::Toolset;
+
+#[cfg(test)]
+mod tests;

@@ -32,14 +32,20 @@ pub(super) fn tool_names(sources: &[NameSource<'_>]) -> Vec<String> {
         wanted.iter().filter(|(_, times)| **times == 1).map(|(wish, _)| (*wish).to_owned()).collect();
     let names = sources.iter().zip(&wishes).map(|(source, wish)| match wanted.get(wish.as_str()) {
         Some(1) => wish.clone(),
-        _ => free_name(source, wish, &mut taken),
+        _ => hashed_name(wish, seed(source), &mut taken),
     });
     names.collect()
 }
 
+/// A name for the tool `name` of `toolset` that no other toolset's tool has, and that is not in `taken`.
+pub(super) fn prefixed(toolset: &str, name: &str, taken: &mut HashSet<String>) -> String {
+    let long = sanitised(&format!("{toolset}_{name}"));
+    let wish = if long.len() <= MAX_NAME { long } else { with_hash(&long, &format!("{toolset} {name}")) };
+    if taken.insert(wish.clone()) { wish } else { hashed_name(&wish, format!("{toolset} {name}"), taken) }
+}
+
 /// A hash that collides, though it has no reason to, is hashed on.
-fn free_name(source: &NameSource<'_>, wish: &str, taken: &mut HashSet<String>) -> String {
-    let mut seed = format!("{} {}", source.method, source.path);
+fn hashed_name(wish: &str, mut seed: String, taken: &mut HashSet<String>) -> String {
     loop {
         let name = with_hash(wish, &seed);
         if taken.insert(name.clone()) {
@@ -52,7 +58,11 @@ fn free_name(source: &NameSource<'_>, wish: &str, taken: &mut HashSet<String>) -
 fn wish(source: &NameSource<'_>) -> String {
     let from_id = source.operation_id.map(sanitised).filter(|name| !name.is_empty());
     let name = from_id.unwrap_or_else(|| sanitised(&format!("{}_{}", source.method, source.path)));
-    if name.len() <= MAX_NAME { name } else { with_hash(&name, &format!("{} {}", source.method, source.path)) }
+    if name.len() <= MAX_NAME { name } else { with_hash(&name, &seed(source)) }
+}
+
+fn seed(source: &NameSource<'_>) -> String {
+    format!("{} {}", source.method, source.path)
 }
 
 /// A text of allowed characters stays as it is; in others every run of the rest becomes one `_`, with none at either end.

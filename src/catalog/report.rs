@@ -53,4 +53,12 @@ impl Report {
     pub fn of_failure(file: impl Into<String>, error: impl ToString) -> Self {
         Self { file: file.into(), error: Some(error.to_string()), ..Self::default() }
     }
+
+    /// Tells that the tool of `operation` is called `to`, and no longer what was told before.
+    pub(super) fn rename(&mut self, operation: String, from: Option<String>, to: String) {
+        match self.renamed.iter_mut().find(|renamed| renamed.operation == operation) {
+            Some(renamed) => renamed.to = to,
+            None => self.renamed.push(Renamed { operation, from, to }),
+        }
+    }
 }

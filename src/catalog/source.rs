@@ -5,9 +5,8 @@ use std::io::Read;
 use std::path::Path;
 
 use serde_json::Value;
-use serde_saphyr::options::DuplicateKeyPolicy;
 
-use super::LoadError;
+use super::{LoadError, yaml};
 
 /// Nesting that a document may have. It is serde_json's own bound, so that JSON and YAML are judged alike; everything that
 /// walks a document afterwards may recurse that deep without fear for the stack.
@@ -38,20 +37,10 @@ fn read_text(path: &Path, limit: u64) -> Result<String, LoadError> {
 fn parse(text: &str) -> Result<Value, String> {
     let text = text.trim_start_matches('\u{feff}');
     if !text.trim_start().starts_with(['{', '[']) {
-        return parse_yaml(text);
+        return yaml::parse(text);
     }
-    serde_json::from_str(text).or_else(|error| parse_yaml(text).map_err(|_| format!("no JSON: {error}")))
+    serde_json::from_str(text).or_else(|error| yaml::parse(text).map_err(|_| format!("no JSON: {error}")))
 }
 
-fn parse_yaml(text: &str) -> Result<Value, String> {
-    serde_saphyr::from_str_with_options(text, yaml_options()).map_err(|error| format!("no YAML: {error}"))
-}
-
-fn yaml_options() -> serde_saphyr::Options {
-    serde_saphyr::options! {
-        budget: serde_saphyr::budget! { max_depth: MAX_NESTING },
-        duplicate_keys: DuplicateKeyPolicy::LastWins,
-        strict_booleans: true,
-        with_snippet: false,
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -315,7 +315,7 @@ fn is_error_code(value: &Value) -> bool {
 }
 
 /// Words and numbers that say "no error".
-fn is_absent(text: &str) -> bool {
+pub(super) fn is_absent(text: &str) -> bool {
     let text = text.trim().to_ascii_lowercase();
     let zero = !text.is_empty() && text.bytes().all(|byte| byte == b'0');
     zero || matches!(text.as_str(), "" | "none" | "null" | "nil" | "ok" | "success" | "no error" | "n/a" | "false")

@@ -14,8 +14,12 @@ mod index;
 mod passages;
 mod query;
 mod ranking;
+#[cfg(test)]
+mod sample_documents_tests;
 mod sentences;
 mod settings;
+#[cfg(test)]
+mod shared_data_tests;
 mod verdict_words;
 
 pub use explainer::{Explainer, OperationDocs};

@@ -60,7 +60,7 @@ pub(super) fn named(call: &Call) -> Value {
     context! { name => &call.name, arguments => &call.arguments }
 }
 
-/// A call of the tool that was meant, with the arguments that are right already.
+/// A call of the tool that was meant, with the arguments that are right already and right values for the others.
 fn example_of(call: &Call, diagnoses: &[Diagnosis], toolbook: &Toolbook) -> Option<Value> {
     let of_tool = diagnoses.iter().find(|diagnosis| diagnosis.code.level() == FaultCode::ToolUnknown.level());
     let name = match of_tool {
@@ -68,24 +68,30 @@ fn example_of(call: &Call, diagnoses: &[Diagnosis], toolbook: &Toolbook) -> Opti
         None => &call.name,
     };
     let tool = toolbook.get(name)?;
-    let mut given: Map<String, serde_json::Value> = serde_json::from_str(&call.arguments).unwrap_or_default();
-    for diagnosis in diagnoses {
-        if let Some(name) = diagnosis.path.tokens().first() {
-            let value = given.shift_remove(name);
-            // A name that was only written wrongly keeps its value.
-            if let (Some(value), Some(meant)) = (value, meant(diagnosis)) {
-                given.insert(meant.to_owned(), value);
-            }
-        }
-    }
-    let arguments = example(tool, &given)?;
-    Some(context! { name => name, arguments => serde_json::Value::Object(arguments).to_string() })
+    let (given, wanted) = right_arguments(call, diagnoses);
+    let arguments = serde_json::Value::Object(example(tool, &given, &wanted)?).to_string();
+    Some(context! { name => name, has_blanks => arguments.contains("\"<"), arguments => arguments })
 }
 
-fn meant(diagnosis: &Diagnosis) -> Option<&str> {
-    let is_name = matches!(diagnosis.code, FaultCode::ParameterLiteral | FaultCode::ParameterSemantic);
-    let is_own = diagnosis.path.tokens().len() == 1;
-    diagnosis.suggestion.as_deref().filter(|_| is_name && is_own)
+/// The arguments without what is faulty, but with what is known to be meant in its place; and the parameters to which a
+/// right value is to be shown.
+fn right_arguments(call: &Call, diagnoses: &[Diagnosis]) -> (Map<String, serde_json::Value>, Vec<String>) {
+    let mut given: Map<String, serde_json::Value> = serde_json::from_str(&call.arguments).unwrap_or_default();
+    let mut wanted = Vec::new();
+    for diagnosis in diagnoses {
+        let tokens = diagnosis.path.tokens();
+        let Some(name) = tokens.first() else { continue };
+        let value = given.shift_remove(name);
+        let suggestion = diagnosis.suggestion.as_deref().filter(|_| tokens.len() == 1);
+        match (diagnosis.code, suggestion, value) {
+            (FaultCode::ParameterLiteral | FaultCode::ParameterSemantic, Some(meant), Some(value)) => {
+                given.insert(meant.to_owned(), value);
+            }
+            (FaultCode::Constraint, Some(meant), _) => drop(given.insert(name.clone(), meant.into())),
+            _ => wanted.push(name.clone()),
+        }
+    }
+    (given, wanted)
 }
 
 fn one_line(text: &str) -> String {
@@ -139,7 +145,7 @@ mod tests {
             ("get_weather", r#"{"city":"x","order_id":1}"#, "`orders.cancel` has"),
             ("get_weather", r#"{"City":"x"}"#, "It is written `city`"),
             ("get_weather", r#"{"city":"x","City":"y"}"#, "`city` is given already"),
-            ("get_weather", "{}", "It is string: Name of the city. Take its value from"),
+            ("get_weather", "{}", "It takes string (Name of the city). Take its value from"),
             ("get_weather", r#"{"city":"x","zzz":1}"#, "Not given yet: `num_days`, `unit`"),
             ("get_weather", r#"{"city":"x","unit":5}"#, "must be string. Allowed: `\"celsius\"`, `\"fahrenheit\"`."),
             ("get_weather", r#"{"city":"x","unit":"K"}"#, "must be one of \"celsius\", \"fahrenheit\", and is `\"K\"`"),
@@ -164,6 +170,8 @@ mod tests {
             assert!(scan(&call(name, &shown), 0, &book, &ScanRules::default()).is_ok(), "{shown}");
         }
         assert_eq!(example(&told("get_weather", r#"{"num_days":3}"#)), r#"{"num_days":3,"city":"<city>"}"#);
+        let message = told("get_weather", r#"{"city":"Oslo","unit":"celcius","from":"tomorrow"}"#);
+        assert_eq!(example(&message), r#"{"city":"Oslo","unit":"celsius","from":"2025-01-31"}"#);
     }
 
     #[test]

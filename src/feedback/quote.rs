@@ -45,7 +45,7 @@ fn opens_mark(text: &str) -> bool {
     name.get(..MARK.len()).is_some_and(|name| name.eq_ignore_ascii_case(MARK))
 }
 
-/// What a value must be, in a clause: `string, one of "a", "b": the unit`.
+/// What a value must be, in a clause: `string, one of "a", "b" (the unit)`.
 pub(super) fn described(description: &Value) -> String {
     let text = |name: &str| {
         description.get_attr(name).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
@@ -66,8 +66,7 @@ pub(super) fn described(description: &Value) -> String {
     }
     let says = text("description");
     if !says.is_empty() {
-        clause.push_str(": ");
-        clause.push_str(says.trim_end_matches('.'));
+        clause.push_str(&format!(" ({})", says.trim_end_matches('.')));
     }
     clause
 }
@@ -99,7 +98,7 @@ mod tests {
     fn a_description_reads_as_a_clause() {
         let described_as = |value: serde_json::Value| described(&Value::from(minijinja::value::Serde(value)));
         let unit = serde_json::json!({ "types": "string", "options": ["\"c\"", "\"f\""], "more_options": 0, "description": "The unit." });
-        assert_eq!(described_as(unit), "string, one of \"c\", \"f\": The unit");
+        assert_eq!(described_as(unit), "string, one of \"c\", \"f\" (The unit)");
         let bare = serde_json::json!({ "types": "integer", "options": [], "more_options": 0, "description": "" });
         assert_eq!(described_as(bare), "integer");
     }

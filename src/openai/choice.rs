@@ -45,6 +45,14 @@ impl Choice {
         self.finish_reason = Some(reason.to_owned());
     }
 
+    /// Says that the choice ended with calls, in the message's own form; tells whether that is a change.
+    pub fn finish_with_calls(&mut self) -> bool {
+        let reason = if self.message.is_legacy() { "function_call" } else { "tool_calls" };
+        let changes = self.finish_reason.as_deref() != Some(reason);
+        self.finish_reason = Some(reason.to_owned());
+        changes
+    }
+
     /// Replaces the message's content; `logprobs` become `null`.
     pub fn set_text(&mut self, text: &str) {
         self.message.set_text(text);

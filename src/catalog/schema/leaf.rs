@@ -64,7 +64,10 @@ pub(super) fn leaf(
         }
         Form::Pattern => {
             let pattern = value.as_str().filter(|pattern| memo.is_pattern(pattern));
-            Leaf::or_lost(pattern.map(Value::from), "this pattern cannot be run in linear time; left out")
+            Leaf::or_lost(
+                pattern.map(Value::from),
+                "this pattern is malformed or needs more than linear time; left out",
+            )
         }
         Form::ExclusiveBound if value.is_boolean() => exclusive_bound(key, value, members),
         Form::Number if is_replaced(key, members) => Leaf::default(),

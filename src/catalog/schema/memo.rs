@@ -9,7 +9,7 @@ use super::keyword::{Form, form};
 
 /// A referenced schema of up to so many schemas, everything below counted, is copied to where it is used; a larger or
 /// recursive one becomes a definition. Models read a copy more easily than a reference, but copies must not multiply.
-const MAX_COPIED_SCHEMAS: usize = 24;
+const MAX_COPIED_SCHEMAS: usize = 8;
 
 /// Answers that hold for a whole document.
 #[derive(Debug, Default)]

@@ -1,5 +1,6 @@
 //! Schemas of a document → the one JSON Schema of a tool's argument object.
 
+mod all_of;
 mod argument_object;
 mod definitions;
 mod keyword;

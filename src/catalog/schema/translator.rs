@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::super::document::{Document, Located, ReferenceError, Version};
 use super::super::notes::Notes;
 use super::super::shorten::shorten;
+use super::all_of::unwrap_single;
 use super::definitions::{Definitions, Pending};
 use super::keyword::{Form, form, is_annotation};
 use super::leaf::leaf;
@@ -87,7 +88,7 @@ impl<'a, 'd> Translator<'a, 'd> {
         let mut translated = Map::new();
         self.keywords(members, |_| true, trail, level, &mut translated)?;
         self.hide_read_only(members, &mut translated);
-        Ok(finish(members, translated))
+        Ok(finish(members, unwrap_single(translated)))
     }
 
     /// The target, and what stands beside the `$ref`: everything in 3.1, in 3.0 what only describes.
@@ -209,7 +210,8 @@ impl<'a, 'd> Translator<'a, 'd> {
         for (name, schema) in schemas {
             let member = place.member(name);
             if form == Form::PatternMap && !self.memo.is_pattern(name) {
-                self.notes.place(&member.pointer(), "this pattern cannot be run in linear time; left out");
+                self.notes
+                    .place(&member.pointer(), "this pattern is malformed or needs more than linear time; left out");
                 continue;
             }
             self.spend(name.len() + KEYWORD_BYTES)?;

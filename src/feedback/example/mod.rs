@@ -25,28 +25,44 @@ const MAX_ITEMS: u64 = 16;
 /// Characters of a given value that is repeated in an example; a longer one is replaced, because it only costs tokens.
 const MAX_GIVEN: usize = 300;
 
-/// Arguments for `tool` that its schema accepts: those of `given` that fit, and what is required beside them. `None` where
-/// none can be made, so that nothing wrong is ever shown.
-pub(super) fn example(tool: &CompiledTool, given: &Map<String, Value>) -> Option<Map<String, Value>> {
+/// Arguments for `tool` that its schema accepts: those of `given` that fit, what is required beside them, and the
+/// parameters `wanted` if it has them. `None` where none can be made, so that nothing wrong is ever shown.
+pub(super) fn example(
+    tool: &CompiledTool,
+    given: &Map<String, Value>,
+    wanted: &[String],
+) -> Option<Map<String, Value>> {
     let given: Map<String, Value> = given
         .iter()
         .filter(|(name, value)| tool.parameter(name).is_some() && value.to_string().len() <= MAX_GIVEN)
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
-    // What is given may itself be what does not fit.
-    let bases = if given.is_empty() { vec![given] } else { vec![given, Map::new()] };
+    // What is given or wanted may itself be what does not fit.
+    let nothing = Map::new();
+    let bases: [(&Map<String, Value>, &[String]); 3] = [(&given, wanted), (&given, &[]), (&nothing, &[])];
     let tries = bases
         .iter()
         .flat_map(|base| (0..MAX_BRANCHES).flat_map(move |branch| [true, false].map(|hints| (base, branch, hints))));
-    for (base, branch, hints) in tries {
+    for ((base, wanted), branch, hints) in tries {
         let mut builder = Builder { root: tool.schema(), branch, hints, left: MAX_VALUES };
-        if let Some(Value::Object(built)) = builder.object(&effective(tool.schema(), tool.schema(), branch), base, 0)
+        let mut keywords = effective(tool.schema(), tool.schema(), branch);
+        require(&mut keywords, wanted);
+        if let Some(Value::Object(built)) = builder.object(&keywords, base, 0)
             && tool.accepts(&built)
         {
             return Some(built);
         }
     }
     None
+}
+
+fn require(keywords: &mut Map<String, Value>, wanted: &[String]) {
+    let properties = keywords.get("properties").and_then(Value::as_object);
+    let known = |name: &&String| properties.is_some_and(|properties| properties.contains_key(name.as_str()));
+    let more: Vec<Value> = wanted.iter().filter(known).map(|name| Value::from(name.as_str())).collect();
+    if let Value::Array(required) = keywords.entry("required").or_insert_with(|| Value::Array(Vec::new())) {
+        required.extend(more);
+    }
 }
 
 struct Builder<'a> {
@@ -173,7 +189,7 @@ mod tests {
 
     fn example_of(properties: &Value, required: &[&str]) -> Option<Value> {
         let book = toolbook(&json!({ "type": "object", "properties": properties, "required": required }));
-        example(&book.tools()[0], &Map::new()).map(Value::Object)
+        example(&book.tools()[0], &Map::new(), &[]).map(Value::Object)
     }
 
     #[test]
@@ -218,12 +234,12 @@ mod tests {
         let book =
             toolbook(&json!({ "$ref": "#/$defs/node", "$defs": { "node": { "type": "object", "required": ["next"],
             "properties": { "next": { "anyOf": [{ "$ref": "#/$defs/node" }, { "type": "null" }] } } } } }));
-        let built = example(&book.tools()[0], &Map::new());
+        let built = example(&book.tools()[0], &Map::new(), &[]);
         assert!(built.is_none_or(|built| book.tools()[0].accepts(&built)));
         let book = toolbook(&json!({ "type": "object", "oneOf": [
             { "required": ["a"], "properties": { "a": { "type": "string" } }, "not": { "required": ["a"] } },
             { "required": ["b"], "properties": { "b": { "type": "integer" } } }] }));
-        assert_eq!(example(&book.tools()[0], &Map::new()).map(Value::Object), Some(json!({ "b": 1 })));
+        assert_eq!(example(&book.tools()[0], &Map::new(), &[]).map(Value::Object), Some(json!({ "b": 1 })));
     }
 
     proptest! {
@@ -232,7 +248,7 @@ mod tests {
         #[test]
         fn examples_fit_every_well_formed_schema((schema, arguments) in schema_and_arguments()) {
             let book = toolbook(&schema);
-            let built = example(&book.tools()[0], arguments.as_object().unwrap());
+            let built = example(&book.tools()[0], arguments.as_object().unwrap(), &[]);
             prop_assert!(built.is_some(), "{schema}");
             let strict = jsonschema::options().should_validate_formats(true).build(&schema).unwrap();
             prop_assert!(strict.is_valid(&Value::Object(built.clone().unwrap())), "{schema} {built:?}");
@@ -242,7 +258,7 @@ mod tests {
         fn no_schema_makes_an_example_that_it_refuses(schema in wild_json(), given in wild_json()) {
             let book = toolbook(&schema);
             let given = given.as_object().cloned().unwrap_or_default();
-            if let Some(built) = example(&book.tools()[0], &given) {
+            if let Some(built) = example(&book.tools()[0], &given, &["city".to_owned()]) {
                 prop_assert!(book.tools()[0].accepts(&built));
             }
         }

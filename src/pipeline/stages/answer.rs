@@ -8,7 +8,7 @@ use crate::domain::json::RawObject;
 use crate::domain::rules::{Mode, OnExhausted, UsageReport};
 use crate::domain::trace::Attempt;
 use crate::domain::{Call, Trace, UpstreamFailure, Verdict, ids};
-use crate::openai::{Chunk, Completion, ErrorBody, StreamHead, emit, event};
+use crate::openai::{Choice, Chunk, Completion, ErrorBody, StreamHead, ToolChoice, emit, event};
 use crate::pipeline::Pipeline;
 use crate::pipeline::answer::{Answer, AnswerBody, ClientGone, Outlet};
 use crate::pipeline::dialogue::Ending;
@@ -77,11 +77,19 @@ pub(crate) async fn answer(
                     choice.set_calls(&wanted);
                     changed = true;
                 }
+                changed |= says_stop_for_calls(turn, choice) && choice.finish_with_calls();
             }
             changed
         }
     };
     deliver(turn, outlet, completion, changed).await
+}
+
+/// Agents decide by the finish reason whether there are calls to make. Where a call was forced, `stop` is what OpenAI
+/// itself says, and clients know it.
+fn says_stop_for_calls(turn: &Turn, choice: &Choice) -> bool {
+    let is_free = matches!(turn.request.tool_choice(), ToolChoice::Auto | ToolChoice::Allowed { required: false, .. });
+    is_free && choice.finish_reason.as_deref() == Some("stop") && !choice.message.calls().is_empty()
 }
 
 /// The verdict on the turn as a whole.

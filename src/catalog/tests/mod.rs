@@ -1,0 +1,44 @@
+//! Tests of the room as a whole: a document in, tools out.
+
+mod faults;
+mod real_documents;
+mod round_trip;
+mod schemas;
+mod toolsets;
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::load::toolset_of;
+use super::{Operation, Toolset, ToolsetSettings};
+
+/// The toolset of an OpenAPI 3.0 document with these members.
+fn toolset(members: Value) -> Toolset {
+    toolset_with(members, &ToolsetSettings::default())
+}
+
+fn toolset_with(mut members: Value, settings: &ToolsetSettings) -> Toolset {
+    members["openapi"] = json!("3.0.3");
+    toolset_of(members, "api", Path::new("api.json"), settings).unwrap()
+}
+
+/// The one operation of a document whose path `/x` has `operation` as `post`.
+fn operation(operation: Value, components: Value) -> Operation {
+    let mut toolset = toolset(json!({"paths": {"/x": {"post": operation}}, "components": components}));
+    assert_eq!(toolset.report.operations_skipped, []);
+    toolset.operations.remove(0)
+}
+
+/// The argument schema of an operation whose body, a JSON object, is required.
+fn schema_of_body(schema: Value, schemas: Value) -> Value {
+    let body = json!({"required": true, "content": {"application/json": {"schema": schema}}});
+    let operation = operation(json!({"requestBody": body}), json!({"schemas": schemas}));
+    (*operation.tool.parameters).clone()
+}
+
+/// Does the schema judge without a fault of its own, and does it accept `arguments`?
+fn accepts(schema: &Value, arguments: &Value) -> bool {
+    let options = jsonschema::options().with_pattern_options(jsonschema::PatternOptions::regex());
+    options.build(schema).unwrap().is_valid(arguments)
+}

@@ -1,0 +1,165 @@
+//! Argument schemas: what is kept, what is mended, and what stays bounded.
+
+use std::time::Instant;
+
+use serde_json::{Map, Value, json};
+
+use super::super::{DocumentLimits, ToolsetSettings};
+use super::{accepts, schema_of_body, toolset_with};
+
+#[test]
+fn a_recursive_schema_is_kept_by_a_definition() {
+    let tree = json!({"type": "object", "properties": {
+        "name": {"type": "string"}, "children": {"type": "array", "items": {"$ref": "#/components/schemas/Tree"}}}});
+    let schema =
+        schema_of_body(json!({"type": "array", "items": {"$ref": "#/components/schemas/Tree"}}), json!({"Tree": tree}));
+    assert_eq!(schema["properties"]["body"]["items"], json!({"$ref": "#/$defs/Tree"}));
+    assert_eq!(schema["$defs"]["Tree"]["properties"]["children"]["items"], json!({"$ref": "#/$defs/Tree"}));
+    assert!(accepts(&schema, &json!({"body": [{"children": [{"name": "leaf"}]}]})));
+    assert!(!accepts(&schema, &json!({"body": [{"children": [{"name": 3}]}]})));
+}
+
+#[test]
+fn mutually_recursive_schemas_of_one_name_in_two_places_are_told_apart() {
+    let schemas = json!({
+        "A": {"properties": {"b": {"$ref": "#/components/schemas/more/A"}}},
+        "more": {"A": {"type": "object", "properties": {"a": {"$ref": "#/components/schemas/A"}, "n": {"type": "integer"}}}}
+    });
+    let schema = schema_of_body(json!({"items": {"$ref": "#/components/schemas/A"}}), schemas);
+    assert!(accepts(&schema, &json!({"body": [{"b": {"a": {"b": {"n": 1}}}}]})));
+    assert!(!accepts(&schema, &json!({"body": [{"b": {"a": {"b": {"n": "x"}}}}]})));
+    assert_eq!(schema["$defs"].as_object().unwrap().len(), 2);
+}
+
+#[test]
+fn small_schemas_are_copied_and_large_ones_become_definitions() {
+    let large: Map<String, Value> = (0..20).map(|n| (format!("p{n}"), json!({"type": "string"}))).collect();
+    let schemas =
+        json!({"Small": {"type": "object", "properties": {"n": {"type": "integer"}}}, "Large": {"properties": large}});
+    let schema = schema_of_body(
+        json!({"properties": {
+            "a": {"$ref": "#/components/schemas/Small", "description": "this one"},
+            "b": {"allOf": [{"$ref": "#/components/schemas/Large"}], "nullable": true}
+        }}),
+        schemas,
+    );
+    let small = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "description": "this one"});
+    assert_eq!(schema["properties"]["a"], small);
+    assert_eq!(schema["properties"]["b"], json!({"anyOf": [{"$ref": "#/$defs/Large"}, {"type": "null"}]}));
+    assert!(accepts(&schema, &json!({"a": {"n": 1}, "b": null})));
+}
+
+#[test]
+fn read_only_properties_are_asked_of_nobody() {
+    let schemas = json!({
+        "Base": {"type": "object", "required": ["id", "name"], "properties": {"id": {"type": "string", "readOnly": true}, "name": {}}},
+        "Stamp": {"type": "string", "readOnly": true}
+    });
+    let own = json!({"type": "object", "required": ["at", "x"], "properties": {"at": {"$ref": "#/components/schemas/Stamp"}, "x": {}}});
+    let flat = schema_of_body(own.clone(), schemas.clone());
+    assert_eq!(flat["properties"], json!({"x": {}}));
+    assert_eq!(flat["required"], json!(["x"]));
+
+    let joined = json!({"allOf": [{"$ref": "#/components/schemas/Base"}, {"required": ["id", "name"]}, own]});
+    let nested = schema_of_body(joined, schemas);
+    assert!(accepts(&nested, &json!({"body": {"name": "n", "x": 1}})), "{nested}");
+    assert!(!accepts(&nested, &json!({"body": {"x": 1}})));
+}
+
+#[test]
+fn a_schema_that_applies_itself_to_the_same_value_is_opened() {
+    let schemas = json!({"A": {"allOf": [{"$ref": "#/components/schemas/B"}, {"type": "object"}]}, "B": {"oneOf": [{"$ref": "#/components/schemas/A"}]}});
+    let schema = schema_of_body(json!({"items": {"$ref": "#/components/schemas/A"}}), schemas);
+    assert!(accepts(&schema, &json!({"body": [{}]})));
+    assert!(!accepts(&schema, &json!({"body": [1]})));
+}
+
+#[test]
+fn openapi_3_1_schemas_keep_their_own_keywords() {
+    let root = json!({
+        "openapi": "3.1.0",
+        "paths": {"/x": {"get": {"parameters": [
+            {"name": "a", "in": "query", "schema": {"type": ["integer", "null"], "exclusiveMinimum": 3, "examples": [4]}},
+            {"name": "b", "in": "query", "schema": {"$ref": "#/components/schemas/B", "maxLength": 3}},
+            {"name": "c", "in": "query", "schema": {"const": 1, "$id": "https://example.com/c", "$anchor": "c"}}
+        ]}}},
+        "components": {"schemas": {"B": {"type": "string"}}}
+    });
+    let settings = ToolsetSettings::default();
+    let toolset = super::toolset_of(root, "api", std::path::Path::new("api.json"), &settings).unwrap();
+    let expected = json!({
+        "a": {"type": ["integer", "null"], "exclusiveMinimum": 3, "examples": [4]},
+        "b": {"type": "string", "maxLength": 3},
+        "c": {"const": 1}
+    });
+    assert_eq!(toolset.operations[0].tool.parameters["properties"], expected);
+}
+
+fn body_within(limits: DocumentLimits, schema: &Value, schemas: &Value) -> super::Toolset {
+    let body = json!({"required": true, "content": {"application/json": {"schema": schema}}});
+    let members = json!({"paths": {"/x": {"post": {"requestBody": body}}}, "components": {"schemas": schemas}});
+    toolset_with(members, &ToolsetSettings { limits, ..ToolsetSettings::default() })
+}
+
+#[test]
+fn a_schema_that_is_too_large_loses_descriptions_first_and_then_levels() {
+    let mut schema = json!({"type": "string", "description": "leaf"});
+    for level in 0..6 {
+        schema =
+            json!({"type": "object", "description": "long ".repeat(100), "properties": {format!("p{level}"): schema}});
+    }
+    for (bytes, words) in [(8000, None), (2500, Some("cut to 160 characters")), (600, Some("deeper than"))] {
+        let limits = DocumentLimits { schema_bytes: bytes, ..DocumentLimits::default() };
+        let toolset = body_within(limits, &json!({"items": schema}), &json!({}));
+        let written = &toolset.operations[0].tool.parameters;
+        assert!(written.to_string().len() <= bytes);
+        let said: Vec<&str> = toolset
+            .report
+            .simplified
+            .iter()
+            .map(|it| it.what.as_str())
+            .filter(|what| !what.contains("server"))
+            .collect();
+        match words {
+            Some(words) => assert!(said.iter().any(|what| what.contains(words)), "{bytes}: {said:?}"),
+            None => assert!(said.is_empty(), "{said:?}"),
+        }
+        assert!(accepts(written, &json!({"body": [{"p5": {"p4": {"p3": {"p2": {"p1": {"p0": "x"}}}}}}]})));
+    }
+    let limits = DocumentLimits { schema_bytes: 40, ..DocumentLimits::default() };
+    let skipped = body_within(limits, &schema, &json!({})).report.operations_skipped;
+    assert!(skipped[0].reason.contains("limits.schema_bytes"), "{skipped:?}");
+}
+
+#[test]
+fn references_that_multiply_stay_bounded() {
+    let mut schemas = Map::new();
+    for level in 0..200 {
+        let next = json!({"$ref": format!("#/components/schemas/L{}", level + 1)});
+        let properties: Map<String, Value> = (0..20).map(|n| (format!("p{n}"), next.clone())).collect();
+        schemas.insert(format!("L{level}"), json!({"type": "object", "properties": properties}));
+    }
+    schemas.insert("L200".to_owned(), json!({"type": "string"}));
+    let begin = Instant::now();
+    let toolset =
+        body_within(DocumentLimits::default(), &json!({"$ref": "#/components/schemas/L0"}), &Value::Object(schemas));
+    let written = toolset.operations[0].tool.parameters.to_string();
+    assert!(written.len() <= DocumentLimits::default().schema_bytes);
+    println!("{} bytes in {:?}", written.len(), begin.elapsed());
+    assert!(toolset.report.simplified.iter().any(|it| it.what.contains("nested deeper than")));
+}
+
+#[test]
+fn a_chain_of_definitions_ends_at_the_depth_limit() {
+    let mut schemas = Map::new();
+    for level in 0..5000 {
+        let next = json!({"$ref": format!("#/components/schemas/L{}", level + 1)});
+        schemas.insert(format!("L{level}"), json!({"allOf": [next, {"type": "object"}]}));
+    }
+    schemas.insert("L5000".to_owned(), json!({"type": "object"}));
+    let limits = DocumentLimits { schema_depth: 1000, ..DocumentLimits::default() };
+    let toolset = body_within(limits, &json!({"$ref": "#/components/schemas/L0"}), &Value::Object(schemas));
+    let written = &toolset.operations[0].tool.parameters;
+    assert!(written["$defs"].as_object().unwrap().len() < 60);
+    assert!(accepts(written, &json!({"body": {}})));
+}
