@@ -36,34 +36,29 @@ const ABOUT: &str = "I am a scripted stand-in for a model and follow a few rules
 
 /// The answer to a request.
 pub(super) fn answer(request: &ChatRequest, exchange: &Exchange) -> Answer {
-    let (text, calls) = match KINDS.iter().find_map(|kind| kind(request, exchange)) {
-        Some(Next::Call(text, drafts)) if request.may_call() => call(text, drafts, request, exchange),
-        Some(Next::Call(..)) => (give_up(exchange), Vec::new()),
-        Some(Next::Say(text)) => (text, Vec::new()),
-        None => (ABOUT.to_owned(), Vec::new()),
+    let saying = |text| Answer { text, ..Answer::default() };
+    let answer = match KINDS.iter().find_map(|kind| kind(request, exchange)) {
+        Some(Next::Call(text, drafts)) if request.may_call() => calling(text, drafts, request, exchange),
+        Some(Next::Call(..)) => saying(give_up(exchange)),
+        Some(Next::Say(text)) => saying(text),
+        None => saying(ABOUT.to_owned()),
     };
-    Answer { text, calls, position: exchange.position }
+    Answer { position: exchange.position, ..answer }
 }
 
 /// The drafts as calls, with what the feedback teaches; a thought about a lesson is said in place of `text`.
-fn call(
-    text: &str,
-    drafts: Vec<Draft>,
-    request: &ChatRequest,
-    exchange: &Exchange,
-) -> (String, Vec<(String, Map<String, Value>)>) {
+fn calling(text: &str, drafts: Vec<Draft>, request: &ChatRequest, exchange: &Exchange) -> Answer {
     let lessons = lessons(exchange);
     let most = if request.parallel_tool_calls == Some(false) { 1 } else { drafts.len() };
-    let mut said = text.to_owned();
-    let learned = drafts.into_iter().take(most).map(|draft| {
+    let mut answer = Answer { text: text.to_owned(), ..Answer::default() };
+    for draft in drafts.into_iter().take(most) {
         let (draft, thought) = draft.learn(&lessons);
         if !thought.is_empty() {
-            said = thought;
+            answer.text = thought;
         }
-        (draft.tool, draft.arguments)
-    });
-    let calls = learned.collect();
-    (said, calls)
+        answer.calls.push((draft.tool, draft.arguments));
+    }
+    answer
 }
 
 /// What is said where a call would be next and calls are not allowed: the last thing that was found wrong, where something was.
