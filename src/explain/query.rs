@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
+use super::body_words::{is_absent, is_code_name};
 use super::codes::{looks_like_code, normal_form, words};
-use super::failure::{is_absent, is_code_name};
 use crate::domain::Outcome;
 use crate::retrieval::is_stop_word;
 

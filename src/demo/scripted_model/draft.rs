@@ -23,7 +23,6 @@ impl Draft {
 
     /// Takes the lessons into the call; also returns what the model says about that, which is nothing where nothing changed.
     pub(super) fn learn(mut self, lessons: &Lessons) -> (Self, String) {
-        let before = self.clone();
         let mut thoughts = Vec::new();
         for (wrong, right) in &lessons.names {
             if self.rename(wrong, right) {
@@ -43,8 +42,7 @@ impl Draft {
         if lessons.longitude_first && self.turn_points_round() {
             thoughts.push("The longitude comes first; I had it the other way round.".to_owned());
         }
-        let thought = if self == before { String::new() } else { thoughts.join(" ") };
-        (self, thought)
+        (self, thoughts.join(" "))
     }
 
     fn rename(&mut self, wrong: &str, right: &str) -> bool {

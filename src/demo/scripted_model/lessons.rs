@@ -65,10 +65,10 @@ impl Lessons {
         if let Some((_, behind)) = line.split_once(REQUIRED).filter(|_| line.contains("missing")) {
             self.missing.extend(names(behind).first().map(|name| (*name).to_owned()));
         }
-        if let Some((before, behind)) = SUGGESTIONS.iter().find_map(|words| line.split_once(words)) {
-            if let (Some(wrong), Some(right)) = (names(before).last(), names(behind).first()) {
-                self.names.push(((*wrong).to_owned(), (*right).to_owned()));
-            }
+        if let Some((before, behind)) = SUGGESTIONS.iter().find_map(|words| line.split_once(words))
+            && let (Some(wrong), Some(right)) = (names(before).last(), names(behind).first())
+        {
+            self.names.push(((*wrong).to_owned(), (*right).to_owned()));
         }
         if let Some((_, behind)) = line.split_once(WRONG_VALUE) {
             let place = names(behind).first().and_then(|place| place.strip_prefix('/'));

@@ -13,7 +13,7 @@ const CLOSING: &str = "closing";
 const BODY_CHARS: usize = 260;
 
 /// Most lines of a message to the model that the transcript shows.
-const FEEDBACK_LINES: usize = 16;
+const FEEDBACK_LINES: usize = 10;
 
 /// What happened in a turn up to its answer, in order. The answer itself is not told, not even where the model's last thought is
 /// that very `answer`.
