@@ -17,9 +17,10 @@ pub(super) fn texts(
     diagnoses: &[Diagnosis],
     render: impl Fn(&str, &Value) -> String,
 ) -> Vec<(FaultCode, String)> {
-    let told = diagnoses.iter().take(MAX_TOLD);
-    told.map(|diagnosis| {
-        let text = render(diagnosis.code.name(), &context(call, diagnosis));
+    let told = diagnoses.iter().take(MAX_TOLD).enumerate();
+    told.map(|(index, diagnosis)| {
+        let again = diagnoses.iter().take(index).any(|earlier| earlier.code == diagnosis.code);
+        let text = render(diagnosis.code.name(), &context(call, diagnosis, again));
         // A code without a template is told by its message.
         let text = if text.is_empty() { format!("{}: {}", diagnosis.code, diagnosis.message) } else { one_line(&text) };
         (diagnosis.code, text)
@@ -27,9 +28,11 @@ pub(super) fn texts(
     .collect()
 }
 
-/// What a fault's template can say.
-pub(super) fn context(call: &Call, diagnosis: &Diagnosis) -> Value {
+/// What a fault's template can say; `again` where a fault of the same code stands before it in the message, so that advice
+/// need not be repeated.
+pub(super) fn context(call: &Call, diagnosis: &Diagnosis, again: bool) -> Value {
     context! {
+        again => again,
         code => diagnosis.code.code(),
         path => diagnosis.path.as_str(),
         message => &diagnosis.message,
@@ -172,6 +175,13 @@ mod tests {
         assert_eq!(example(&told("get_weather", r#"{"num_days":3}"#)), r#"{"num_days":3,"city":"<city>"}"#);
         let message = told("get_weather", r#"{"city":"Oslo","unit":"celcius","from":"tomorrow"}"#);
         assert_eq!(example(&message), r#"{"city":"Oslo","unit":"celsius","from":"2025-01-31"}"#);
+    }
+
+    #[test]
+    fn advice_is_given_once() {
+        let message = told("orders.cancel", r#"{"a1":1,"b2":2}"#);
+        assert_eq!((message.matches("E3 at").count(), message.matches("Not given yet").count()), (2, 1), "{message}");
+        assert_eq!((message.matches("E3.4 at").count(), message.matches("ask the user").count()), (2, 1), "{message}");
     }
 
     #[test]

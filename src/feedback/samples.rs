@@ -26,7 +26,7 @@ pub(super) fn contexts(name: &str) -> Vec<Value> {
             faults()
                 .iter()
                 .filter(|fault| named(fault))
-                .map(|(call, diagnosis)| fault::context(call, diagnosis))
+                .flat_map(|(call, diagnosis)| [false, true].map(|again| fault::context(call, diagnosis, again)))
                 .collect()
         }
     }

@@ -8,7 +8,7 @@ use crate::scanner::generated::{call_of, config, misspelt, schema_and_arguments,
 use crate::scanner::scan;
 
 proptest! {
-    #![proptest_config(config(512))]
+    #![proptest_config(config(256))]
 
     #[test]
     fn a_right_call_is_never_changed((schema, arguments) in schema_and_arguments()) {

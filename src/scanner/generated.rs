@@ -189,7 +189,7 @@ mod tests {
     use crate::scanner::scan;
 
     proptest! {
-        #![proptest_config(config(512))]
+        #![proptest_config(config(256))]
 
         #[test]
         fn arguments_that_fit_their_schema_are_never_called_faulty((schema, arguments) in schema_and_arguments()) {

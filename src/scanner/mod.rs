@@ -159,4 +159,49 @@ fn report(mut diagnoses: Vec<Diagnosis>, report: Report) -> Vec<Diagnosis> {
     diagnoses
 }
 
-const _: () = assert!(FaultCode::ALL.len() >= TABLE.len(), "a code has one row at most");
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scanner::testing::{TOOLS, call, codes, faults_under, toolbook};
+
+    #[test]
+    fn every_code_of_the_table_has_one_row_in_the_order_of_judgement() {
+        let codes: HashSet<FaultCode> = TABLE.iter().map(|fault| fault.code).collect();
+        assert_eq!(codes.len(), TABLE.len());
+        assert!(TABLE.windows(2).all(|pair| pair[0].code.level() <= pair[1].code.level()));
+    }
+
+    #[test]
+    fn the_first_faulty_level_or_every_one_is_reported() {
+        use FaultCode::{NoCall, ParameterUnknown, ToolUnknown, TypeMismatch};
+        let all = ScanRules { report: Report::All, ..ScanRules::default() };
+        let both = |name, arguments| -> [Vec<FaultCode>; 2] {
+            let found = faults_under(&all, TOOLS, name, arguments);
+            [codes(TOOLS, name, arguments), found.iter().map(|diagnosis| diagnosis.code).collect()]
+        };
+        let found = both("get_weather", r#"{"city":1,"zzz":2}"#);
+        assert_eq!(found, [vec![ParameterUnknown], vec![ParameterUnknown, TypeMismatch]]);
+        assert_eq!(both("transfer_money", "nonsense"), [vec![NoCall], vec![NoCall, ToolUnknown]]);
+    }
+
+    #[test]
+    fn a_checked_call_holds_what_was_scanned() {
+        let book = toolbook(TOOLS);
+        let call = call("get_weather", r#"{"city": "Oslo"}"#);
+        let checked = scan(&call, 0, &book, &ScanRules::default()).unwrap();
+        assert_eq!((checked.call(), checked.tool().name()), (&call, "get_weather"));
+        assert_eq!((checked.arguments()["city"].as_str(), checked.is_free_text()), (Some("Oslo"), false));
+    }
+
+    #[test]
+    fn free_text_passes_unjudged() {
+        let book = toolbook(r#"[{"name":"sql","parameters":null,"free_text":true}]"#);
+        let checked = scan(&call("sql", "SELECT 1"), 0, &book, &ScanRules::default()).unwrap();
+        assert!(checked.is_free_text() && checked.arguments().is_empty());
+    }
+
+    #[test]
+    fn a_value_of_the_wrong_type_is_one_fault() {
+        assert_eq!(codes(TOOLS, "get_weather", r#"{"city":"Oslo","unit":7}"#), [FaultCode::TypeMismatch]);
+    }
+}

@@ -243,7 +243,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(config(512))]
+        #![proptest_config(config(256))]
 
         #[test]
         fn examples_fit_every_well_formed_schema((schema, arguments) in schema_and_arguments()) {

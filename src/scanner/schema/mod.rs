@@ -7,8 +7,8 @@ mod normalise;
 mod reference;
 mod shape;
 mod type_names;
-mod types;
 mod validators;
+mod value_type;
 mod violations;
 mod work;
 
@@ -19,8 +19,8 @@ use serde_json::Value;
 
 pub(crate) use describe::{Description, describe, find_keyword};
 pub(crate) use shape::{Node, NodeId, Openness, Shape};
-pub(crate) use types::type_of;
 pub use validators::Validators;
+pub(crate) use value_type::type_of;
 pub(crate) use violations::{Rule, Violation};
 use work::Work;
 

@@ -11,7 +11,7 @@ use jsonschema::Draft;
 use serde_json::{Map, Number, Value};
 
 use super::keywords::{Form, form};
-use super::{build_options, reference, types};
+use super::{build_options, reference, value_type};
 use crate::domain::json::Pointer;
 
 /// Levels of schema inside schema that are read; what lies deeper accepts anything. Real schemas stay below 20; the bound
@@ -47,7 +47,7 @@ pub(super) fn normalise(parameters: &Value) -> Normalised {
         }
     };
     reader.follow_references(&mut schema);
-    types::admit_object(&mut schema);
+    value_type::admit_object(&mut schema);
     Normalised { schema, draft: reader.draft, notes: reader.notes }
 }
 
@@ -107,7 +107,7 @@ impl Reader {
             }
         }
         self.modernise(&mut kept);
-        types::settle(&mut kept);
+        value_type::settle(&mut kept);
         drop_impossible_names(&mut kept);
         Value::Object(kept)
     }
