@@ -10,7 +10,7 @@ use super::document::Document;
 use super::media_type::BodyFormat;
 use super::notes::Notes;
 use super::parameter::Parameter;
-use super::schema::{Argument, ArgumentSchema};
+use super::schema::{Argument, ArgumentSchema, Part};
 
 /// The argument that holds a whole body.
 const BODY_ARGUMENT: &str = "body";
@@ -95,6 +95,7 @@ fn argument<'d>(parameter: &Parameter<'d>, name: &str) -> Argument<'d> {
     Argument {
         name: name.to_owned(),
         schema: parameter.schema.clone().map_or_else(|| undescribed(parameter.location), ArgumentSchema::Document),
+        part: if parameter.location == Location::Path { Part::Path } else { Part::Parameter },
         description: parameter.description,
         required: parameter.required,
         deprecated: parameter.deprecated,
@@ -115,7 +116,8 @@ fn binding(parameter: Parameter<'_>, argument: String) -> Binding {
 fn property_argument(property: BodyProperty<'_>) -> Argument<'_> {
     Argument {
         name: property.name.to_owned(),
-        schema: ArgumentSchema::Document(property.schema),
+        schema: property.schema.map_or_else(|| ArgumentSchema::Own(json!({})), ArgumentSchema::Document),
+        part: Part::Body,
         description: None,
         required: property.required,
         deprecated: false,
@@ -140,5 +142,12 @@ fn whole_body<'d>(document: &'d Document, body: &Body<'d>, name: String, notes: 
             ArgumentSchema::Own(json!({"type": "string", "description": text}))
         }
     };
-    Argument { name, schema, description: body.description, required: body.required, deprecated: false }
+    Argument {
+        name,
+        schema,
+        part: Part::Body,
+        description: body.description,
+        required: body.required,
+        deprecated: false,
+    }
 }

@@ -43,7 +43,8 @@ pub(super) struct Body<'d> {
 /// A property of a body that is a plain object.
 pub(super) struct BodyProperty<'d> {
     pub(super) name: &'d str,
-    pub(super) schema: Located<'d>,
+    /// `None`: the property is required and nothing else is said about it.
+    pub(super) schema: Option<Located<'d>>,
     pub(super) required: bool,
 }
 
@@ -106,20 +107,33 @@ impl<'d> Body<'d> {
         if !is_plain_object(members) {
             return None;
         }
-        let required = |name: &str| {
-            let names = members.get("required").and_then(Value::as_array);
-            names.is_some_and(|names| names.iter().any(|other| other.as_str() == Some(name)))
-        };
+        let required: Vec<&str> = names(members, "required");
         let hidden = read_only_names(document, members);
-        let properties: Vec<BodyProperty<'d>> = schema
-            .member("properties")?
-            .members()
-            .filter(|(name, _)| !hidden.contains(name.as_str()))
-            .map(|(name, schema)| BodyProperty { name, required: required(name), schema })
-            .collect();
+        let described = schema.member("properties")?;
+        let described = described.members().map(|(name, schema)| BodyProperty {
+            name,
+            required: required.contains(&name.as_str()),
+            schema: Some(schema),
+        });
+        let is_undescribed = |name: &&&str| members.get("properties").is_some_and(|all| all.get(**name).is_none());
+        let only_required =
+            required.iter().filter(is_undescribed).map(|name| BodyProperty { name, required: true, schema: None });
+        let properties: Vec<BodyProperty<'d>> =
+            described.chain(only_required).filter(|property| !hidden.contains(property.name)).collect();
         let is_all_or_none = !self.required && properties.iter().any(|property| property.required);
         (!properties.is_empty() && !is_all_or_none).then_some(properties)
     }
+}
+
+/// The names that the array `keyword` lists, each once.
+fn names<'d>(members: &'d Map<String, Value>, keyword: &str) -> Vec<&'d str> {
+    let mut names = Vec::new();
+    for name in members.get(keyword).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
 }
 
 fn is_plain_object(members: &Map<String, Value>) -> bool {

@@ -28,10 +28,10 @@ pub struct ToolsetSettings {
 pub struct DocumentLimits {
     /// Largest document, in bytes, that is read. Vendors' largest documents are about 40 MB.
     pub document_bytes: u64,
-    /// Largest argument schema of one tool, in bytes of compact JSON. A schema above it loses its deepest levels, which then
-    /// accept any value, until it fits; the report says so.
+    /// Largest argument schema of one tool, in bytes of compact JSON. A schema above it loses long descriptions and then its
+    /// deepest levels, which accept any value, until it fits; the report says so.
     pub schema_bytes: usize,
-    /// Levels of nesting that a tool's argument schema keeps at most, counted in schemas within schemas.
+    /// Levels of nesting that a tool's argument schema keeps, counted in schemas within schemas; at most 48.
     pub schema_depth: usize,
     /// Largest description of a tool, in characters. OpenAI-compatible providers commonly refuse more than 1024.
     pub description_chars: usize,

@@ -6,9 +6,10 @@ use super::super::document::{Document, Located};
 use super::super::notes::Notes;
 use super::super::settings::DocumentLimits;
 use super::super::shorten::shorten;
+use super::literal::types_of;
 use super::loops::open_loops;
 use super::memo::Memo;
-use super::translator::{Detail, TooLarge, Translator};
+use super::translator::{Detail, Part, TooLarge, Translator};
 
 /// Schemas in schemas that any tool may have, whatever the settings say: twice as many levels of JSON must stay below the 127
 /// that JSON parsers commonly accept.
@@ -26,6 +27,8 @@ pub(crate) struct Argument<'d> {
     pub(crate) name: String,
     /// What its values are.
     pub(crate) schema: ArgumentSchema<'d>,
+    /// The part of the request that it goes to.
+    pub(crate) part: Part,
     /// What the parameter's own description says; it goes before the schema's.
     pub(crate) description: Option<&'d str>,
     /// Must every call have it?
@@ -103,7 +106,7 @@ impl<'d> SchemaWriter<'d> {
         let mut properties = Map::new();
         for argument in arguments {
             let schema = match &argument.schema {
-                ArgumentSchema::Document(schema) => translator.schema(schema, 1)?,
+                ArgumentSchema::Document(schema) => translator.schema(schema, argument.part, 1)?,
                 ArgumentSchema::Own(schema) => schema.clone(),
             };
             properties.insert(argument.name.clone(), described(schema, argument, detail.description_chars));
@@ -153,8 +156,23 @@ fn described(schema: Value, argument: &Argument<'_>, chars: usize) -> Value {
         let whole = own.map_or_else(|| text.to_owned(), |own| format!("{text}\n{own}"));
         members.insert("description".to_owned(), shorten(&whole, chars).into());
     }
+    if argument.part == Part::Path {
+        refuse_empty(&mut members);
+    }
     if argument.deprecated {
         members.insert("deprecated".to_owned(), true.into());
     }
     Value::Object(members)
+}
+
+/// An empty segment makes another path of it. The bounds that do not concern the value's type do no harm.
+fn refuse_empty(members: &mut Map<String, Value>) {
+    let types = types_of(members);
+    for (bound, name) in [("minLength", "string"), ("minItems", "array"), ("minProperties", "object")] {
+        let is_positive = members.get(bound).and_then(Value::as_u64).is_some_and(|bound| bound > 0);
+        let concerns = types.is_empty() || types.contains(&name);
+        if concerns && !is_positive {
+            members.insert(bound.to_owned(), 1.into());
+        }
+    }
 }

@@ -3,11 +3,12 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::super::document::Located;
+use super::translator::Part;
 
 /// Names for referenced schemas, and the queue of those to be written.
 #[derive(Debug, Default)]
 pub(super) struct Definitions<'d> {
-    by_place: HashMap<String, String>,
+    by_place: HashMap<(String, Part), String>,
     names: HashSet<String>,
     queue: VecDeque<Pending<'d>>,
 }
@@ -19,25 +20,28 @@ pub(super) struct Pending<'d> {
     pub(super) name: String,
     /// The schema it stands for.
     pub(super) schema: Located<'d>,
+    /// The part of the request that it is for.
+    pub(super) part: Part,
     /// How deep its first use stands.
     pub(super) level: usize,
 }
 
 impl<'d> Definitions<'d> {
     /// The name of the definition that stands for `schema`; the first use, at `level`, queues it.
-    pub(super) fn name_of(&mut self, schema: &Located<'d>, level: usize) -> String {
-        if let Some(name) = self.by_place.get(schema.at.as_str()) {
+    pub(super) fn name_of(&mut self, schema: &Located<'d>, part: Part, level: usize) -> String {
+        let key = (schema.at.as_str().to_owned(), part);
+        if let Some(name) = self.by_place.get(&key) {
             return name.clone();
         }
         let name = self.free_name(&schema.at.last().unwrap_or_default());
-        self.by_place.insert(schema.at.as_str().to_owned(), name.clone());
-        self.queue.push_back(Pending { name: name.clone(), schema: schema.clone(), level });
+        self.by_place.insert(key, name.clone());
+        self.queue.push_back(Pending { name: name.clone(), schema: schema.clone(), part, level });
         name
     }
 
     /// Has the schema been referred to before?
-    pub(super) fn knows(&self, schema: &Located<'d>) -> bool {
-        self.by_place.contains_key(schema.at.as_str())
+    pub(super) fn knows(&self, schema: &Located<'d>, part: Part) -> bool {
+        self.by_place.contains_key(&(schema.at.as_str().to_owned(), part))
     }
 
     /// The next definition to write, first referred to first.

@@ -15,3 +15,4 @@ mod translator;
 
 pub(super) use argument_object::{Argument, ArgumentSchema, SchemaWriter};
 pub(super) use read_only::read_only_names;
+pub(super) use translator::Part;

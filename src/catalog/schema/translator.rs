@@ -1,4 +1,7 @@
-//! One schema of a document → JSON Schema 2020-12, in which nothing is left that a validator would stumble over.
+//! One schema of a document → JSON Schema 2020-12, with no keyword out of form. Patterns stay as they are: who judges by them knows
+//! which it can run.
+
+use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
@@ -30,6 +33,17 @@ pub(super) struct Detail {
     pub(super) bytes: usize,
 }
 
+/// The part of a request that a schema describes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Part {
+    /// A segment of the path, which cannot be empty.
+    Path,
+    /// Another parameter.
+    Parameter,
+    /// The body or one of its properties, which has no `readOnly` properties.
+    Body,
+}
+
 /// The schema does not fit into the bytes that [`Detail`] grants.
 #[derive(Debug)]
 pub(super) struct TooLarge;
@@ -42,6 +56,7 @@ pub(super) struct Translator<'a, 'd> {
     detail: Detail,
     bytes_left: usize,
     definitions: Definitions<'d>,
+    part: Part,
     /// Has something been left out because it was nested too deeply?
     pub(super) is_cut: bool,
 }
@@ -49,20 +64,21 @@ pub(super) struct Translator<'a, 'd> {
 impl<'a, 'd> Translator<'a, 'd> {
     pub(super) fn new(document: &'d Document, memo: &'a mut Memo, notes: &'a mut Notes, detail: Detail) -> Self {
         let definitions = Definitions::default();
-        Self { document, memo, notes, detail, bytes_left: detail.bytes, definitions, is_cut: false }
+        Self { document, memo, notes, detail, bytes_left: detail.bytes, definitions, part: Part::Body, is_cut: false }
     }
 
-    /// The translation of `schema`, which stands on level `level` of the argument object.
-    pub(super) fn schema(&mut self, schema: &Located<'d>, level: usize) -> Result<Value, TooLarge> {
+    /// The translation of `schema`, which describes a `part` and stands on level `level` of the argument object.
+    pub(super) fn schema(&mut self, schema: &Located<'d>, part: Part, level: usize) -> Result<Value, TooLarge> {
+        self.part = part;
         self.any(schema.value, &Trail::Start(&schema.at), level)
     }
 
     /// The definitions that the schemas translated so far refer to.
     pub(super) fn definitions(&mut self) -> Result<Map<String, Value>, TooLarge> {
         let mut written = Map::new();
-        while let Some(Pending { name, schema, level }) = self.definitions.next() {
+        while let Some(Pending { name, schema, part, level }) = self.definitions.next() {
             self.spend(name.len() + KEYWORD_BYTES)?;
-            let translated = self.schema(&schema, level)?;
+            let translated = self.schema(&schema, part, level)?;
             written.insert(name, translated);
         }
         Ok(written)
@@ -122,13 +138,13 @@ impl<'a, 'd> Translator<'a, 'd> {
     /// A copy of a small schema, else a reference to its definition.
     fn referred(&mut self, target: &Located<'d>, level: usize) -> Result<Value, TooLarge> {
         if self.memo.is_copied(self.document, target) {
-            return self.schema(target, level);
+            return self.schema(target, self.part, level);
         }
-        if level >= self.detail.levels && !self.definitions.knows(target) {
+        if level >= self.detail.levels && !self.definitions.knows(target, self.part) {
             let end = self.document.end_of(target.value).and_then(Value::as_object);
             return Ok(end.map_or_else(|| json!({}), |members| self.cut(members)));
         }
-        let name = self.definitions.name_of(target, level + 1);
+        let name = self.definitions.name_of(target, self.part, level + 1);
         self.spend(DEFINITIONS.len() + name.len() + KEYWORD_BYTES)?;
         Ok(json!({ "$ref": format!("{DEFINITIONS}{name}") }))
     }
@@ -216,7 +232,7 @@ impl<'a, 'd> Translator<'a, 'd> {
 
     /// Takes what only answers have out of `properties` and out of every `required` beside it.
     fn hide_read_only(&self, members: &'d Map<String, Value>, translated: &mut Map<String, Value>) {
-        let hidden = read_only_names(self.document, members);
+        let hidden = if self.part == Part::Body { read_only_names(self.document, members) } else { HashSet::new() };
         if hidden.is_empty() {
             return;
         }

@@ -54,7 +54,8 @@ fn a_path_parameter_that_is_not_described_is_a_text_and_one_without_place_is_lef
         "get": {}
     }}}));
     let operation = &toolset.operations[0];
-    assert_eq!(operation.tool.parameters["properties"], json!({"id": {"type": "string"}, "key": {}}));
+    assert_eq!(operation.tool.parameters["properties"]["id"], json!({"type": "string", "minLength": 1}));
+    assert!(operation.tool.parameters["properties"]["key"].is_object());
     assert_eq!(operation.tool.parameters["required"], json!(["id", "key"]));
     let places: Vec<(&str, &str, bool)> =
         operation.bindings.iter().map(|it| (it.argument.as_str(), it.name.as_str(), it.allow_reserved)).collect();

@@ -65,6 +65,32 @@ fn read_only_properties_are_asked_of_nobody() {
 }
 
 #[test]
+fn a_required_property_that_is_not_described_is_an_argument_all_the_same() {
+    let schema = schema_of_body(json!({"properties": {"a": {"type": "string"}}, "required": ["b", "b"]}), json!({}));
+    assert_eq!(schema["properties"], json!({"a": {"type": "string"}, "b": {}}));
+    assert_eq!(schema["required"], json!(["b"]));
+}
+
+#[test]
+fn a_value_in_the_path_is_never_empty_and_keeps_what_a_body_would_hide() {
+    let version = json!({"type": "object", "properties": {"major": {"type": "integer", "readOnly": true}}});
+    let parameters = json!([
+        {"name": "v", "in": "path", "schema": {"$ref": "#/components/schemas/Version"}},
+        {"name": "n", "in": "path", "schema": {"type": "integer"}},
+        {"name": "s", "in": "path", "schema": {"type": "string", "minLength": 3}}
+    ]);
+    let toolset = super::toolset(json!({
+        "paths": {"/{v}/{n}/{s}": {"get": {"parameters": parameters}}}, "components": {"schemas": {"Version": version}}
+    }));
+    let expected = json!({
+        "v": {"type": "object", "properties": {"major": {"type": "integer"}}, "minProperties": 1},
+        "n": {"type": "integer"},
+        "s": {"type": "string", "minLength": 3}
+    });
+    assert_eq!(toolset.operations[0].tool.parameters["properties"], expected);
+}
+
+#[test]
 fn a_schema_that_applies_itself_to_the_same_value_is_opened() {
     let schemas = json!({"A": {"allOf": [{"$ref": "#/components/schemas/B"}, {"type": "object"}]}, "B": {"oneOf": [{"$ref": "#/components/schemas/A"}]}});
     let schema = schema_of_body(json!({"items": {"$ref": "#/components/schemas/A"}}), schemas);
