@@ -111,6 +111,9 @@ impl<'d> Body<'d> {
             names.is_some_and(|names| names.iter().any(|other| other.as_str() == Some(name)))
         };
         let hidden = read_only_names(document, members);
+        if !declares_what_it_requires(members) {
+            return None;
+        }
         let properties: Vec<BodyProperty<'d>> = schema
             .member("properties")?
             .members()
@@ -120,6 +123,14 @@ impl<'d> Body<'d> {
         let is_all_or_none = !self.required && properties.iter().any(|property| property.required);
         (!properties.is_empty() && !is_all_or_none).then_some(properties)
     }
+}
+
+/// Is every required property among `properties`? Documents demand others by mistake or by composition; as one argument the body
+/// keeps the demand.
+fn declares_what_it_requires(members: &Map<String, Value>) -> bool {
+    let required = members.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let properties = members.get("properties").and_then(Value::as_object);
+    required.into_iter().all(|name| properties.is_some_and(|properties| properties.contains_key(name)))
 }
 
 fn is_plain_object(members: &Map<String, Value>) -> bool {
