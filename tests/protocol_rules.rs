@@ -275,6 +275,8 @@ async fn nothing_new_begins_when_the_client_has_gone_away() {
         answer = async { proxy.client().chat(&to_helper(plain("Which rooms?"))).await } => panic!("{}", answer.text()),
         () = api.arrival_of(1) => {}
     }
+    // Nothing tells from outside when the proxy has seen the connection close; what comes later than that is what is tested.
+    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
     gate.open();
     let traces = proxy.traces_after_stop().await;
     assert_eq!(upstream.received().len(), 1, "the model was asked for nobody");

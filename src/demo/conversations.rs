@@ -3,6 +3,8 @@
 use crate::domain::trace::{Attempt, Execution};
 use crate::domain::{FaultCode, RepairKind, Trace};
 
+use super::transcript::is_handed_over;
+
 /// One conversation.
 #[derive(Debug)]
 pub(super) struct Conversation {
@@ -91,7 +93,8 @@ pub(super) const CONVERSATIONS: [Conversation; 7] = [
         question: "Plan a route by helicopter from 135.7588,34.9858 to 135.5258,34.6873.",
         streams_with_own_tool: false,
         promise: |traces| {
-            traces.iter().any(|trace| trace.exhausted.as_deref() == Some("static_feedback") && !trace.record.is_empty())
+            traces.iter().any(|trace| is_handed_over(trace) && trace.record.len() > 1)
+                && has_diagnosis(traces, FaultCode::Constraint)
                 && executions(traces).next().is_none()
         },
     },

@@ -101,7 +101,7 @@ impl MeetingRooms {
 }
 
 impl Handler for MeetingRooms {
-    fn handle(&self, request: &Request) -> Reply {
+    async fn handle(&self, request: &Request) -> Reply {
         let authorized = request.header("authorization").and_then(|value| value.strip_prefix("Bearer ")) == Some(TOKEN);
         let (status, result) = match (&request.method, request.path.as_str()) {
             _ if !authorized => (StatusCode::UNAUTHORIZED, Err(Failure::TOKEN)),

@@ -18,6 +18,8 @@ mod route_planner;
 mod said;
 mod scripted_model;
 mod server;
+#[cfg(test)]
+mod tests;
 mod transcript;
 mod world;
 

@@ -10,7 +10,7 @@ use crate::domain::Trace;
 
 use super::conversations::{CONVERSATIONS, Conversation};
 use super::said::Said;
-use super::transcript::{Label, Line, Page, moved, turn_lines};
+use super::transcript::{Label, Line, Page, ending_lines, moved, turn_lines};
 use super::{DemoError, client, client_tool};
 
 /// Requests of the client in one conversation, before it gives up on a model that only calls.
@@ -116,8 +116,9 @@ async fn hold<W: Write>(
     let (mut traces, mut answer) = (Vec::new(), String::new());
     for _ in 0..MOST_TURNS {
         let (said, trace) = proxy.turn(&request(conversation, &messages)).await?;
-        write(page, turn_lines(&trace))?;
+        write(page, turn_lines(&trace, &said.text))?;
         write(page, answer_lines(&said))?;
+        write(page, ending_lines(&trace))?;
         traces.push(trace);
         answer.clone_from(&said.text);
         if said.calls.is_empty() {
@@ -175,7 +176,7 @@ mod tests {
     struct Nothing;
 
     impl Handler for Nothing {
-        fn handle(&self, request: &Request) -> Reply {
+        async fn handle(&self, request: &Request) -> Reply {
             match request.path.as_str() {
                 "/v1/chat/completions" => {
                     let answer = json!({ "choices": [{ "message": { "content": "I do not know." } }] });

@@ -43,7 +43,7 @@ impl RoutePlanner {
 }
 
 impl Handler for RoutePlanner {
-    fn handle(&self, request: &Request) -> Reply {
+    async fn handle(&self, request: &Request) -> Reply {
         let result = match (&request.method, request.path.as_str()) {
             _ if request.header("x-api-key") != Some(KEY) => Err(Failure::KEY),
             (&Method::GET, "/v1/route") => plan(request),

@@ -55,7 +55,7 @@ impl Server {
 /// What a sample server does with a request.
 pub(super) trait Handler: Send + Sync + 'static {
     /// The answer; a handler has no errors, only answers that say so.
-    fn handle(&self, request: &Request) -> Reply;
+    fn handle(&self, request: &Request) -> impl Future<Output = Reply> + Send;
 }
 
 /// A request, read to its end.
@@ -153,13 +153,18 @@ async fn serve<H: Handler>(connection: TcpStream, handler: Arc<H>, requests: Arc
 async fn answer<H: Handler>(handler: &H, request: http::Request<Incoming>) -> Reply {
     let (head, body) = request.into_parts();
     match Limited::new(body, BODY_LIMIT_BYTES).collect().await {
-        Ok(body) => handler.handle(&Request {
-            method: head.method,
-            path: head.uri.path().to_owned(),
-            query: url::form_urlencoded::parse(head.uri.query().unwrap_or_default().as_bytes()).into_owned().collect(),
-            headers: head.headers,
-            body: body.to_bytes(),
-        }),
+        Ok(body) => {
+            let request = Request {
+                method: head.method,
+                path: head.uri.path().to_owned(),
+                query: url::form_urlencoded::parse(head.uri.query().unwrap_or_default().as_bytes())
+                    .into_owned()
+                    .collect(),
+                headers: head.headers,
+                body: body.to_bytes(),
+            };
+            handler.handle(&request).await
+        }
         Err(error) => Reply::json(StatusCode::BAD_REQUEST, &serde_json::json!({ "error": error.to_string() })),
     }
 }

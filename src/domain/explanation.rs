@@ -14,7 +14,7 @@ pub struct DocText {
 /// A few neighbouring sentences of an API's documentation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Passage {
-    /// The sentences, as the documentation has them (whitespace folded).
+    /// The sentences, as the documentation has them (whitespace folded); a table's row stands on a line below its header.
     pub text: String,
     /// Where they stand: document and JSON Pointer, or file and heading.
     pub source: String,

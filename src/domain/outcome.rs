@@ -33,7 +33,7 @@ pub struct ApiAnswer {
     pub headers: Vec<(String, String)>,
     /// The body, at most as long as the executor's limit.
     pub body: Bytes,
-    /// Did the limit cut the body?
+    /// Is the body incomplete: cut by the limit of size or time, or by a connection that broke?
     pub truncated: bool,
 }
 

@@ -3,9 +3,9 @@
 //! Owns addresses, credentials, encoding and what may be sent. The only room that calls tool APIs. Must not know models, turns or
 //! feedback.
 //!
-//! Read [`Executor::execute`] first. A call passes [`permission`], becomes a [`request`] with the toolset's own [`credentials`], is
-//! committed as an [`intent`] where its method is not safe, and leaves through the [`client`], which connects to checked
-//! [`address`]es alone. Nothing of the client's request (its keys least of all) comes this way: only the call's arguments do.
+//! Read [`Executor::execute`] first. A call passes `permission`, becomes a `request` with the toolset's own `credentials`, is
+//! committed as an `intent` where its method is not safe, and leaves through the `client`, which connects to checked
+//! `address`es alone. Nothing of the client's request (its keys least of all) comes this way: only the call's arguments do.
 
 mod address;
 mod answer;

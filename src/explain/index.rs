@@ -84,14 +84,16 @@ impl Builder<'_> {
         for DocText { text, source } in texts {
             let taken: String = text.chars().take(room).collect();
             room = room.saturating_sub(taken.chars().count());
-            for piece in passages(&taken, self.settings.passage_chars) {
-                self.add_piece(piece, source);
+            let (labelled, rest) = split_label(&taken);
+            let response = response_of(source).or(labelled);
+            for piece in passages(rest, self.settings.passage_chars) {
+                self.add_piece(piece, source, response);
             }
         }
         start..self.entries.len()
     }
 
-    fn add_piece(&mut self, piece: Piece, source: &str) {
+    fn add_piece(&mut self, piece: Piece, source: &str, response: Option<Response>) {
         let passage = self.entries.len();
         let defined = piece.defines.into_iter().map(|name| (name, true));
         for (name, defines) in defined.chain(piece.mentions.into_iter().map(|name| (name, false))) {
@@ -101,7 +103,7 @@ impl Builder<'_> {
                 named.push(Named { passage, defines });
             }
         }
-        self.entries.push(Entry { text: piece.text, source: source.to_owned(), response: response_of(source) });
+        self.entries.push(Entry { text: piece.text, source: source.to_owned(), response });
     }
 
     pub(super) fn build(self) -> Index {
@@ -113,7 +115,21 @@ impl Builder<'_> {
 /// Reads the response out of a source such as `api.yaml#/paths/~1x/get/responses/404/description`.
 fn response_of(source: &str) -> Option<Response> {
     let (_, behind) = source.split_once("/responses/")?;
-    let key = behind.split('/').next()?;
+    response(behind.split('/').next()?)
+}
+
+/// Takes a response's label off the head of a text, as in `404: There is no such room.`: a response that several operations share has
+/// its status there and not in its source.
+fn split_label(text: &str) -> (Option<Response>, &str) {
+    let labelled = text.split_once(": ").and_then(|(key, rest)| Some((response(key)?, rest)));
+    match labelled {
+        Some((response, rest)) => (Some(response), rest),
+        None => (text.split([',', ':']).next().and_then(response), text),
+    }
+}
+
+/// A key of the Responses Object.
+fn response(key: &str) -> Option<Response> {
     match key.as_bytes() {
         b"default" => Some(Response::Default),
         [class @ b'1'..=b'5', b'X' | b'x', b'X' | b'x'] => Some(Response::Class(u16::from(class - b'0'))),
@@ -138,6 +154,20 @@ mod tests {
         ];
         for (source, expected) in cases {
             assert_eq!(response_of(source), expected, "{source}");
+        }
+    }
+
+    #[test]
+    fn the_response_is_read_from_the_label_and_the_label_is_taken_off() {
+        let cases = [
+            ("404: `E_X`: no such room.", Some(Response::Status(404)), "`E_X`: no such room."),
+            ("default: Any error.", Some(Response::Default), "Any error."),
+            ("400, for example: {}", Some(Response::Status(400)), "400, for example: {}"),
+            ("E_X: no such room.", None, "E_X: no such room."),
+            ("404 rooms are free.", None, "404 rooms are free."),
+        ];
+        for (text, response, rest) in cases {
+            assert_eq!(split_label(text), (response, rest), "{text}");
         }
     }
 

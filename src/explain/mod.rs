@@ -3,21 +3,28 @@
 //! Owns the index of documentation and the rules of what a failed outcome is. Must not know how documents are loaded, nor what is done
 //! with an explanation.
 //!
-//! The way: [`blocks`] and [`sentences`] split an operation's documentation, [`passages`] joins neighbours, [`index`] holds them, and
-//! [`ranking`] puts them in order for the [`query`] that a failed outcome makes (AutoFeedback section 3.3.1). Read [`explainer`] first.
+//! The way: `blocks` and `sentences` split an operation's documentation, `passages` joins neighbours, `index` holds them, and
+//! `ranking` puts them in order for the `query` that a failed outcome makes (AutoFeedback section 3.3.1). Read `explainer` first.
 
 mod blocks;
+mod body_words;
 mod codes;
+mod error_rules;
 mod explainer;
-pub mod failure;
+mod failure;
 mod index;
 mod passages;
 mod query;
 mod ranking;
+#[cfg(test)]
+mod sample_documents_tests;
 mod sentences;
 mod settings;
+#[cfg(test)]
+mod shared_data_tests;
 mod verdict_words;
 
+pub use error_rules::{RULES, Rule};
 pub use explainer::{Explainer, OperationDocs};
 pub use failure::{FailureKind, is_failure};
 pub use settings::Settings;

@@ -16,8 +16,8 @@ pub(super) struct Piece {
 }
 
 /// Splits a text into passages of at most `limit` characters (AutoFeedback section 3.3.1). Neighbouring sentences are joined, but not across
-/// a heading; a table row stays by itself with its header, and a list item or sentence that defines a code stays by itself, because
-/// only one of a list of codes explains an outcome.
+/// a heading; a table row stays by itself with its header, and so does a list item or paragraph that defines a code, because only one of
+/// a list of codes explains an outcome.
 pub(super) fn passages(text: &str, limit: usize) -> Vec<Piece> {
     let mut joiner = Joiner { limit: limit.max(1), done: Vec::new(), open: Piece::default() };
     for block in blocks(text) {
@@ -27,8 +27,8 @@ pub(super) fn passages(text: &str, limit: usize) -> Vec<Piece> {
                 joiner.add(&heading, &[]);
             }
             Block::Row { header, row } => joiner.add_row(&header, &row),
-            Block::Item(text) => joiner.add_unit(&text),
-            Block::Prose(text) => sentences(&text).into_iter().for_each(|sentence| joiner.add_unit(sentence)),
+            Block::Item(text) => joiner.add_sentences(&[&text]),
+            Block::Prose(text) => joiner.add_sentences(&sentences(&text)),
             Block::Code(text) => joiner.add(&text, &[]),
         }
     }
@@ -43,11 +43,22 @@ struct Joiner {
 }
 
 impl Joiner {
-    /// A sentence or a list item.
-    fn add_unit(&mut self, text: &str) {
-        match defined_by_sentence(text) {
-            Some(code) => self.add_alone(text, &[code]),
-            None => self.add(text, &[]),
+    /// The sentences of a paragraph or a list item. One that defines a code begins a passage, which the block's next sentences go on with
+    /// and which ends with the block.
+    fn add_sentences(&mut self, sentences: &[&str]) {
+        let mut defining = false;
+        for sentence in sentences {
+            match defined_by_sentence(sentence) {
+                Some(code) => {
+                    self.flush();
+                    defining = true;
+                    self.add(sentence, &[code]);
+                }
+                None => self.add(sentence, &[]),
+            }
+        }
+        if defining {
+            self.flush();
         }
     }
 

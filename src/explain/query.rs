@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
+use super::body_words::{is_absent, is_code_name};
 use super::codes::{looks_like_code, normal_form, words};
-use super::failure::is_code_name;
 use crate::domain::Outcome;
 use crate::retrieval::is_stop_word;
 
@@ -21,8 +21,10 @@ const MAX_DEPTH: usize = 12;
 /// What a failed outcome gives to search with.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Query {
-    /// Codes of the body, in normal form.
+    /// Codes of the body, in normal form: what stands where codes stand.
     pub(super) codes: Vec<String>,
+    /// Words of the body's messages that look like codes, in normal form. Names of things look so too (`OAuth2`).
+    pub(super) identifiers: Vec<String>,
     /// Parameters that the body names, in normal form.
     pub(super) names: Vec<String>,
     /// Words of the body's messages.
@@ -92,8 +94,10 @@ impl<'a> Reading<'a> {
         for word in words(&text) {
             self.name(word);
             let numeric = word.bytes().all(|byte| byte.is_ascii_digit());
-            if numeric && announces_code(before) || !numeric && looks_like_code(word) {
+            if numeric && announces_code(before) {
                 self.code(word);
+            } else if !numeric && looks_like_code(word) {
+                self.identifier(word);
             }
             if !is_stop_word(&word.to_lowercase()) && !self.is_echo(word) {
                 self.query.words.push_str(word);
@@ -104,11 +108,22 @@ impl<'a> Reading<'a> {
     }
 
     fn code(&mut self, text: &str) {
-        let Some(code) = normal_form(text) else { return };
-        let is_status = code == self.status.to_string();
-        if !is_status && !self.echoes.contains(&code) && !self.query.codes.contains(&code) {
+        if let Some(code) = self.telling_code(text).filter(|code| !self.query.codes.contains(code)) {
             self.query.codes.push(code);
         }
+    }
+
+    fn identifier(&mut self, text: &str) {
+        if let Some(code) = self.telling_code(text).filter(|code| !self.query.identifiers.contains(code)) {
+            self.query.identifiers.push(code);
+        }
+    }
+
+    /// A code in normal form, unless it only says that there is none (zero, the status said again) or repeats an argument.
+    fn telling_code(&self, text: &str) -> Option<String> {
+        let code = normal_form(text)?;
+        let says_nothing = is_absent(&code) || code == self.status.to_string() || self.echoes.contains(&code);
+        (!says_nothing).then_some(code)
     }
 
     /// Notes a parameter of the call that the body names.
@@ -202,13 +217,16 @@ mod tests {
     fn codes_are_taken_from_code_members_and_from_messages() {
         let body =
             r#"{"info_code":"20000","error":{"type":"invalid_request","message":"See E_FIELDS, error 4711 at 30 km"}}"#;
-        assert_eq!(query_of(200, body, json!({})).codes, ["20000", "invalid_request", "e_fields", "4711"]);
+        let found = query_of(200, body, json!({}));
+        assert_eq!(found.codes, ["20000", "invalid_request", "4711"]);
+        assert_eq!(found.identifiers, ["invalid_request", "e_fields"]);
     }
 
     #[test]
-    fn the_status_repeated_in_the_body_is_no_code() {
+    fn zero_and_the_status_repeated_in_the_body_are_no_codes() {
         let found = query_of(404, r#"{"code":404,"message":"gone"}"#, json!({}));
         assert_eq!((found.codes.len(), found.status), (0, Some(404)));
+        assert!(query_of(404, r#"{"code":0,"error":"none"}"#, json!({})).codes.is_empty());
     }
 
     #[test]
@@ -228,7 +246,7 @@ mod tests {
     #[test]
     fn text_that_is_no_json_is_read_as_text() {
         let found = query_of(500, "Upstream said ECONNRESET", json!({}));
-        assert_eq!(found.codes, ["econnreset"]);
+        assert_eq!(found.identifiers, ["econnreset"]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Which passages may be claimed to explain an outcome, and in which order.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::Settings;
@@ -30,7 +30,7 @@ const MENTIONS_CODE: f32 = 10.0;
 const DEFINES_NAME: f32 = 3.0;
 /// The passage mentions a parameter that the body names.
 const MENTIONS_NAME: f32 = 2.0;
-/// The passage belongs to the response of exactly this status.
+/// The passage belongs to the response of exactly this status, or defines the status in a list of codes.
 const SAME_STATUS: f32 = 3.0;
 /// The passage belongs to the response of this class of statuses, or to the default one.
 const SAME_CLASS: f32 = 1.5;
@@ -44,15 +44,18 @@ struct Ties {
     status: f32,
     words: f32,
     evidence: f32,
+    coverage: f32,
 }
 
 /// The passages in `range` that are tied to the query well enough, best first; equal ones in the order of the documentation.
 pub(super) fn rank(index: &Index, range: Range<usize>, query: &Query, settings: &Settings) -> Vec<Claim> {
     let mut ties: BTreeMap<usize, Ties> = BTreeMap::new();
-    for code in query.codes.iter().collect::<HashSet<_>>() {
+    let from_members = query.codes.iter().map(|code| (code, MENTIONS_CODE));
+    let from_text = query.identifiers.iter().map(|code| (code, 0.0));
+    for (code, mention) in from_members.chain(from_text) {
         for named in index.named(code).filter(|named| range.contains(&named.passage)) {
             let tie = ties.entry(named.passage).or_default();
-            tie.code = tie.code.max(if named.defines { DEFINES_CODE } else { MENTIONS_CODE });
+            tie.code = tie.code.max(if named.defines { DEFINES_CODE } else { mention });
         }
     }
     for name in &query.names {
@@ -71,6 +74,9 @@ pub(super) fn rank(index: &Index, range: Range<usize>, query: &Query, settings: 
 
 fn add_status(index: &Index, range: Range<usize>, query: &Query, ties: &mut BTreeMap<usize, Ties>) {
     let Some(status) = query.status else { return };
+    for named in index.named(&status.to_string()).filter(|named| named.defines && range.contains(&named.passage)) {
+        ties.entry(named.passage).or_default().status = SAME_STATUS;
+    }
     for passage in range {
         let Some(entry) = index.passage(passage) else { return };
         let tie = match entry.response {
@@ -90,6 +96,7 @@ fn add_words(index: &Index, range: Range<usize>, query: &Query, ties: &mut BTree
         let tie = ties.entry(hit.position).or_default();
         tie.words = BEST_WORDS * hit.score / best;
         tie.evidence = hit.evidence;
+        tie.coverage = hit.coverage;
     }
 }
 
@@ -97,7 +104,7 @@ fn claim(index: &Index, passage: usize, ties: &Ties, query: &Query, settings: &S
     // A code ties whatever the response is: some APIs answer with another status than they document.
     let fits = index.passage(passage).is_some_and(|entry| fits_status(entry, query));
     let exact = ties.code > 0.0 || fits && (ties.name > 0.0 || ties.status > 0.0);
-    let by_words = fits && ties.evidence >= settings.min_evidence;
+    let by_words = fits && ties.evidence >= settings.min_evidence && ties.coverage >= settings.min_coverage;
     let score = ties.code + ties.name + ties.status + ties.words;
     (exact || by_words).then_some(Claim { passage, score, defines_code: ties.code >= DEFINES_CODE })
 }

@@ -13,12 +13,14 @@ pub struct Settings {
     /// Least evidence for a passage to be claimed where no code, parameter name or status ties it to the outcome: the summed rarity of
     /// the words that it shares with the outcome, in units of "a word that only one passage of the toolset has".
     pub min_evidence: f32,
+    /// Least share, 0 to 1, of the outcome's words (rare ones count more) that such a passage must have.
+    pub min_coverage: f32,
     /// Characters of one operation's documentation that are indexed, at most; the rest is left out.
     pub max_document_chars: usize,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { passages: 3, passage_chars: 400, min_evidence: 1.0, max_document_chars: 1_000_000 }
+        Self { passages: 3, passage_chars: 400, min_evidence: 1.0, min_coverage: 0.5, max_document_chars: 1_000_000 }
     }
 }

@@ -2,96 +2,103 @@
 //!
 //! Owns the templates, one per fault code. Must not decide whether feedback is given.
 
+mod body;
+mod example;
+mod fault;
+mod library;
+mod outcome;
+mod quote;
+mod record;
+mod samples;
 mod settings;
 
-use std::path::PathBuf;
+use std::path::Path;
+use std::sync::{Arc, LazyLock};
 
+use minijinja::Environment;
+use minijinja::value::Value;
+
+pub use library::TemplateError;
+pub use outcome::FailedOutcome;
 pub use settings::Settings;
 
 use crate::domain::trace::Round;
-use crate::domain::{Call, Diagnosis, Explanation, Outcome};
-use crate::scanner::{CompiledTool, Toolbook};
+use crate::domain::{Call, Diagnosis};
+use crate::scanner::Toolbook;
 
-/// The templates of every message that the proxy writes into a conversation.
-#[derive(Debug, Clone, Default)]
-pub struct Templates;
+static BUILT_IN: LazyLock<Arc<Environment<'static>>> = LazyLock::new(|| Arc::new(library::built_in()));
 
-/// A directory of templates that cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum TemplateError {
-    /// The directory or a file in it cannot be read.
-    #[error("cannot read {path}: {source}", path = path.display())]
-    Unreadable {
-        /// What could not be read.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
+/// The templates of every message that the proxy writes into a conversation. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Templates {
+    environment: Arc<Environment<'static>>,
 }
 
-/// What is told about a call whose execution failed (AutoFeedback section 3.3.2).
-#[derive(Debug, Clone, Copy)]
-pub struct FailedOutcome<'a> {
-    /// The call that was executed.
-    pub call: &'a Call,
-    /// What came of it.
-    pub outcome: &'a Outcome,
-    /// What the documentation says about that.
-    pub explanation: &'a Explanation,
-    /// The tool called.
-    pub tool: &'a CompiledTool,
-    /// Earlier rounds of this turn.
-    pub earlier: &'a [Round],
-    /// Characters of the API's answer that may be quoted.
-    pub body_limit: usize,
+impl Default for Templates {
+    fn default() -> Self {
+        Self::builtin()
+    }
 }
 
 impl Templates {
     /// The built-in templates.
     pub fn builtin() -> Self {
-        Self
+        Self { environment: Arc::clone(&BUILT_IN) }
     }
 
     /// The built-in templates, with those of the directory in `settings` in place of theirs.
     ///
     /// # Errors
-    /// When the directory or a template in it cannot be read or used.
+    /// When the directory or a template in it cannot be read, replaces none, or does not render.
     pub fn load(settings: &Settings) -> Result<Self, TemplateError> {
-        let path = PathBuf::from(&settings.templates);
-        if !settings.templates.is_empty() {
-            std::fs::read_dir(&path).map_err(|source| TemplateError::Unreadable { path, source })?;
+        if settings.templates.is_empty() {
+            return Ok(Self::builtin());
         }
-        Ok(Self)
+        Ok(Self { environment: Arc::new(library::load(Path::new(&settings.templates))?) })
     }
 
-    /// Static feedback for a faulty call, in five parts from coarse to fine (AutoFeedback figure 4).
-    pub fn faulty_call(&self, call: &Call, diagnoses: &[Diagnosis], _toolbook: &Toolbook) -> String {
-        let found: Vec<_> = diagnoses.iter().map(|diagnosis| diagnosis.message.as_str()).collect();
-        format!("The call of `{}` was not run: {}. Call again.", call.name, found.join("; "))
+    /// Static feedback for a faulty call, in five parts from coarse to fine (AutoFeedback section 3.2.3, figure 4): there
+    /// is an error; where and what; what was ruled out; where it comes from and how to mend it; call again. Ends with an
+    /// example that fits the tool's schema, where the tool meant is known and an example can be made.
+    pub fn faulty_call(&self, call: &Call, diagnoses: &[Diagnosis], toolbook: &Toolbook) -> String {
+        let texts = fault::texts(call, diagnoses, |name, facts| self.render(name, facts));
+        self.render("faulty_call", &fault::frame(call, diagnoses, &texts, toolbook))
     }
 
     /// For a good call beside a faulty one: it is accepted, not run yet, and not to be repeated.
     pub fn accepted_call(&self, call: &Call) -> String {
-        format!("The call of `{}` is accepted and will be run. Do not repeat it.", call.name)
+        self.render("accepted_call", &fault::call_alone(call))
     }
 
-    /// For a call that is not executed in this round.
+    /// For a call that is not executed in this round and may be made again later.
     pub fn deferred_call(&self, call: &Call) -> String {
-        format!("The call of `{}` was not run in this round. Call again later if it is still needed.", call.name)
+        self.render("deferred_call", &fault::call_alone(call))
     }
 
-    /// Dynamic feedback: action, observation, passages with their source, parameters concerned, what was tried before.
+    /// Dynamic feedback (AutoFeedback section 3.3.2): action, observation, passages with their source, the parameters
+    /// concerned, what was tried before.
     pub fn failed_outcome(&self, facts: &FailedOutcome<'_>) -> String {
-        format!("The call of `{}` failed: {}.", facts.call.name, facts.outcome.label())
+        self.render("failed_outcome", &outcome::context(facts))
     }
 
     /// Asks for a last word without calls: a limit is reached, the user is to be told what is missing.
-    pub fn closing(&self, _record: &[Round]) -> String {
-        "The limit of attempts is reached. Do not call any tool; tell the user what is missing.".to_owned()
+    pub fn closing(&self, record: &[Round]) -> String {
+        self.render("closing", &record::closing(record))
     }
 
     /// The text for a person, when the model does not answer either.
     pub fn handover(&self, record: &[Round], trace_id: &str) -> String {
-        format!("The request could not be completed after {} attempts (trace {trace_id}).", record.len())
+        self.render("handover", &record::handover(record, trace_id))
+    }
+
+    /// A template that fails in the middle of a conversation in spite of all samples gives way to the built-in one.
+    fn render(&self, name: &str, context: &Value) -> String {
+        let render = |environment: &Environment<'_>| {
+            environment
+                .get_template(name)
+                .and_then(|template| template.render(context))
+                .map(|text| text.trim().to_owned())
+        };
+        render(&self.environment).or_else(|_| render(&BUILT_IN)).unwrap_or_default()
     }
 }

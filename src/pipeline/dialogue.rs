@@ -50,6 +50,8 @@ impl Purpose {
 pub(crate) enum Ending {
     /// With the last answer, as it was judged.
     Judged,
+    /// With the model's last word: a limit was reached, and it said so without calls.
+    Closed(Limit),
     /// With the last answer although it is faulty: policy's `on_exhausted` says in what form.
     Exhausted(Limit),
     /// With the record of what was tried, for a person: the last answer's calls are the proxy's own, so it is of no use
@@ -62,7 +64,7 @@ impl Ending {
     pub(crate) const fn limit(self) -> Option<Limit> {
         match self {
             Self::Judged => None,
-            Self::Exhausted(limit) | Self::Handover(limit) => Some(limit),
+            Self::Closed(limit) | Self::Exhausted(limit) | Self::Handover(limit) => Some(limit),
         }
     }
 }
@@ -152,7 +154,7 @@ impl Dialogue {
         }
         if let Some(limit) = self.closing {
             let still_calls = judged.faulty || judged.proxy_calls > 0;
-            return Step::Answer(if still_calls { Ending::Handover(limit) } else { Ending::Judged });
+            return Step::Answer(if still_calls { Ending::Handover(limit) } else { Ending::Closed(limit) });
         }
         if judged.faulty {
             return match self.exceeded(spent) {
@@ -266,7 +268,7 @@ mod tests {
         }
         assert_eq!(dialogue.judged(OWN_FAULTY, NOTHING), Step::FeedBack(Purpose::Closing));
         let mut obedient = dialogue.clone();
-        assert_eq!(obedient.judged(TEXT, NOTHING), Step::Answer(Ending::Judged));
+        assert_eq!(obedient.judged(TEXT, NOTHING), Step::Answer(Ending::Closed(Limit::StaticFeedback)));
         assert_eq!(dialogue.judged(OWN, NOTHING), Step::Answer(Ending::Handover(Limit::StaticFeedback)));
     }
 

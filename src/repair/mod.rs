@@ -5,6 +5,7 @@
 mod arguments;
 mod coercion;
 mod default;
+mod judge;
 mod null;
 mod option;
 mod parameter_name;
@@ -16,6 +17,7 @@ mod testing;
 mod tool_name;
 mod unknown_parameter;
 
+pub use judge::judge;
 use serde_json::Value;
 
 use crate::domain::json::{Edit, Pointer};

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use crate::domain::rules::{RepairRules, ScanRules, UnknownParameters};
-use crate::repair::mend;
+use crate::repair::{judge, mend};
 use crate::scanner::generated::{call_of, config, misspelt, schema_and_arguments, toolbook, wild_json};
 use crate::scanner::scan;
 
@@ -41,6 +41,19 @@ proptest! {
             let strict = jsonschema::options().should_validate_formats(true).build(&schema).unwrap();
             let value = serde_json::Value::Object(checked.arguments().clone());
             prop_assert!(strict.is_valid(&value), "{schema} {value}");
+        }
+    }
+
+    #[test]
+    fn judging_is_mending_and_then_scanning((schema, arguments) in schema_and_arguments(), choices in prop::collection::vec(0u8..12, 0..20)) {
+        let book = toolbook(&schema);
+        for unknown_parameters in [UnknownParameters::Allow, UnknownParameters::Refuse, UnknownParameters::Drop] {
+            let rules = ScanRules { unknown_parameters, ..ScanRules::default() };
+            let call = call_of(&misspelt(&arguments, &mut choices.iter().copied()));
+            let (judged, result) = judge(&call, 0, &book, &rules, &RepairRules::default());
+            let mended = mend(&call, 0, &book, &rules, &RepairRules::default());
+            prop_assert_eq!(result.err(), scan(&mended.call, 0, &book, &rules).err());
+            prop_assert_eq!(judged, mended);
         }
     }
 

@@ -42,6 +42,9 @@ pub struct Hit<'a, Id> {
     /// What was recognised, in units of "a term that a single text of the index has": the sum of the matched terms' inverse document
     /// frequencies over the largest one. Unlike the score it can be held against a threshold.
     pub evidence: f32,
+    /// Share of the query that was recognised, 0 to 1: the matched terms' inverse document frequencies over those of all its terms. Terms
+    /// that no text has count as the rarest ones.
+    pub coverage: f32,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -91,16 +94,17 @@ impl<Id> Bm25<Id> {
     /// As [`Bm25::search`], among the texts at some positions only. How rare a term is still depends on the whole index.
     pub fn search_within(&self, query: &str, positions: Range<usize>, k: usize) -> Vec<Hit<'_, Id>> {
         let mut tallies: HashMap<u32, Tally> = HashMap::new();
+        let mut asked = 0.0;
         for term in distinct(tokens(query)) {
-            self.add_term(&term, &positions, &mut tallies);
+            asked += self.add_term(&term, &positions, &mut tallies);
         }
         let rarest = self.rarity(1);
         let mut hits: Vec<_> = tallies
             .into_iter()
             .filter_map(|(position, tally)| {
                 let position = position as usize;
-                let evidence = tally.rarity / rarest;
-                self.ids.get(position).map(|id| Hit { id, position, score: tally.score, evidence })
+                let (evidence, coverage) = (tally.rarity / rarest, tally.rarity / asked);
+                self.ids.get(position).map(|id| Hit { id, position, score: tally.score, evidence, coverage })
             })
             .collect();
         hits.sort_by(|left, right| right.score.total_cmp(&left.score).then(left.position.cmp(&right.position)));
@@ -122,8 +126,9 @@ impl<Id> Bm25<Id> {
         }
     }
 
-    fn add_term(&self, term: &str, positions: &Range<usize>, tallies: &mut HashMap<u32, Tally>) {
-        let Some(postings) = self.postings.get(term) else { return };
+    /// Adds what one term gives to the texts that have it; returns how rare the term is.
+    fn add_term(&self, term: &str, positions: &Range<usize>, tallies: &mut HashMap<u32, Tally>) -> f32 {
+        let Some(postings) = self.postings.get(term) else { return self.rarity(1) };
         let rarity = self.rarity(postings.len());
         let first = postings.partition_point(|posting| (posting.position as usize) < positions.start);
         let within = postings.iter().skip(first).take_while(|posting| (posting.position as usize) < positions.end);
@@ -132,6 +137,7 @@ impl<Id> Bm25<Id> {
             tally.score += rarity * self.saturation(posting);
             tally.rarity += rarity;
         }
+        rarity
     }
 
     /// Inverse document frequency, in the form that is never negative: ln(1 + (N − n + ½) / (n + ½)).
@@ -174,7 +180,9 @@ mod tests {
         let expected = idf * 2.2 / (1.0 + 1.2 * (0.25 + 0.75 * 2.0 / 3.0));
         assert_eq!(ids(&hits), ["a"]);
         assert!((hits[0].score - expected).abs() < 1e-6, "{} is not {expected}", hits[0].score);
-        assert!((hits[0].evidence - 1.0).abs() < 1e-6);
+        assert!((hits[0].evidence - 1.0).abs() < 1e-6 && (hits[0].coverage - 1.0).abs() < 1e-6);
+        let half = index.search("red unheard", 5);
+        assert!((half[0].coverage - 0.5).abs() < 1e-6, "one of two equally rare terms");
     }
 
     #[test]

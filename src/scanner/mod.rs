@@ -17,6 +17,7 @@ mod settings;
 pub(crate) mod testing;
 mod toolbook;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -26,6 +27,7 @@ pub use schema::{Parameter, Validators};
 pub use settings::Settings;
 pub use toolbook::{CompiledTool, Toolbook};
 
+use crate::domain::json::Pointer;
 use crate::domain::rules::{Report, ScanRules};
 use crate::domain::{Call, Diagnosis, FaultCode};
 use examination::{Examination, UnknownMember};
@@ -85,6 +87,7 @@ fn judge(case: &Case<'_>, tool: &CompiledTool, arguments: &Value, found: Examina
     let Examination { unknown: members, mut violations } = found.explain(tool.compiled(), arguments);
     let mut diagnoses: Vec<Diagnosis> = members.iter().filter_map(|member| judge_member(case, tool, member)).collect();
     violations.retain(|violation| !is_meant(&members, &diagnoses, violation));
+    drop_followers(&mut violations);
     diagnoses.extend(violations.iter().filter_map(|violation| {
         first(|check| match check {
             Check::Value(check) => check(case, tool, arguments, violation),
@@ -120,6 +123,19 @@ fn is_meant(members: &[UnknownMember<'_>], diagnoses: &[Diagnosis], violation: &
         .iter()
         .zip(diagnoses)
         .any(|(member, diagnosis)| member.object == violation.path && diagnosis.suggestion.as_ref() == Some(name))
+}
+
+/// A value of the wrong type breaks other rules for that reason alone: only the type is reported.
+fn drop_followers(violations: &mut Vec<Violation>) {
+    let mistyped: HashSet<Pointer> = violations
+        .iter()
+        .filter(|violation| matches!(violation.rule, Rule::Type(_)))
+        .map(|violation| violation.path.clone())
+        .collect();
+    violations.retain(|violation| match violation.rule {
+        Rule::Options(_) | Rule::Constraint(..) => !mistyped.contains(&violation.path),
+        _ => true,
+    });
 }
 
 /// The diagnosis of the first check in the table that gives one.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::Metrics;
 use super::labels::{AttemptOutcome, ExecutionOutcome, Exhausted, FeedbackKind, Purpose, Stage, TokenKind, TurnMode};
 use crate::domain::trace::{Attempt, Execution};
-use crate::domain::{Trace, Verdict};
+use crate::domain::{RepairKind, Trace, Verdict};
 
 impl Metrics {
     /// Counts a finished turn: its verdict, upstream attempts, tokens, judged calls, diagnoses, repairs, feedback,
@@ -43,7 +43,7 @@ impl Metrics {
         }
         if attempt.verdict.is_some_and(|verdict| verdict != Verdict::Unguarded) {
             for (index, call) in attempt.calls.iter().enumerate() {
-                self.calls_judged.inc(&call.name, call_verdict(attempt, index));
+                self.calls_judged.inc(tool_meant(attempt, index, &call.name), call_verdict(attempt, index));
             }
         }
     }
@@ -68,6 +68,12 @@ impl Metrics {
             self.feedback_exhausted.inc(Exhausted::of(limit).unwrap_or(Exhausted::Other));
         }
     }
+}
+
+/// The tool that a call is for: a misspelt name counts for the tool that it was repaired to.
+fn tool_meant<'a>(attempt: &'a Attempt, index: usize, made: &'a str) -> &'a str {
+    let renamed = attempt.repairs.iter().find(|repair| repair.call == index && repair.kind == RepairKind::ToolRenamed);
+    renamed.and_then(|repair| repair.to.as_str()).unwrap_or(made)
 }
 
 fn call_verdict(attempt: &Attempt, index: usize) -> Verdict {

@@ -10,8 +10,6 @@ pub(super) enum Form {
     Schemas,
     /// An object whose members are schemas.
     SchemaMap,
-    /// An object whose members are schemas and whose keys are patterns.
-    PatternMap,
     /// A name of a type, or an array of such.
     Types,
     /// The allowed values.
@@ -28,8 +26,6 @@ pub(super) enum Form {
     Text,
     /// A text for people, which may be shortened.
     Description,
-    /// A regular expression.
-    Pattern,
     /// True or false.
     Flag,
     /// A number.
@@ -60,17 +56,15 @@ pub(super) fn form(keyword: &str) -> Option<Form> {
         | "unevaluatedItems"
         | "unevaluatedProperties" => Form::Schema,
         "allOf" | "anyOf" | "oneOf" | "prefixItems" => Form::Schemas,
-        "properties" | "dependentSchemas" => Form::SchemaMap,
-        "patternProperties" => Form::PatternMap,
+        "properties" | "patternProperties" | "dependentSchemas" => Form::SchemaMap,
         "type" => Form::Types,
         "enum" => Form::Enum,
         "default" => Form::Default,
         "const" => Form::Literal,
         "examples" => Form::Examples,
         "example" => Form::Example,
-        "title" | "format" | "contentEncoding" | "contentMediaType" => Form::Text,
+        "title" | "format" | "pattern" | "contentEncoding" | "contentMediaType" => Form::Text,
         "description" => Form::Description,
-        "pattern" => Form::Pattern,
         "uniqueItems" | "deprecated" => Form::Flag,
         "maximum" | "minimum" => Form::Number,
         "multipleOf" => Form::PositiveNumber,

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::super::document::{Document, Located};
 use super::keyword::{Form, form};
@@ -15,7 +15,6 @@ const MAX_COPIED_SCHEMAS: usize = 8;
 #[derive(Debug, Default)]
 pub(crate) struct Memo {
     copied: HashMap<String, bool>,
-    patterns: HashMap<String, bool>,
 }
 
 impl Memo {
@@ -28,17 +27,6 @@ impl Memo {
         let copied = is_within(document, target.value, &mut left);
         self.copied.insert(target.at.as_str().to_owned(), copied);
         copied
-    }
-
-    /// Can `pattern` be run in linear time? Look-around and back-references cannot.
-    pub(super) fn is_pattern(&mut self, pattern: &str) -> bool {
-        if let Some(known) = self.patterns.get(pattern) {
-            return *known;
-        }
-        let options = jsonschema::options().with_pattern_options(jsonschema::PatternOptions::regex());
-        let is_pattern = options.build(&json!({ "pattern": pattern })).is_ok();
-        self.patterns.insert(pattern.to_owned(), is_pattern);
-        is_pattern
     }
 }
 
@@ -56,7 +44,7 @@ fn is_within(document: &Document, schema: &Value, left: &mut usize) -> bool {
     members.iter().all(|(key, value)| match form(key) {
         Some(Form::Schema) => is_within(document, value, left),
         Some(Form::Schemas) => value.as_array().into_iter().flatten().all(|schema| is_within(document, schema, left)),
-        Some(Form::SchemaMap | Form::PatternMap) => {
+        Some(Form::SchemaMap) => {
             value.as_object().into_iter().flatten().all(|(_, schema)| is_within(document, schema, left))
         }
         _ => true,

@@ -163,7 +163,7 @@ impl<'a, 'd> Translator<'a, 'd> {
                 Form::Schema if value.is_array() => ("prefixItems", self.list(value, &place, level)?),
                 Form::Schema => (key.as_str(), Some(self.any(value, &place, level + 1)?)),
                 Form::Schemas => (key.as_str(), self.list(value, &place, level)?),
-                Form::SchemaMap | Form::PatternMap => (key.as_str(), self.map(value, form, &place, level)?),
+                Form::SchemaMap => (key.as_str(), self.map(value, &place, level)?),
                 _ => self.leaf(key, form, members, &place)?,
             };
             if let Some(value) = value {
@@ -180,7 +180,7 @@ impl<'a, 'd> Translator<'a, 'd> {
         members: &Map<String, Value>,
         place: &Trail<'_>,
     ) -> Result<(&'k str, Option<Value>), TooLarge> {
-        let leaf = leaf(key, form, members, self.memo, self.detail.description_chars);
+        let leaf = leaf(key, form, members, self.detail.description_chars);
         if let Some(loss) = leaf.loss {
             self.notes.place(&place.pointer(), loss);
         }
@@ -198,22 +198,11 @@ impl<'a, 'd> Translator<'a, 'd> {
         Ok(Some(Value::Array(translated?)))
     }
 
-    fn map(
-        &mut self,
-        value: &'d Value,
-        form: Form,
-        place: &Trail<'_>,
-        level: usize,
-    ) -> Result<Option<Value>, TooLarge> {
+    fn map(&mut self, value: &'d Value, place: &Trail<'_>, level: usize) -> Result<Option<Value>, TooLarge> {
         let Some(schemas) = value.as_object() else { return Ok(self.malformed(place)) };
         let mut translated = Map::new();
         for (name, schema) in schemas {
             let member = place.member(name);
-            if form == Form::PatternMap && !self.memo.is_pattern(name) {
-                self.notes
-                    .place(&member.pointer(), "this pattern is malformed or needs more than linear time; left out");
-                continue;
-            }
             self.spend(name.len() + KEYWORD_BYTES)?;
             translated.insert(name.clone(), self.any(schema, &member, level + 1)?);
         }

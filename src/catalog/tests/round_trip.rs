@@ -8,7 +8,9 @@ use serde_json::{Map, Value, json};
 use super::super::{BodyShape, Location, Style};
 use super::{accepts, operation, toolset};
 
-/// Where an argument is expected to go.
+/// What is tried; the parameters; the request body; where their arguments go (argument, location, name on the wire); and what the
+/// body is made from: names of members, or `*` and the argument that is the whole body.
+type Case = (&'static str, Vec<Value>, Option<Value>, Vec<Placed>, Vec<&'static str>);
 type Placed = (&'static str, &'static str, &'static str);
 
 fn json_body(schema: Value, required: bool) -> Value {
@@ -19,7 +21,7 @@ fn json_body(schema: Value, required: bool) -> Value {
 fn arguments_go_back_to_the_places_that_they_came_from() {
     let parameter = |name: &str, location: &str| json!({"name": name, "in": location, "schema": {"type": "string"}});
     let object = json!({"type": "object", "properties": {"name": {}, "age": {}}, "required": ["name"]});
-    let cases: Vec<(&str, Vec<Value>, Option<Value>, Vec<Placed>, Vec<&str>)> = vec![
+    let cases: Vec<Case> = vec![
         ("nothing", vec![], None, vec![], vec![]),
         (
             "four locations",

@@ -23,7 +23,6 @@ impl Draft {
 
     /// Takes the lessons into the call; also returns what the model says about that, which is nothing where nothing changed.
     pub(super) fn learn(mut self, lessons: &Lessons) -> (Self, String) {
-        let before = self.clone();
         let mut thoughts = Vec::new();
         for (wrong, right) in &lessons.names {
             if self.rename(wrong, right) {
@@ -35,11 +34,15 @@ impl Draft {
                 thoughts.push(format!("I left out `{name}`."));
             }
         }
+        for name in &lessons.wrong_values {
+            if self.replace(name, &lessons.example) {
+                thoughts.push(format!("`{name}` cannot have the value that I gave it."));
+            }
+        }
         if lessons.longitude_first && self.turn_points_round() {
             thoughts.push("The longitude comes first; I had it the other way round.".to_owned());
         }
-        let thought = if self == before { String::new() } else { thoughts.join(" ") };
-        (self, thought)
+        (self, thoughts.join(" "))
     }
 
     fn rename(&mut self, wrong: &str, right: &str) -> bool {
@@ -50,6 +53,18 @@ impl Draft {
         let Some(value) = self.arguments.shift_remove(wrong) else { return false };
         self.arguments.insert(right.to_owned(), value);
         true
+    }
+
+    /// Takes the example's value, or none where the example does without the parameter.
+    fn replace(&mut self, name: &str, example: &Map<String, Value>) -> bool {
+        if example.is_empty() || self.insisted.contains(&name) || !self.arguments.contains_key(name) {
+            return false;
+        }
+        let before = match example.get(name) {
+            Some(good) => self.arguments.insert(name.to_owned(), good.clone()),
+            None => self.arguments.shift_remove(name),
+        };
+        before.as_ref() != example.get(name)
     }
 
     fn provide(&mut self, name: &str, example: &Map<String, Value>) -> bool {

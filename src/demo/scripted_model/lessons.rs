@@ -1,10 +1,11 @@
 //! What the scripted model understands of feedback. It is no reader; it goes by these conventions and by nothing else:
 //!
-//! - names stand in backticks;
-//! - `did you mean` before a name: the name that stands before those words is wrong, the one behind them is right;
-//! - `required parameter` before a name, in a sentence that says `missing`: that parameter is to be given;
-//! - an example call is the first JSON object behind the word `example`: its values are good values;
-//! - a sentence that says that the longitude comes before the latitude (`longitude precedes`, `longitude first` and the like).
+//! - names, values and places stand in backticks, and what is said about one fault stands in one line;
+//! - a line that says `required parameter` before a name, and `missing`: that parameter is to be given;
+//! - a line that says `closest` or `written` before a name: that name is right, and the one before those words is wrong;
+//! - a line that says `E4` before a place: the value at that place is wrong;
+//! - an example call is the first JSON object behind the words `in this form`; its values are good values, but for those in `<>`;
+//! - a longitude that `precedes`, `comes first` or comes `before`: that is the order of coordinates.
 //!
 //! Feedback that keeps none of them teaches this model nothing, and it makes the same call again.
 
@@ -12,25 +13,30 @@ use serde_json::{Map, Value};
 
 use super::exchange::Exchange;
 
-/// Words between a wrong name and the right one.
-const SUGGESTION: &str = "did you mean ";
-
 /// Words before the name of a parameter that is missing.
 const REQUIRED: &str = "required parameter ";
 
-/// Word before an example.
-const EXAMPLE: &str = "example";
+/// Words between a wrong name and the right one.
+const SUGGESTIONS: [&str; 2] = ["closest", "written"];
 
-/// Words that tell the order of coordinates.
+/// Word before the place of a value that is wrong.
+const WRONG_VALUE: &str = "E4";
+
+/// Words before an example.
+const EXAMPLE: &str = "in this form";
+
+/// Words that tell the order of coordinates, once every `the` is left out.
 const ORDERS: [&str; 4] = ["longitude precedes", "longitude first", "longitude comes first", "longitude before"];
 
 /// Everything that the feedback of an exchange teaches.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Lessons {
-    /// Wrong names, each with the right one.
+    /// Wrong names and values, each with the right one.
     pub(super) names: Vec<(String, String)>,
     /// Parameters that are missing.
     pub(super) missing: Vec<String>,
+    /// Parameters that have a wrong value.
+    pub(super) wrong_values: Vec<String>,
     /// Good values by parameter.
     pub(super) example: Map<String, Value>,
     /// Does the longitude come before the latitude?
@@ -46,28 +52,29 @@ pub(super) fn lessons(exchange: &Exchange) -> Lessons {
 
 impl Lessons {
     fn read(&mut self, text: &str) {
-        let lower = text.to_ascii_lowercase();
-        for (before, after) in around(&lower, text, SUGGESTION) {
-            if let (Some(wrong), Some(right)) = (names(before).pop(), leading_name(after)) {
-                self.names.push((wrong.to_owned(), right.to_owned()));
-            }
+        text.lines().for_each(|line| self.read_line(line));
+        if let Some((_, behind)) = text.split_once(EXAMPLE) {
+            let object = first_object(behind).unwrap_or_default();
+            self.example.extend(object.into_iter().filter(|(_, value)| !is_placeholder(value)));
         }
-        for sentence in text.split(['.', '\n']).filter(|sentence| sentence.contains("missing")) {
-            let lower = sentence.to_ascii_lowercase();
-            let found = around(&lower, sentence, REQUIRED);
-            self.missing.extend(found.into_iter().filter_map(|(_, after)| leading_name(after)).map(str::to_owned));
-        }
-        for (_, after) in around(&lower, text, EXAMPLE) {
-            self.example.extend(first_object(after).unwrap_or_default());
-        }
-        self.longitude_first |= ORDERS.iter().any(|order| lower.replace("the ", "").contains(order));
+        let plain = text.to_ascii_lowercase().replace("the ", "");
+        self.longitude_first |= ORDERS.iter().any(|order| plain.contains(order));
     }
-}
 
-/// What stands before and behind each occurrence of `words`. Lower-casing ASCII keeps every place.
-fn around<'a>(lower: &str, text: &'a str, words: &str) -> Vec<(&'a str, &'a str)> {
-    let places = lower.match_indices(words);
-    places.filter_map(|(start, _)| Some((text.get(..start)?, text.get(start + words.len()..)?))).collect()
+    fn read_line(&mut self, line: &str) {
+        if let Some((_, behind)) = line.split_once(REQUIRED).filter(|_| line.contains("missing")) {
+            self.missing.extend(names(behind).first().map(|name| (*name).to_owned()));
+        }
+        if let Some((before, behind)) = SUGGESTIONS.iter().find_map(|words| line.split_once(words))
+            && let (Some(wrong), Some(right)) = (names(before).last(), names(behind).first())
+        {
+            self.names.push(((*wrong).to_owned(), (*right).to_owned()));
+        }
+        if let Some((_, behind)) = line.split_once(WRONG_VALUE) {
+            let place = names(behind).first().and_then(|place| place.strip_prefix('/'));
+            self.wrong_values.extend(place.map(str::to_owned));
+        }
+    }
 }
 
 /// The names in backticks, in order.
@@ -75,13 +82,13 @@ fn names(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).collect()
 }
 
-fn leading_name(text: &str) -> Option<&str> {
-    text.strip_prefix('`')?.split_once('`').map(|(name, _)| name)
-}
-
 fn first_object(text: &str) -> Option<Map<String, Value>> {
     let object = text.get(text.find('{')?..)?;
     serde_json::Deserializer::from_str(object).into_iter().next()?.ok()
+}
+
+fn is_placeholder(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| text.starts_with('<') && text.ends_with('>'))
 }
 
 #[cfg(test)]
@@ -96,29 +103,49 @@ mod tests {
 
     #[test]
     fn a_suggestion_is_read_with_the_name_that_it_replaces() {
-        let lessons = read("There is no tool `planRute`. Did you mean `planRoute`?");
-        assert_eq!(lessons.names, [("planRute".to_owned(), "planRoute".to_owned())]);
+        for text in [
+            "Error: the call of `x` was not run.\n- `planRute` is not offered. The closest is `planRoute` (plans).",
+            "- `f` has no parameter `planRute`. It is written `planRoute`.",
+        ] {
+            assert_eq!(read(text).names, [("planRute".to_owned(), "planRoute".to_owned())], "{text}");
+        }
+        assert!(read("`planRute` is not offered.\nThe closest is `planRoute`.").names.is_empty());
     }
 
     #[test]
     fn a_missing_parameter_is_read_only_where_it_is_named() {
-        assert_eq!(read("The required parameter `date` is missing.").missing, ["date"]);
+        assert_eq!(read("`f` is right, but the required parameter `a.b` is missing.").missing, ["a.b"]);
         assert!(read("A required parameter is missing.").missing.is_empty());
         assert!(read("The required parameter `date` is a day.").missing.is_empty());
     }
 
     #[test]
+    fn the_place_of_a_wrong_value_is_read() {
+        assert_eq!(read("- E4.2 at `/mode`: must be one of `a`, `b`").wrong_values, ["mode"]);
+        assert!(read("- E3.4 at `/mode`: is missing").wrong_values.is_empty());
+    }
+
+    #[test]
     fn an_example_gives_values_and_broken_ones_give_none() {
-        assert_eq!(read("For example:\n{\"a\": {\"b\": 1}} and so on").example["a"]["b"], 1);
-        assert!(read("For example: {\"a\": ").example.is_empty());
-        assert!(read("{\"a\": 1}").example.is_empty());
+        let example = read(
+            "Call again in this form: `f` with the arguments\n{\"a\": {\"b\": 1}, \"c\": \"<day>\"}\nThat is all.",
+        )
+        .example;
+        assert_eq!(Value::Object(example), serde_json::json!({ "a": { "b": 1 } }));
+        assert!(read("in this form: {\"a\": ").example.is_empty());
+        assert!(read("The call of `f` with the arguments `{\"a\": 1}` failed.").example.is_empty());
     }
 
     #[test]
     fn the_order_of_coordinates_is_read_in_several_wordings() {
-        for text in ["the longitude precedes the latitude", "Longitude first.", "longitude comes before latitude"] {
-            assert_eq!(read(text).longitude_first, text != "longitude comes before latitude", "{text}");
+        for text in [
+            "the longitude precedes the latitude",
+            "Longitude first.",
+            "The longitude comes first.",
+            "longitude before latitude",
+        ] {
+            assert!(read(text).longitude_first, "{text}");
         }
-        assert!(!read("latitude precedes longitude").longitude_first);
+        assert!(!read("the latitude precedes the longitude").longitude_first);
     }
 }

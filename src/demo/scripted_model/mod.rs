@@ -44,7 +44,7 @@ impl ScriptedModel {
 }
 
 impl Handler for ScriptedModel {
-    fn handle(&self, request: &Request) -> Reply {
+    async fn handle(&self, request: &Request) -> Reply {
         match (&request.method, request.path.as_str()) {
             (&Method::POST, "/v1/chat/completions") => chat(&request.body),
             (&Method::GET, "/v1/models") => {

@@ -31,38 +31,43 @@ const KINDS: [Kind; 6] = [dictated::next, booking::next, rooms::next, route::nex
 
 /// What is said to a question of no kind.
 const ABOUT: &str = "I am a scripted stand-in for a model and follow a few rules. With the tools for it I can find a place \
-    (\"Where is Osaka Castle?\"), plan a route between two points, list and book meeting rooms, look up the weather, or make \
-    any call you dictate (\"Call planRoute {\\\"origin\\\": \\\"34.9858,135.7588\\\"}\").";
+    (Where is Osaka Castle?), plan a route between two points, list and book meeting rooms, look up the weather, or make \
+    any call you dictate (Call planRoute {\"origin\": \"34.9858,135.7588\"}).";
 
 /// The answer to a request.
 pub(super) fn answer(request: &ChatRequest, exchange: &Exchange) -> Answer {
-    let next = KINDS.iter().find_map(|kind| kind(request, exchange));
-    let mut answer = Answer { position: exchange.position, ..Answer::default() };
-    match next {
-        Some(Next::Call(text, drafts)) if request.may_call() => {
-            let lessons = lessons(exchange);
-            let thoughts = drafts.into_iter().map(|draft| draft.learn(&lessons)).collect::<Vec<_>>();
-            let most = if request.parallel_tool_calls == Some(false) { 1 } else { usize::MAX };
-            answer.text = thoughts
-                .iter()
-                .map(|(_, thought)| thought.as_str())
-                .chain([text])
-                .find(|text| !text.is_empty())
-                .unwrap_or_default()
-                .to_owned();
-            answer.calls = thoughts.into_iter().take(most).map(|(draft, _)| (draft.tool, draft.arguments)).collect();
+    let saying = |text| Answer { text, ..Answer::default() };
+    let answer = match KINDS.iter().find_map(|kind| kind(request, exchange)) {
+        Some(Next::Call(text, drafts)) if request.may_call() => calling(text, drafts, request, exchange),
+        Some(Next::Call(..)) => saying(give_up(exchange)),
+        Some(Next::Say(text)) => saying(text),
+        None => saying(ABOUT.to_owned()),
+    };
+    Answer { position: exchange.position, ..answer }
+}
+
+/// The drafts as calls, with what the feedback teaches; a thought about a lesson is said in place of `text`.
+fn calling(text: &str, drafts: Vec<Draft>, request: &ChatRequest, exchange: &Exchange) -> Answer {
+    let lessons = lessons(exchange);
+    let most = if request.parallel_tool_calls == Some(false) { 1 } else { drafts.len() };
+    let mut answer = Answer { text: text.to_owned(), ..Answer::default() };
+    for draft in drafts.into_iter().take(most) {
+        let (draft, thought) = draft.learn(&lessons);
+        if !thought.is_empty() {
+            answer.text = thought;
         }
-        Some(Next::Call(..)) => answer.text = give_up(exchange),
-        Some(Next::Say(text)) => answer.text = text,
-        None => answer.text = ABOUT.to_owned(),
+        answer.calls.push((draft.tool, draft.arguments));
     }
     answer
 }
 
-/// What is said where a call would be next and calls are not allowed.
+/// What is said where a call would be next and calls are not allowed: the last thing that was found wrong, where something was.
 fn give_up(exchange: &Exchange) -> String {
-    let told = if exchange.feedback().next().is_some() { " My calls were not accepted." } else { "" };
-    format!("I could not do this without another call, and I may not make one.{told}")
+    let found = exchange.feedback().flat_map(str::lines).filter_map(|line| line.strip_prefix("- E")).last();
+    match found {
+        Some(found) => format!("I could not do this. The last thing I was told about my call is: E{found}"),
+        None => "I could not do this without another call, and I may not make one.".to_owned(),
+    }
 }
 
 /// A name with the separators that its owner did not choose: `get_weather` for `getWeather` and the other way round.

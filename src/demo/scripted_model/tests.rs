@@ -83,8 +83,8 @@ fn a_mistake_is_mended_by_what_the_feedback_says_and_by_nothing_else() {
     let table = [
         (
             ROOMS,
-            "There is an error in the call of `listRooms`.\nThe required parameter `date` is missing.",
-            "The required parameter `date` is missing.",
+            "Error: the call of `listRooms` was not run.\n- E3.4 at `/date`: the required parameter `date` is missing.",
+            "the required parameter `date` is missing",
             json!([["listRooms", { "capacity": 6, "date": "2026-06-02" }]]),
         ),
         (
@@ -95,21 +95,33 @@ fn a_mistake_is_mended_by_what_the_feedback_says_and_by_nothing_else() {
         ),
         (
             "Call planRute {\"origin\": \"1,2\"}",
-            "There is no tool `planRute`; did you mean `planRoute`?",
-            "did you mean `planRoute`",
+            "- E2.3 in the tool's name: `planRute` is not offered. The closest is `planRoute`.",
+            "The closest is `planRoute`",
             json!([["planRoute", { "origin": "1,2" }]]),
         ),
         (
             "Call planRoute {\"orign\": \"1,2\"}",
-            "`planRoute` has no parameter `orign`; did you mean `origin`?",
-            "did you mean `origin`",
+            "- E3.3 at `/orign`: no parameter `orign`. The closest that is not given yet is `origin`.",
+            "The closest that is not given yet is `origin`",
             json!([["planRoute", { "origin": "1,2" }]]),
         ),
         (
             "Call planRoute {\"origin\": \"1,2\"}",
-            "The required parameter `destination` is missing. For example: {\"origin\": \"1,2\", \"destination\": \"3,4\"}",
+            "- the required parameter `destination` is missing\nin this form: {\"origin\": \"1,2\", \"destination\": \"3,4\"}",
             "{\"origin\": \"1,2\", \"destination\": \"3,4\"}",
             json!([["planRoute", { "origin": "1,2", "destination": "3,4" }]]),
+        ),
+        (
+            "Call planRoute {\"mode\": \"teleport\"}",
+            "- E4.2 at `/mode`: must be one of `walking`, `cycling`\nin this form: {\"mode\": \"walking\"}",
+            "{\"mode\": \"walking\"}",
+            json!([["planRoute", { "mode": "walking" }]]),
+        ),
+        (
+            "Call planRoute {\"origin\": \"1,2\", \"mode\": \"teleport\"}",
+            "- E4.2 at `/mode`: must be one of `walking`, `cycling`\nin this form: {\"origin\": \"1,2\"}",
+            "{\"origin\": \"1,2\"}",
+            json!([["planRoute", { "origin": "1,2" }]]),
         ),
     ];
     for (question, feedback, lesson, mended) in table {
@@ -125,8 +137,12 @@ fn a_mistake_is_mended_by_what_the_feedback_says_and_by_nothing_else() {
 
 #[test]
 fn no_feedback_makes_it_give_up_what_the_user_insists_on() {
-    let feedback = "`mode` must be one of `driving`, `walking`, `cycling`. For example: {\"mode\": \"driving\"}";
+    let feedback = "- E4.2 at `/mode`: must be one of `driving`, `cycling`\nin this form: {\"mode\": \"driving\"}";
     assert_eq!(calls(HELICOPTER, &[feedback; 3]), calls(HELICOPTER, &[]));
+    let mut request = request(HELICOPTER, &[feedback]);
+    request.tool_choice = "none".into();
+    let last = script::answer(&request, &Exchange::of(&request.messages));
+    assert!(last.calls.is_empty() && last.text.contains("E4.2 at `/mode`: must be one of"), "{last:?}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ mod turn;
 
 pub(super) use metrics::moved;
 pub(super) use page::Page;
-pub(super) use turn::turn_lines;
+pub(super) use turn::{ending_lines, is_handed_over, turn_lines};
 
 /// What a line of the transcript is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

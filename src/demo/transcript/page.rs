@@ -19,18 +19,23 @@ const LABEL: usize = 11;
 #[derive(Debug)]
 pub(crate) struct Page<'a, W> {
     out: &'a mut W,
+    /// Is the last line a free one?
+    is_free: bool,
 }
 
 impl<'a, W: Write> Page<'a, W> {
     /// A page that is written to `out`, with ANSI styles.
     pub(crate) fn new(out: &'a mut W) -> Self {
-        Self { out }
+        Self { out, is_free: false }
     }
 
     /// A heading, with a free line before it.
     pub(crate) fn heading(&mut self, text: &str) -> io::Result<()> {
         let style = Style::new().bold();
-        writeln!(self.out, "\n{style}{text}{style:#}")
+        if !std::mem::take(&mut self.is_free) {
+            writeln!(self.out)?;
+        }
+        writeln!(self.out, "{style}{text}{style:#}")
     }
 
     /// A paragraph, with a free line behind it.
@@ -39,6 +44,7 @@ impl<'a, W: Write> Page<'a, W> {
         for line in wrap(text, WIDTH - MARGIN) {
             writeln!(self.out, "{:MARGIN$}{style}{line}{style:#}", "")?;
         }
+        self.is_free = true;
         writeln!(self.out)
     }
 
@@ -46,6 +52,7 @@ impl<'a, W: Write> Page<'a, W> {
     pub(crate) fn line(&mut self, line: &Line) -> io::Result<()> {
         let (label_style, text_style) = styles(line.label);
         let mut label = line.label.text();
+        self.is_free = false;
         for text in wrap(&line.text, WIDTH - MARGIN - LABEL) {
             write!(self.out, "{:MARGIN$}{label_style}{label:LABEL$}{label_style:#}", "")?;
             writeln!(self.out, "{text_style}{text}{text_style:#}")?;
@@ -85,38 +92,46 @@ fn styles(label: Label) -> (Style, Style) {
     }
 }
 
-/// Breaks a text at spaces so that no line is longer than `width` characters; a longer word is broken where it must be, a line
-/// that is indented stays indented. Control characters, which could speak to the terminal, become `�`.
+/// Breaks a text at spaces so that no line is longer than `width` characters (at least 2). A line that is indented stays
+/// indented; control characters, which could speak to the terminal, become `�`.
 fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines = Vec::new();
-    for source in text.lines() {
-        let indent = source.chars().take_while(|char| *char == ' ').count().min(width / 2);
-        let mut line = " ".repeat(indent);
-        let mut used = indent;
-        for word in source.split_whitespace() {
-            let mut word: Vec<char> =
-                word.chars().map(|char| if char.is_control() { char::REPLACEMENT_CHARACTER } else { char }).collect();
-            let space = usize::from(used > indent);
-            if used > indent && used + space + word.len() > width {
-                lines.push(std::mem::replace(&mut line, " ".repeat(indent)));
-                used = indent;
+    text.lines().flat_map(|line| wrap_line(line, width)).collect()
+}
+
+fn wrap_line(source: &str, width: usize) -> Vec<String> {
+    let indent = source.chars().take_while(|char| *char == ' ').count().min(width / 2);
+    let (mut lines, mut line) = (Vec::new(), Vec::new());
+    for word in source.split_whitespace() {
+        let visible = |char: char| if char.is_control() { char::REPLACEMENT_CHARACTER } else { char };
+        let mut word: Vec<char> = word.chars().map(visible).collect();
+        while !word.is_empty() {
+            let gap = usize::from(!line.is_empty());
+            let room = (width - indent).saturating_sub(line.len() + gap);
+            let fitting =
+                if word.len() <= room { word.len() } else { break_place(&word, room, gap == 0, width - indent) };
+            let rest = word.split_off(fitting);
+            if fitting > 0 {
+                line.extend(std::iter::repeat_n(' ', gap).chain(word));
             }
-            if used > indent {
-                line.push(' ');
-                used += 1;
+            if !rest.is_empty() {
+                lines.push(std::mem::take(&mut line));
             }
-            while used + word.len() > width {
-                let rest = word.split_off(width - used);
-                line.extend(word);
-                lines.push(std::mem::replace(&mut line, " ".repeat(indent)));
-                (word, used) = (rest, indent);
-            }
-            used += word.len();
-            line.extend(word);
+            word = rest;
         }
-        lines.push(line);
     }
-    lines
+    lines.push(line);
+    lines.into_iter().map(|line| " ".repeat(indent) + &String::from_iter(line)).collect()
+}
+
+/// How much of a word that does not fit stays on the line: nothing where it fits on a line of its own, else what ends with the last
+/// comma that fits, else, on an empty line, as much as there is room for.
+fn break_place(word: &[char], room: usize, line_is_empty: bool, line_room: usize) -> usize {
+    if word.len() <= line_room {
+        return 0;
+    }
+    let fitting = word.get(..room).unwrap_or_default();
+    let otherwise = if line_is_empty { room } else { 0 };
+    fitting.iter().rposition(|char| *char == ',').map_or(otherwise, |comma| comma + 1)
 }
 
 #[cfg(test)]
@@ -138,6 +153,13 @@ mod tests {
     #[test]
     fn an_indented_line_stays_indented_and_a_control_character_stays_silent() {
         assert_eq!(wrap("a\n  - b c\n\nd\u{1b}[2J", 5), ["a", "  - b", "  c", "", "d�[2J"]);
+    }
+
+    #[test]
+    fn a_word_that_fits_no_line_is_broken_behind_a_comma() {
+        assert_eq!(wrap("f {aa,bb,cc,dd}", 9), ["f {aa,bb,", "cc,dd}"]);
+        assert_eq!(wrap("ab cdefgh", 4), ["ab", "cdef", "gh"]);
+        assert_eq!(wrap("ab cdef", 6), ["ab", "cdef"]);
     }
 
     proptest! {

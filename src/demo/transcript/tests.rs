@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Page, turn_lines};
+use super::{Page, ending_lines, turn_lines};
 use crate::domain::Trace;
 
 /// A trace with these attempts, executions, rounds and end.
@@ -30,7 +30,8 @@ fn call(id: &str, name: &str, arguments: &str) -> Value {
 fn told(trace: &Trace) -> String {
     let mut out = Vec::new();
     let mut page = Page::new(&mut out);
-    turn_lines(trace).iter().try_for_each(|line| page.line(line)).unwrap();
+    let lines = [turn_lines(trace, "Here you are."), ending_lines(trace)].concat();
+    lines.iter().try_for_each(|line| page.line(line)).unwrap();
     anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string()
 }
 
@@ -63,7 +64,8 @@ fn an_explained_error_is_told_in_the_order_of_events() {
     found      E2.2 tool_name_literal at the call
     repaired   tool_renamed: "plan_route" → "planRoute"
     api        GET /route → 400 {"info_code":"20000"}
-    explained  “20000: the longitude precedes the latitude.” (route-planner.yaml#/paths)
+    explained  “20000: the longitude precedes the latitude.”
+               (route-planner.yaml#/paths)
     sent back  It failed.
                The documentation says why.
     model      “I swap them.”
@@ -93,10 +95,8 @@ fn a_used_up_limit_is_told_with_its_record() {
     model      calls planRoute {"mode":"helicopter"}
     found      E4.2 constraint at /mode: `helicopter` is none of the allowed values
     sent back  the same again
-    limit      `static_feedback` is used up: a person has to take over, with this record
-    record     1. planRoute {}
-                  Choose another mode.
-    record     2. planRoute {}
+    record     what was tried, for the person who takes over
+    record     1 to 2. planRoute {}
                   Choose another mode.
     verdict    corrected; 2 requests to the model; 12.3 ms, 0.6 of them the proxy's
                trace 0af7651916cd43dd8448eb211c80319c

@@ -6,27 +6,73 @@ use serde_json::Value;
 
 use super::{Label, Line};
 
+/// Purpose of the attempt that asks for a last word.
+const CLOSING: &str = "closing";
+
 /// Most characters of an API's answer that the transcript shows.
 const BODY_CHARS: usize = 260;
 
 /// Most lines of a message to the model that the transcript shows.
-const FEEDBACK_LINES: usize = 16;
+const FEEDBACK_LINES: usize = 10;
 
-/// Most passages of documentation that the transcript shows for one outcome.
-const PASSAGES: usize = 2;
-
-/// The lines of a turn, from the model's first answer to the verdict; what the client got in the end is not among them.
-pub(crate) fn turn_lines(trace: &Trace) -> Vec<Line> {
-    let mut telling = Telling { trace, lines: Vec::new(), rounds: trace.record.iter().collect(), last_told: "" };
+/// What happened in a turn up to its answer, in order. The answer itself is not told, not even where the model's last thought is
+/// that very `answer`.
+pub(crate) fn turn_lines(trace: &Trace, answer: &str) -> Vec<Line> {
+    let rounds = trace.record.iter().collect();
+    let mut telling = Telling { trace, answer, lines: Vec::new(), rounds, last_told: "" };
     for attempt in &trace.attempts {
         telling.attempt(attempt);
     }
-    telling.ending();
     telling.lines
+}
+
+/// What is to be said about a turn once its answer is told: the record for a person where a limit ended it, the verdict, the costs.
+pub(crate) fn ending_lines(trace: &Trace) -> Vec<Line> {
+    let mut lines = Vec::new();
+    if is_handed_over(trace) {
+        lines.push(Line::new(Label::Record, "what was tried, for the person who takes over"));
+        lines.extend(record_lines(&trace.record));
+    }
+    if let Some(error) = &trace.error {
+        lines.push(Line::new(Label::Trouble, error.clone()));
+    }
+    let requests = match trace.attempts.len() {
+        1 => "1 request".to_owned(),
+        count => format!("{count} requests"),
+    };
+    let verdict = format!(
+        "{}; {requests} to the model; {:.1} ms, {:.1} of them the proxy's\ntrace {}",
+        trace.verdict, trace.duration_ms, trace.overhead_ms, trace.id
+    );
+    lines.push(Line::new(Label::Verdict, verdict));
+    lines
+}
+
+/// Did a limit end the turn, with or without a last word of the model?
+pub(crate) fn is_handed_over(trace: &Trace) -> bool {
+    trace.exhausted.is_some() || trace.attempts.iter().any(|attempt| attempt.purpose == CLOSING)
+}
+
+/// The rounds, those that are alike as one.
+fn record_lines(record: &[Round]) -> Vec<Line> {
+    let alike = |one: &Round, other: &Round| one.action == other.action && one.observation == other.observation;
+    let mut number = 1;
+    let mut lines = Vec::new();
+    for rounds in record.chunk_by(alike) {
+        let Some(round) = rounds.first() else { continue };
+        let last = number + rounds.len() - 1;
+        let numbers = if last > number { format!("{number} to {last}") } else { number.to_string() };
+        let found = round.observation.lines().find(|line| line.starts_with("- "));
+        let found = found.or_else(|| round.observation.lines().next()).unwrap_or_default();
+        lines.push(Line::new(Label::Record, format!("{numbers}. {}\n   {found}", cut(&round.action, BODY_CHARS))));
+        number = last + 1;
+    }
+    lines
 }
 
 struct Telling<'a> {
     trace: &'a Trace,
+    answer: &'a str,
     lines: Vec<Line>,
     /// Rounds that were not told yet.
     rounds: Vec<&'a Round>,
@@ -40,6 +86,9 @@ impl<'a> Telling<'a> {
     }
 
     fn attempt(&mut self, attempt: &'a Attempt) {
+        if attempt.purpose == CLOSING {
+            self.add(Label::Limit, "is reached: the model is asked for a last word, without calls");
+        }
         if attempt.outcome != "success" {
             self.add(
                 Label::Trouble,
@@ -74,8 +123,8 @@ impl<'a> Telling<'a> {
         let body = cut(execution.body.as_deref().unwrap_or_default(), BODY_CHARS);
         self.add(Label::Api, format!("{} → {status} {body}", execution.operation));
         if let Some(explanation) = &execution.explanation {
-            for passage in explanation.passages.iter().take(PASSAGES) {
-                self.add(Label::Explained, format!("“{}” ({})", passage.text, passage.source));
+            if let Some(passage) = explanation.passages.first() {
+                self.add(Label::Explained, format!("“{}”\n({})", passage.text, passage.source));
             }
             self.next_round("dynamic");
         }
@@ -91,34 +140,10 @@ impl<'a> Telling<'a> {
             self.add(Label::SentBack, first_lines(&round.observation, FEEDBACK_LINES));
         }
         self.last_told = &round.observation;
-        if let Some(thought) = round.thought.as_deref().filter(|thought| !thought.trim().is_empty()) {
-            self.add(Label::Model, format!("“{}”", thought.trim()));
+        let thought = round.thought.as_deref().unwrap_or_default().trim();
+        if !thought.is_empty() && thought != self.answer.trim() {
+            self.add(Label::Model, format!("“{thought}”"));
         }
-    }
-
-    fn ending(&mut self) {
-        let trace = self.trace;
-        if let Some(limit) = &trace.exhausted {
-            self.add(Label::Limit, format!("`{limit}` is used up: a person has to take over, with this record"));
-            for (number, round) in (1..).zip(&trace.record) {
-                let observed = round.observation.lines().next().unwrap_or_default();
-                self.add(Label::Record, format!("{number}. {}\n   {observed}", cut(&round.action, BODY_CHARS)));
-            }
-        }
-        if let Some(error) = &trace.error {
-            self.add(Label::Trouble, error.clone());
-        }
-        let requests = match trace.attempts.len() {
-            1 => "1 request".to_owned(),
-            count => format!("{count} requests"),
-        };
-        self.add(
-            Label::Verdict,
-            format!(
-                "{}; {requests} to the model; {:.1} ms, {:.1} of them the proxy's\ntrace {}",
-                trace.verdict, trace.duration_ms, trace.overhead_ms, trace.id
-            ),
-        );
     }
 }
 

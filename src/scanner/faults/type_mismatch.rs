@@ -17,6 +17,8 @@ struct Facts {
     actual: &'static str,
     /// The types that it must have one of.
     expected: Vec<&'static str>,
+    /// The values allowed, as JSON, where there is such a list.
+    options: Vec<String>,
     /// What the parameter's author says about it.
     description: String,
 }
@@ -32,11 +34,13 @@ pub(super) fn check(
     let actual = if value.is_f64() { "number" } else { type_of(value) };
     let message =
         format!("`{}` is of type {actual}, but must be {}", quoted(violation.path.as_str()), expected.join(" or "));
+    let described = tool.describe_argument(&violation.path).unwrap_or_default();
     let facts = Facts {
         value: quoted(&value.to_string()),
         actual,
         expected: expected.clone(),
-        description: tool.describe_argument(&violation.path).unwrap_or_default().description,
+        options: described.options,
+        description: described.description,
     };
     Some(case.diagnosis(FaultCode::TypeMismatch, violation.path.clone(), message, &facts))
 }

@@ -1,0 +1,266 @@
+//! Arguments that fit a schema, to show a model what a right call looks like.
+
+mod bounds;
+mod effective;
+mod pattern;
+mod text;
+
+use serde_json::{Map, Value};
+
+use crate::scanner::CompiledTool;
+use effective::effective;
+
+/// Values that are built for one example.
+const MAX_VALUES: usize = 300;
+
+/// Levels of nesting in an example.
+const MAX_DEPTH: usize = 12;
+
+/// Alternatives of a choice that are tried.
+const MAX_BRANCHES: usize = 4;
+
+/// Items of an array in an example.
+const MAX_ITEMS: u64 = 16;
+
+/// Characters of a given value that is repeated in an example; a longer one is replaced, because it only costs tokens.
+const MAX_GIVEN: usize = 300;
+
+/// Arguments for `tool` that its schema accepts: those of `given` that fit, what is required beside them, and the
+/// parameters `wanted` if it has them. `None` where none can be made, so that nothing wrong is ever shown.
+pub(super) fn example(
+    tool: &CompiledTool,
+    given: &Map<String, Value>,
+    wanted: &[String],
+) -> Option<Map<String, Value>> {
+    let given: Map<String, Value> = given
+        .iter()
+        .filter(|(name, value)| tool.parameter(name).is_some() && value.to_string().len() <= MAX_GIVEN)
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    // What is given or wanted may itself be what does not fit.
+    let nothing = Map::new();
+    let bases: [(&Map<String, Value>, &[String]); 3] = [(&given, wanted), (&given, &[]), (&nothing, &[])];
+    let tries = bases
+        .iter()
+        .flat_map(|base| (0..MAX_BRANCHES).flat_map(move |branch| [true, false].map(|hints| (base, branch, hints))));
+    for ((base, wanted), branch, hints) in tries {
+        let mut builder = Builder { root: tool.schema(), branch, hints, left: MAX_VALUES };
+        let mut keywords = effective(tool.schema(), tool.schema(), branch);
+        require(&mut keywords, wanted);
+        if let Some(Value::Object(built)) = builder.object(&keywords, base, 0)
+            && tool.accepts(&built)
+        {
+            return Some(built);
+        }
+    }
+    None
+}
+
+fn require(keywords: &mut Map<String, Value>, wanted: &[String]) {
+    let properties = keywords.get("properties").and_then(Value::as_object);
+    let known = |name: &&String| properties.is_some_and(|properties| properties.contains_key(name.as_str()));
+    let more: Vec<Value> = wanted.iter().filter(known).map(|name| Value::from(name.as_str())).collect();
+    if let Value::Array(required) = keywords.entry("required").or_insert_with(|| Value::Array(Vec::new())) {
+        required.extend(more);
+    }
+}
+
+struct Builder<'a> {
+    root: &'a Value,
+    /// Which alternative of every choice is taken.
+    branch: usize,
+    /// Are the schema's own examples and defaults used?
+    hints: bool,
+    /// Values that may still be built.
+    left: usize,
+}
+
+impl Builder<'_> {
+    /// A value for `schema`; `variant` tells apart the items of an array that may have none twice.
+    fn value(&mut self, schema: &Value, name: &str, variant: usize, depth: usize) -> Option<Value> {
+        self.left = self.left.checked_sub(1)?;
+        if depth > MAX_DEPTH || schema == &Value::Bool(false) {
+            return None;
+        }
+        let keywords = effective(self.root, schema, self.branch);
+        if let Some(only) = keywords.get("const") {
+            return Some(only.clone());
+        }
+        if let Some(options) = keywords.get("enum").and_then(Value::as_array) {
+            let real: Vec<&Value> = options.iter().filter(|option| !option.is_null()).collect();
+            return real
+                .get(variant)
+                .or(real.first())
+                .map(|option| (*option).clone())
+                .or_else(|| options.first().cloned());
+        }
+        if let Some(hint) = self.hint(&keywords).filter(|_| variant == 0) {
+            return Some(hint);
+        }
+        match kind(&keywords) {
+            "object" => self.object(&keywords, &Map::new(), depth),
+            "array" => self.array(&keywords, name, depth),
+            "integer" => bounds::whole(&keywords, variant),
+            "number" => bounds::number(&keywords, variant),
+            "boolean" => Some(Value::Bool(variant == 0)),
+            "null" => Some(Value::Null),
+            _ => text::text(&keywords, name, variant).map(Value::String),
+        }
+    }
+
+    fn hint(&self, keywords: &Map<String, Value>) -> Option<Value> {
+        let listed = keywords.get("examples").and_then(Value::as_array).and_then(|examples| examples.first());
+        let hint = keywords.get("example").or(listed).or_else(|| keywords.get("default"));
+        hint.filter(|hint| self.hints && !hint.is_null() && hint.to_string().len() <= MAX_GIVEN).cloned()
+    }
+
+    /// An object with the members of `base`, those that are required, and as many more as there must be.
+    fn object(&mut self, keywords: &Map<String, Value>, base: &Map<String, Value>, depth: usize) -> Option<Value> {
+        const ANYTHING: &Value = &Value::Bool(true);
+        let mut built = base.clone();
+        let properties = keywords.get("properties").and_then(Value::as_object);
+        let required =
+            keywords.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+        for name in required {
+            if !built.contains_key(name) {
+                let schema = properties.and_then(|properties| properties.get(name)).unwrap_or(ANYTHING);
+                built.insert(name.to_owned(), self.value(schema, name, 0, depth + 1)?);
+            }
+        }
+        let least = keywords.get("minProperties").and_then(Value::as_u64).unwrap_or(0);
+        for (name, schema) in properties.into_iter().flatten() {
+            if built.len() as u64 >= least {
+                break;
+            }
+            if !built.contains_key(name) {
+                built.insert(name.clone(), self.value(schema, name, 0, depth + 1)?);
+            }
+        }
+        Some(Value::Object(built))
+    }
+
+    fn array(&mut self, keywords: &Map<String, Value>, name: &str, depth: usize) -> Option<Value> {
+        const ANYTHING: &Value = &Value::Bool(true);
+        let length = |keyword: &str| keywords.get(keyword).and_then(Value::as_u64);
+        let first = keywords.get("prefixItems").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let count =
+            length("minItems").unwrap_or(0).max(1).max(first.len() as u64).min(length("maxItems").unwrap_or(u64::MAX));
+        if count > MAX_ITEMS {
+            return None;
+        }
+        let rest = keywords.get("items").unwrap_or(ANYTHING);
+        let items = (0..).zip(0..count).map(|(index, _): (usize, u64)| {
+            let schema = first.get(index).unwrap_or(rest);
+            self.value(schema, name, index, depth + 1)
+        });
+        items.collect::<Option<Vec<Value>>>().map(Value::Array)
+    }
+}
+
+/// The type that an example is built of: the first that says something, else what the keywords are about.
+fn kind(keywords: &Map<String, Value>) -> &str {
+    let types = match keywords.get("type") {
+        Some(Value::String(name)) => return name,
+        Some(Value::Array(names)) => names.as_slice(),
+        _ => &[],
+    };
+    let named = types.iter().filter_map(Value::as_str).find(|name| *name != "null");
+    let has = |names: &[&str]| names.iter().any(|name| keywords.contains_key(*name));
+    named.unwrap_or(if !types.is_empty() {
+        "null"
+    } else if has(&["properties", "required", "minProperties"]) {
+        "object"
+    } else if has(&["items", "prefixItems", "minItems"]) {
+        "array"
+    } else if has(&["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]) {
+        "number"
+    } else {
+        "string"
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+    use crate::scanner::generated::{config, schema_and_arguments, toolbook, wild_json};
+
+    fn example_of(properties: &Value, required: &[&str]) -> Option<Value> {
+        let book = toolbook(&json!({ "type": "object", "properties": properties, "required": required }));
+        example(&book.tools()[0], &Map::new(), &[]).map(Value::Object)
+    }
+
+    #[test]
+    fn values_fit_their_rules() {
+        for (schema, value) in [
+            (json!({ "type": "string" }), json!("<a>")),
+            (json!({ "type": "string", "maxLength": 2 }), json!("aa")),
+            (json!({ "type": "string", "minLength": 6 }), json!("<a>aaa")),
+            (json!({ "type": "string", "format": "date" }), json!("2025-01-31")),
+            (json!({ "type": "string", "pattern": "^[A-Z]{3}-\\d{2}$" }), json!("AAA-00")),
+            (json!({ "type": "string", "example": "Oslo" }), json!("Oslo")),
+            (json!({ "type": "integer", "default": "none" }), json!(1)),
+            (json!({ "type": "integer", "minimum": 10, "multipleOf": 7 }), json!(14)),
+            (json!({ "type": "integer", "maximum": -3 }), json!(-3)),
+            (json!({ "type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1 }), json!(0.5)),
+            (json!({ "enum": [null, "x"] }), json!("x")),
+            (json!({ "anyOf": [{ "type": "null" }, { "type": "boolean" }] }), json!(true)),
+            (
+                json!({ "type": "array", "items": { "type": "integer" }, "minItems": 2, "uniqueItems": true }),
+                json!([1, 2]),
+            ),
+            (json!({ "type": "array", "maxItems": 0 }), json!([])),
+            (json!({ "allOf": [{ "minimum": 3 }, { "type": "integer", "maximum": 4 }] }), json!(3)),
+            (
+                json!({ "type": "object", "properties": { "b": { "type": "integer" } }, "minProperties": 1 }),
+                json!({ "b": 1 }),
+            ),
+        ] {
+            assert_eq!(example_of(&json!({ "a": schema }), &["a"]), Some(json!({ "a": value })), "{schema}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_shown_where_nothing_right_can_be_made() {
+        assert_eq!(example_of(&json!({ "a": false }), &["a"]), None);
+        assert_eq!(example_of(&json!({ "a": { "type": "integer", "minimum": 2, "maximum": 1 } }), &["a"]), None);
+        assert_eq!(example_of(&json!({ "a": { "type": "string", "not": {} } }), &["a"]), None);
+    }
+
+    #[test]
+    fn the_alternative_that_fits_is_found_and_recursion_ends() {
+        let book =
+            toolbook(&json!({ "$ref": "#/$defs/node", "$defs": { "node": { "type": "object", "required": ["next"],
+            "properties": { "next": { "anyOf": [{ "$ref": "#/$defs/node" }, { "type": "null" }] } } } } }));
+        let built = example(&book.tools()[0], &Map::new(), &[]);
+        assert!(built.is_none_or(|built| book.tools()[0].accepts(&built)));
+        let book = toolbook(&json!({ "type": "object", "oneOf": [
+            { "required": ["a"], "properties": { "a": { "type": "string" } }, "not": { "required": ["a"] } },
+            { "required": ["b"], "properties": { "b": { "type": "integer" } } }] }));
+        assert_eq!(example(&book.tools()[0], &Map::new(), &[]).map(Value::Object), Some(json!({ "b": 1 })));
+    }
+
+    proptest! {
+        #![proptest_config(config(512))]
+
+        #[test]
+        fn examples_fit_every_well_formed_schema((schema, arguments) in schema_and_arguments()) {
+            let book = toolbook(&schema);
+            let built = example(&book.tools()[0], arguments.as_object().unwrap(), &[]);
+            prop_assert!(built.is_some(), "{schema}");
+            let strict = jsonschema::options().should_validate_formats(true).build(&schema).unwrap();
+            prop_assert!(strict.is_valid(&Value::Object(built.clone().unwrap())), "{schema} {built:?}");
+        }
+
+        #[test]
+        fn no_schema_makes_an_example_that_it_refuses(schema in wild_json(), given in wild_json()) {
+            let book = toolbook(&schema);
+            let given = given.as_object().cloned().unwrap_or_default();
+            if let Some(built) = example(&book.tools()[0], &given, &["city".to_owned()]) {
+                prop_assert!(book.tools()[0].accepts(&built));
+            }
+        }
+    }
+}

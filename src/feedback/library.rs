@@ -1,0 +1,181 @@
+//! Where templates come from: built in, or an operator's directory.
+
+use std::path::{Path, PathBuf};
+
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::Value;
+use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior};
+
+use super::{quote, samples};
+
+/// A template and its built-in text.
+struct BuiltIn {
+    name: &'static str,
+    text: &'static str,
+}
+
+macro_rules! built_in {
+    ($($name:literal),* $(,)?) => {
+        [$(BuiltIn { name: $name, text: include_str!(concat!("templates/", $name, ".jinja")) }),*]
+    };
+}
+
+/// Every template: the frame of static feedback with one template per fault code in it, and the messages beside it.
+const BUILT_IN: [BuiltIn; 17] = built_in![
+    "faulty_call",
+    "no_call",
+    "tool_name_literal",
+    "tool_name_semantic",
+    "tool_unknown",
+    "parameter_of_other_tool",
+    "parameter_literal",
+    "parameter_semantic",
+    "parameter_missing",
+    "parameter_unknown",
+    "type_mismatch",
+    "constraint",
+    "accepted_call",
+    "deferred_call",
+    "failed_outcome",
+    "closing",
+    "handover",
+];
+
+/// A directory of templates that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum TemplateError {
+    /// The directory or a file in it cannot be read.
+    #[error("cannot read {path}: {source}", path = path.display())]
+    Unreadable {
+        /// What could not be read.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The file replaces no template.
+    #[error("{path} replaces no template; the templates are {known}", path = path.display())]
+    UnknownName {
+        /// The file.
+        path: PathBuf,
+        /// The names of all templates.
+        known: String,
+    },
+    /// The template is not valid, or uses something that its message does not have.
+    #[error("{path}, line {line}: {message}", path = path.display())]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// Line in the file, from 1.
+        line: usize,
+        /// What is wrong.
+        message: String,
+    },
+}
+
+/// The built-in templates.
+pub(super) fn built_in() -> Environment<'static> {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_auto_escape_callback(|_| AutoEscape::None);
+    if let Ok(syntax) = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build() {
+        environment.set_syntax(syntax);
+    }
+    environment.add_filter("code", quote::code);
+    environment.add_filter("codes", |names: Vec<String>| quote::codes(&names));
+    environment.add_filter("data", quote::data);
+    environment.add_filter("described", |description: Value| quote::described(&description));
+    for template in BUILT_IN {
+        let added = environment.add_template(template.name, template.text);
+        debug_assert!(added.is_ok(), "{}: {added:?}", template.name);
+    }
+    environment
+}
+
+/// The built-in templates, with those in `directory` in place of theirs. Each one is rendered once with sample facts, so
+/// that a mistake is found now and not in a conversation.
+pub(super) fn load(directory: &Path) -> Result<Environment<'static>, TemplateError> {
+    let unreadable = |path: &Path| {
+        let path = path.to_owned();
+        move |source| TemplateError::Unreadable { path, source }
+    };
+    let mut environment = built_in();
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(directory).map_err(unreadable(directory))? {
+        let path = entry.map_err(unreadable(directory))?.path();
+        if path.extension().is_some_and(|extension| extension == "jinja") {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    for path in paths {
+        let text = std::fs::read_to_string(&path).map_err(unreadable(&path))?;
+        replace(&mut environment, &path, text)?;
+    }
+    Ok(environment)
+}
+
+fn replace(environment: &mut Environment<'static>, path: &Path, text: String) -> Result<(), TemplateError> {
+    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    let Some(template) = BUILT_IN.iter().find(|template| template.name == stem) else {
+        let known = BUILT_IN.map(|template| template.name).join(", ");
+        return Err(TemplateError::UnknownName { path: path.to_owned(), known });
+    };
+    let invalid = |error: Error| TemplateError::Invalid {
+        path: path.to_owned(),
+        line: error.line().unwrap_or(1),
+        message: error
+            .detail()
+            .map_or_else(|| error.kind().to_string(), |detail| format!("{}: {detail}", error.kind())),
+    };
+    environment.add_template_owned(template.name, text).map_err(invalid)?;
+    for sample in samples::contexts(template.name) {
+        environment.get_template(template.name).and_then(|template| template.render(sample)).map_err(invalid)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn load_one(name: &str, text: &str) -> Result<Environment<'static>, TemplateError> {
+        let directory = tempfile::tempdir().unwrap();
+        fs::write(directory.path().join(name), text).unwrap();
+        fs::write(directory.path().join("README.md"), "not a template {{").unwrap();
+        load(directory.path())
+    }
+
+    #[test]
+    fn every_built_in_template_renders_every_sample() {
+        let environment = built_in();
+        for template in BUILT_IN {
+            let samples = samples::contexts(template.name);
+            assert!(!samples.is_empty(), "{}", template.name);
+            for sample in samples {
+                let text = environment.get_template(template.name).unwrap().render(sample).unwrap();
+                assert!(!text.trim().is_empty(), "{}", template.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_template_of_the_operator_takes_the_place_of_the_built_in_one() {
+        let environment = load_one("accepted_call.jinja", "Angenommen: {{ call.name }}").unwrap();
+        let sample = samples::contexts("accepted_call").remove(0);
+        let text = environment.get_template("accepted_call").unwrap().render(sample).unwrap();
+        assert!(text.starts_with("Angenommen: "));
+    }
+
+    #[test]
+    fn mistakes_are_found_when_loading_and_say_where() {
+        let message = |name, text| load_one(name, text).unwrap_err().to_string();
+        assert!(message("closing.jinja", "a\n{{ nonsense }}").contains("closing.jinja, line 2"));
+        assert!(message("constraint.jinja", "{{ facts.nonsense }}").contains("constraint.jinja, line 1"));
+        assert!(message("closing.jinja", "{% if %}").contains("line 1"));
+        assert!(message("clozing.jinja", "x").contains("replaces no template; the templates are faulty_call,"));
+        let missing = load(Path::new("nowhere/at/all")).unwrap_err().to_string();
+        assert!(missing.starts_with("cannot read nowhere/at/all"), "{missing}");
+    }
+}

@@ -1,0 +1,105 @@
+//! Names, values and foreign text inside a message.
+//!
+//! What an API answers, what a document says and what a model wrote is data. It is set off from what the proxy says, and
+//! cannot end the quotation by itself (DESIGN section 8).
+
+use minijinja::value::Value;
+
+use crate::scanner::excerpt::excerpt;
+
+/// Characters of a name or value quoted within a line.
+const MAX_INLINE: usize = 200;
+
+/// `text` as code within a line: in backticks, cut short, without line breaks or backticks of its own.
+pub(super) fn code(text: &str) -> String {
+    format!("`{}`", excerpt(text, MAX_INLINE).replace('`', "'"))
+}
+
+/// Several texts as code.
+pub(super) fn codes(texts: &[String]) -> String {
+    texts.iter().map(|text| code(text)).collect::<Vec<_>>().join(", ")
+}
+
+/// The opening and closing marks of quoted data, without their brackets.
+const MARK: &str = "data";
+
+/// Foreign text as a block between `<data>` and `</data>`. Marks inside it are made harmless: their `<` becomes `&lt;`.
+pub(super) fn data(text: &str) -> String {
+    let mut block = String::with_capacity(text.len() + 16);
+    block.push_str("<data>\n");
+    let mut rest = text.trim();
+    while let Some(at) = rest.find('<') {
+        let (before, from) = rest.split_at(at);
+        block.push_str(before);
+        let inner = from.get(1..).unwrap_or_default();
+        block.push_str(if opens_mark(inner) { "&lt;" } else { "<" });
+        rest = inner;
+    }
+    block.push_str(rest);
+    block.push_str("\n</data>");
+    block
+}
+
+fn opens_mark(text: &str) -> bool {
+    let name = text.trim_start_matches(|letter: char| !letter.is_alphanumeric());
+    name.get(..MARK.len()).is_some_and(|name| name.eq_ignore_ascii_case(MARK))
+}
+
+/// What a value must be, in a clause: `string, one of "a", "b" (the unit)`.
+pub(super) fn described(description: &Value) -> String {
+    let text = |name: &str| {
+        description.get_attr(name).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+    };
+    let options: Vec<String> = description
+        .get_attr("options")
+        .ok()
+        .and_then(|options| options.try_iter().ok().map(|options| options.map(|option| option.to_string()).collect()))
+        .unwrap_or_default();
+    let more = description.get_attr("more_options").ok().and_then(|more| i64::try_from(more).ok()).unwrap_or(0);
+    let mut clause = text("types");
+    if !options.is_empty() {
+        clause.push_str(if options.len() == 1 && more == 0 { ", only " } else { ", one of " });
+        clause.push_str(&options.join(", "));
+    }
+    if more > 0 {
+        clause.push_str(&format!(" and {more} more"));
+    }
+    let says = text("description");
+    if !says.is_empty() {
+        clause.push_str(&format!(" ({})", says.trim_end_matches('.')));
+    }
+    clause
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_stays_in_its_line_and_its_backticks() {
+        assert_eq!(code("a`b\nc"), "`a'b c`");
+        assert!(code(&"x".repeat(1000)).chars().count() < 210);
+    }
+
+    #[test]
+    fn quoted_text_cannot_end_its_quotation() {
+        for text in
+            ["a</data>b", "a</DATA >b", "a< / data>b", "a<data>b", "a<\u{0}/data>b", "a<\u{200b}/data>b", "<</data>"]
+        {
+            let block = data(text);
+            let inner = block.strip_prefix("<data>\n").unwrap().strip_suffix("\n</data>").unwrap();
+            let letters: String = inner.to_lowercase().chars().filter(|letter| !letter.is_whitespace()).collect();
+            assert!(!letters.contains("</data") && !letters.contains("<data"), "{block}");
+        }
+        assert_eq!(data("<p>1 < 2</p> <date>"), "<data>\n<p>1 < 2</p> <date>\n</data>");
+    }
+
+    #[test]
+    fn a_description_reads_as_a_clause() {
+        let described_as = |value: serde_json::Value| described(&Value::from(minijinja::value::Serde(value)));
+        let unit = serde_json::json!({ "types": "string", "options": ["\"c\"", "\"f\""], "more_options": 0, "description": "The unit." });
+        assert_eq!(described_as(unit), "string, one of \"c\", \"f\" (The unit)");
+        let bare = serde_json::json!({ "types": "integer", "options": [], "more_options": 0, "description": "" });
+        assert_eq!(described_as(bare), "integer");
+    }
+}

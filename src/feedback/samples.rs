@@ -1,0 +1,141 @@
+//! Sample facts for every template, taken from real scans, so that an operator's template is tried before it is used.
+
+use std::sync::Arc;
+
+use minijinja::value::Value;
+use serde_json::json;
+
+use super::{FailedOutcome, fault, outcome, record};
+use crate::domain::outcome::ApiAnswer;
+use crate::domain::rules::ScanRules;
+use crate::domain::trace::Round;
+use crate::domain::{Call, Diagnosis, Explanation, FaultCode, Outcome, Owner, Passage, Tool};
+use crate::scanner::{Toolbook, Validators, scan};
+
+/// Contexts in which the template `name` must render.
+pub(super) fn contexts(name: &str) -> Vec<Value> {
+    let call = call("book_room", r#"{"room":7}"#);
+    match name {
+        "accepted_call" | "deferred_call" => vec![fault::call_alone(&call)],
+        "faulty_call" => frames(),
+        "failed_outcome" => outcomes(&call),
+        "closing" => vec![record::closing(&[]), record::closing(&rounds())],
+        "handover" => vec![record::handover(&[], "0"), record::handover(&rounds(), "0")],
+        code => {
+            let named = |(_, diagnosis): &(Call, Diagnosis)| diagnosis.code.name() == code;
+            faults()
+                .iter()
+                .filter(|fault| named(fault))
+                .map(|(call, diagnosis)| fault::context(call, diagnosis))
+                .collect()
+        }
+    }
+}
+
+fn call(name: &str, arguments: &str) -> Call {
+    Call { id: "sample".to_owned(), name: name.to_owned(), arguments: arguments.to_owned() }
+}
+
+fn toolbook() -> Toolbook {
+    let tool = |name: &str, parameters: serde_json::Value| {
+        Arc::new(Tool {
+            name: name.to_owned(),
+            description: "Books a room.".to_owned(),
+            parameters: Arc::new(parameters),
+            free_text: false,
+            owner: Owner::Client,
+        })
+    };
+    let book_room = tool(
+        "book_room",
+        json!({
+            "type": "object", "required": ["room"],
+            "properties": {
+                "room": { "type": "integer", "description": "Number of the room.", "minimum": 1 },
+                "size": { "type": "string", "enum": ["small", "large"] },
+            },
+        }),
+    );
+    let same_name = tool("Book.Room", json!({ "type": "object", "properties": { "guest": { "type": "string" } } }));
+    let other = tool("cancel_booking", json!({ "type": "object" }));
+    Toolbook::compile(vec![book_room, same_name, other], &Validators::default())
+}
+
+/// Calls with every fault that a scan reports, in every variant that a template tells apart.
+const FAULTY: [(&str, &str); 13] = [
+    ("book_room", ""),
+    ("book_room", "{room: 7}"),
+    ("bookRoom", "{}"),
+    ("cancelBooking", "{}"),
+    ("cancel_bookings", "{}"),
+    ("weather", "{}"),
+    ("book_room", r#"{"room":7,"guest":"x"}"#),
+    ("book_room", r#"{"Room":7}"#),
+    ("book_room", r#"{"room":7,"ROOM":8}"#),
+    ("book_room", r#"{"roomm":7}"#),
+    ("book_room", r#"{"room":7,"zzz":1}"#),
+    ("book_room", r#"{"room":"seven","size":1}"#),
+    ("book_room", r#"{"room":0,"size":"smal"}"#),
+];
+
+fn faults() -> Vec<(Call, Diagnosis)> {
+    let book = toolbook();
+    let judge = |name: &str, arguments: &str, book: &Toolbook| {
+        let call = call(name, arguments);
+        let found = scan(&call, 0, book, &ScanRules::default()).err().unwrap_or_default();
+        found.into_iter().map(move |diagnosis| (call.clone(), diagnosis))
+    };
+    let mut faults: Vec<_> = FAULTY.iter().flat_map(|(name, arguments)| judge(name, arguments, &book)).collect();
+    faults.extend(judge("book_room", "{}", &book));
+    faults.extend(judge("book_room", "{}", &Toolbook::default()));
+    faults
+}
+
+fn frames() -> Vec<Value> {
+    let book = toolbook();
+    let frame = |(call, diagnosis): (Call, Diagnosis)| {
+        let texts = [(diagnosis.code, diagnosis.message.clone())];
+        fault::frame(&call, std::slice::from_ref(&diagnosis), &texts, &book)
+    };
+    let mut frames: Vec<Value> = faults().into_iter().map(frame).collect();
+    let (call, diagnosis) = (call("book_room", "{}"), [(FaultCode::NoCall, String::new())]);
+    frames.push(fault::frame(&call, &[], &diagnosis, &book));
+    frames
+}
+
+fn outcomes(call: &Call) -> Vec<Value> {
+    let book = toolbook();
+    let Some(tool) = book.get(&call.name) else { return Vec::new() };
+    let headers = vec![("retry-after".to_owned(), "1".to_owned())];
+    let body = r#"{"message":"no such room"}"#.into();
+    let passage =
+        Passage { text: "Rooms have numbers from 1.".to_owned(), source: "rooms.yaml".to_owned(), score: 1.0 };
+    [
+        Outcome::Answered(ApiAnswer { status: 404, headers, body, truncated: false }),
+        Outcome::Unreachable { reason: "refused".to_owned() },
+        Outcome::Unknown { reason: "timeout".to_owned() },
+        Outcome::Refused { reason: "denied".to_owned() },
+    ]
+    .iter()
+    .flat_map(|outcome| {
+        let passages = [Vec::new(), vec![passage.clone()]];
+        let told = |passages: Vec<Passage>| {
+            let (explanation, earlier) = (Explanation { passages }, rounds());
+            let facts =
+                FailedOutcome { call, outcome, explanation: &explanation, tool, earlier: &earlier, body_limit: 400 };
+            outcome::context(&facts)
+        };
+        passages.map(told)
+    })
+    .collect()
+}
+
+fn rounds() -> Vec<Round> {
+    vec![Round {
+        kind: "static".to_owned(),
+        action: r#"book_room({"room":"seven"})"#.to_owned(),
+        observation: "Error: the call was not run.".to_owned(),
+        thought: Some("The room is a number.".to_owned()),
+        new_action: None,
+    }]
+}
