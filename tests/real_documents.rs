@@ -17,7 +17,7 @@ use support::request::plain;
 use support::{Proxy, Received, Server, answer, config, policy, sample};
 
 /// Operations called of each document: enough to meet every kind of parameter, few enough for every build.
-const CALLS: usize = 40;
+const CALLS: usize = 25;
 
 /// Where the server made from the document lives: a base path must survive.
 const BASE: &str = "/base/v9";
@@ -74,7 +74,7 @@ async fn walk(path: &Path) -> Walk {
         + &policy::table("all")
         + "[executor]\nallowed_addresses = [\"127.0.0.1\"]\n[aliases.helper]\nmodel = \"m\"\ntoolsets = [\"api\"]\n"
         + &format!("[toolsets.api]\ndocument = {:?}\nbase_url = \"{}\"\n", path, api.server.url(BASE));
-    let rules = policy::file("all", "execute:\n  rules:\n    - {permission: allow}");
+    let rules = policy::file("all", "record: {bodies: true}\nexecute:\n  rules:\n    - {permission: allow}");
     let proxy = Proxy::start_with_files(config, &[("policies/all.yaml", &rules)]).await;
     let names = names_of(&proxy, &model).await;
     assert!(
@@ -86,9 +86,9 @@ async fn walk(path: &Path) -> Walk {
     let step = names.len().div_ceil(CALLS).max(1);
     let mut walk = Walk { offered: names.len(), called: 0, without_arguments: 0 };
     for name in names.iter().step_by(step) {
-        let before = api.server.received().len();
+        model.take_received();
         let told = ask(&proxy, name).await;
-        let sent = api.server.received().split_off(before);
+        let sent = api.server.take_received();
         assert!(api.complaints().is_empty(), "{}: {name}: {:#?}", path.display(), api.complaints());
         match sent.as_slice() {
             [] if told == "no valid arguments found" => walk.without_arguments += 1,
@@ -96,7 +96,15 @@ async fn walk(path: &Path) -> Walk {
                 check_arguments_arrived(&model, request);
                 walk.called += 1;
             }
-            _ => panic!("{}: {name}: {} requests, the model was told: {told}", path.display(), sent.len()),
+            _ => {
+                let trace = proxy.traces_after_stop().await.pop();
+                panic!(
+                    "{}: {name}: {} requests: {:#}",
+                    path.display(),
+                    sent.len(),
+                    trace.unwrap_or_default()["executions"]
+                );
+            }
         }
     }
     let visited: std::collections::BTreeSet<String> = api.visited().into_iter().collect();
@@ -107,7 +115,7 @@ async fn walk(path: &Path) -> Walk {
 /// The names of all tools that the alias offers.
 async fn names_of(proxy: &Proxy, model: &Server) -> Vec<String> {
     ask(proxy, "What can you do?").await;
-    model.received().remove(0).tool_names()
+    model.last_request().tool_names()
 }
 
 async fn ask(proxy: &Proxy, text: &str) -> String {
@@ -118,7 +126,7 @@ async fn ask(proxy: &Proxy, text: &str) -> String {
 
 /// Every text and number that the model gave as an argument of its last call is somewhere in the request.
 fn check_arguments_arrived(model: &Server, request: &Received) {
-    let asked = model.received().pop().unwrap();
+    let asked = model.last_request();
     let messages = asked.messages();
     let call = messages.iter().rev().find_map(|message| message["tool_calls"].get(0)).unwrap();
     let arguments: Value = serde_json::from_str(call["function"]["arguments"].as_str().unwrap()).unwrap();

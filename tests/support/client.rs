@@ -89,6 +89,19 @@ impl Client {
         String::from_utf8_lossy(&answer).into_owned()
     }
 
+    /// Sends a chat request on a connection of its own, for a test that leaves before the answer comes.
+    pub(crate) async fn begin_chat(&self, body: &Value) -> Connection {
+        let address = self.base.trim_start_matches("http://");
+        let mut socket = tokio::net::TcpStream::connect(address).await.unwrap();
+        let body = body.to_string();
+        let length = body.len();
+        let head = format!(
+            "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n"
+        );
+        socket.write_all((head + &body).as_bytes()).await.unwrap();
+        Connection { socket }
+    }
+
     fn request(
         &self,
         method: Method,
@@ -98,6 +111,22 @@ impl Client {
     ) -> reqwest::RequestBuilder {
         let request = self.http.request(method, self.url(path)).body(body.into());
         headers.iter().fold(request, |request, (name, value)| request.header(*name, *value))
+    }
+}
+
+/// A connection on which a request was sent.
+pub(crate) struct Connection {
+    socket: tokio::net::TcpStream,
+}
+
+impl Connection {
+    /// Goes away, and waits until the other side has noticed: it closes its half then.
+    pub(crate) async fn leave(mut self) {
+        self.socket.shutdown().await.unwrap();
+        let mut rest = Vec::new();
+        // A reset tells as much as a proper end.
+        let _ = guarded("waiting for the proxy to notice", self.socket.read_to_end(&mut rest)).await;
+        assert!(rest.is_empty(), "an answer came: {}", String::from_utf8_lossy(&rest));
     }
 }
 

@@ -119,6 +119,14 @@ fn object(root: &Value, schema: &Map<String, Value>, depth: usize) -> Option<Val
             schema.get("properties").and_then(|properties| properties.get(name)).cloned().unwrap_or_else(|| json!({}));
         object.insert(name.to_owned(), value(root, &property, name, depth + 1)?);
     }
+    let first = schema.get("properties").and_then(Value::as_object).and_then(|properties| properties.iter().next());
+    if let (true, Some((name, property))) = (object.is_empty() && depth > 0, first) {
+        // An object without members says nothing, and in a path it would be nothing.
+        object.extend(value(root, property, name, depth + 1).map(|value| (name.clone(), value)));
+    }
+    if depth > 0 && object.is_empty() && schema.get("additionalProperties") == Some(&json!(false)) {
+        return None;
+    }
     Some(Value::Object(object))
 }
 

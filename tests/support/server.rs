@@ -124,6 +124,16 @@ impl Server {
         self.state.received.lock().unwrap().clone()
     }
 
+    /// The last request received so far.
+    pub(crate) fn last_request(&self) -> Received {
+        self.state.received.lock().unwrap().last().cloned().unwrap_or_else(|| panic!("no request was received"))
+    }
+
+    /// Takes what was received so far away, so that later looks see only what comes then; the count begins anew.
+    pub(crate) fn take_received(&self) -> Vec<Received> {
+        std::mem::take(&mut *self.state.received.lock().unwrap())
+    }
+
     /// The only request received so far.
     pub(crate) fn only_request(&self) -> Received {
         let mut received = self.received();

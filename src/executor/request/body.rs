@@ -4,30 +4,46 @@ use bytes::Bytes;
 use http::HeaderValue;
 use serde_json::Value;
 
+use super::form;
 use crate::catalog::BodyBinding;
 use crate::executor::refusal::{Refusal, refuse};
 
 /// The media type and the bytes of the body, where the call has one.
 ///
 /// # Errors
-/// Where the operation wants another media type than JSON.
+/// Where the operation wants another media type than JSON or a form, or the value has no form.
 pub(super) fn encode(
     binding: Option<&BodyBinding>,
     value: Option<&Value>,
 ) -> Result<Option<(HeaderValue, Bytes)>, Refusal> {
     let (Some(binding), Some(value)) = (binding, value) else { return Ok(None) };
     let media_type = &binding.media_type;
-    if !is_json(media_type) {
-        return Err(refuse!("the operation wants a body of type `{media_type}`; only JSON bodies can be sent"));
-    }
+    let text = if is_json(media_type) {
+        value.to_string()
+    } else if is_form(media_type) {
+        form::encode(binding, value)?
+    } else {
+        return Err(refuse!(
+            "the operation wants a body of type `{media_type}`; only JSON and form bodies can be sent"
+        ));
+    };
     let header = HeaderValue::from_str(media_type).map_err(|_| refuse!("`{media_type:?}` is no media type"))?;
-    Ok(Some((header, Bytes::from(value.to_string()))))
+    Ok(Some((header, Bytes::from(text))))
 }
 
 /// Is a media type JSON: `application/json`, or one with the suffix `+json` (RFC 6839), with or without parameters?
 pub(super) fn is_json(media_type: &str) -> bool {
-    let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let essence = essence(media_type);
     essence == "application/json" || essence == "text/json" || essence.ends_with("+json")
+}
+
+fn is_form(media_type: &str) -> bool {
+    essence(media_type) == "application/x-www-form-urlencoded"
+}
+
+/// The media type without its parameters.
+fn essence(media_type: &str) -> String {
+    media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
 #[cfg(test)]
@@ -54,6 +70,14 @@ mod tests {
             let (header, bytes) = encode(Some(&binding(media_type)), Some(&json!({"a": 1.5}))).unwrap().unwrap();
             assert_eq!((header.to_str().unwrap(), &bytes[..]), (media_type, &br#"{"a":1.5}"#[..]));
         }
+    }
+
+    #[test]
+    fn form_bodies_are_pairs() {
+        let media_type = "application/x-www-form-urlencoded; charset=utf-8";
+        let (header, bytes) =
+            encode(Some(&binding(media_type)), Some(&json!({"a": 1.5, "b": "x y"}))).unwrap().unwrap();
+        assert_eq!((header.to_str().unwrap(), &bytes[..]), (media_type, &b"a=1.5&b=x%20y"[..]));
     }
 
     #[test]

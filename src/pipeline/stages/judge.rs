@@ -5,8 +5,8 @@ use crate::domain::{Call, Diagnosis, Repair, Verdict};
 use crate::openai::Completion;
 use crate::pipeline::dialogue::Judged;
 use crate::pipeline::turn::Turn;
+use crate::repair;
 use crate::scanner::{CheckedCall, Toolbook};
-use crate::{repair, scanner};
 
 use super::offer::Offer;
 
@@ -46,8 +46,7 @@ pub(crate) struct JudgedAnswer {
 /// Judges the calls of one message: repairs what loses nothing, then scans what came of it.
 pub(crate) fn judge_calls(calls: &[Call], tools: &Toolbook, scan: &ScanRules, mend: &RepairRules) -> Vec<JudgedCall> {
     let judge = |(index, call): (usize, &Call)| {
-        let mended = repair::mend(call, index, tools, scan, mend);
-        let result = scanner::scan(&mended.call, index, tools, scan);
+        let (mended, result) = repair::judge(call, index, tools, scan, mend);
         JudgedCall { made: call.clone(), mended: mended.call, repairs: mended.repairs, result }
     };
     calls.iter().enumerate().map(judge).collect()
