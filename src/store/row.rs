@@ -2,14 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use serde::Serialize;
-
 use super::StoreError;
 use crate::domain::Trace;
 
 /// A trace made ready to be stored. Made where the turn ends, so that the queue's memory is known in bytes and the one
 /// writer does not serialise for everyone.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct TraceRow {
     pub(super) id: String,
     /// Milliseconds since 1970-01-01T00:00:00Z.
@@ -26,7 +24,6 @@ pub struct TraceRow {
     /// Names of the tools that were called or executed.
     pub(super) tools: BTreeSet<String>,
     /// The whole trace as JSON text.
-    #[serde(skip)]
     pub(super) document: Box<str>,
 }
 

@@ -1,7 +1,6 @@
 //! Traces in SQLite.
 
 use jiff::Timestamp;
-use serde::Serialize;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{QueryBuilder, Row, Sqlite as Driver};
 
@@ -12,21 +11,15 @@ use crate::store::cursor::Cursor;
 use crate::store::traces::{DEFAULT_PAGE, MAX_PAGE};
 use crate::store::{StoreError, TraceFilter, TracePage, TraceRow, TraceSummary};
 
-/// One statement for a whole batch: a round trip to SQLite's thread per trace would cost more than its insertion. The columns
-/// come as one JSON array, the documents as one blob out of which each row cuts its own: as JSON strings they would be
-/// escaped here and unescaped there.
+/// Rows of one `INSERT`. One statement for many rows: a round trip to SQLite's thread per trace would cost more than its
+/// insertion. SQLite binds at most 32,766 values in a statement.
+const ROWS_PER_INSERT: usize = 500;
+
 const INSERT_TRACES: &str = "\
-    INSERT INTO traces (id, started_at, session, endpoint, model, upstream, policy, mode, verdict, status, duration_ms, tools, document) \
-    SELECT value->>'$.id', value->>'$.started_at', value->>'$.session', value->>'$.endpoint', value->>'$.model', \
-        value->>'$.upstream', value->>'$.policy', value->>'$.mode', value->>'$.verdict', value->>'$.status', \
-        value->>'$.duration_ms', value->'$.tools', CAST(substr(?2, value->>'$.offset', value->>'$.length') AS TEXT) \
-    FROM json_each(?1) WHERE true ON CONFLICT (id) DO NOTHING";
+    INSERT INTO traces (id, started_at, session, endpoint, model, upstream, policy, mode, verdict, status, duration_ms, tools, document) ";
 
 const INSERT_TOOLS: &str = "\
-    INSERT INTO trace_tools (tool, started_at, trace_id) \
-    SELECT tool.value, trace.value->>'$.started_at', trace.value->>'$.id' \
-    FROM json_each(?1) AS trace, json_each(trace.value, '$.tools') AS tool \
-    WHERE NOT EXISTS (SELECT 1 FROM traces WHERE id = trace.value->>'$.id') ON CONFLICT DO NOTHING";
+    INSERT INTO trace_tools (tool, started_at, trace_id) SELECT column1, column2, column3 FROM (";
 
 const EXPIRE_TOOLS: &str = "\
     DELETE FROM trace_tools WHERE (tool, started_at, trace_id) IN \
@@ -47,13 +40,14 @@ const SUMMARY: &str = "\
 impl Sqlite {
     /// See [`crate::store::Traces::append`].
     pub(in crate::store) async fn append(&self, batch: &[TraceRow]) -> Result<(), StoreError> {
-        let (columns, documents) = columns_and_documents(batch)?;
         let write = async {
             let mut transaction = self.writer.begin_with("BEGIN IMMEDIATE").await?;
-            if batch.iter().any(|row| !row.tools.is_empty()) {
-                sqlx::query(INSERT_TOOLS).bind(&columns).execute(&mut *transaction).await?;
+            for rows in batch.chunks(ROWS_PER_INSERT) {
+                for mut insert in insert_tools(rows).into_iter().chain([insert_traces(rows)]) {
+                    // The text differs with the number of rows: it would only crowd the cache of statements.
+                    insert.build().persistent(false).execute(&mut *transaction).await?;
+                }
             }
-            sqlx::query(INSERT_TRACES).bind(&columns).bind(documents).execute(&mut *transaction).await?;
             transaction.commit().await
         };
         write.await.map_err(fault)
@@ -103,26 +97,41 @@ impl Sqlite {
     }
 }
 
-/// A batch's columns as JSON, and its documents as one blob.
-fn columns_and_documents(batch: &[TraceRow]) -> Result<(String, Vec<u8>), StoreError> {
-    let mut documents = Vec::with_capacity(batch.iter().map(|row| row.document.len()).sum());
-    let mut columns = Vec::with_capacity(batch.len());
-    for row in batch {
-        // SQL counts from 1.
-        columns.push(Columns { row, offset: documents.len() + 1, length: row.document.len() });
-        documents.extend_from_slice(row.document.as_bytes());
-    }
-    let columns = serde_json::to_string(&columns).map_err(|error| StoreError::Refused(error.to_string()))?;
-    Ok((columns, documents))
+fn insert_traces(rows: &[TraceRow]) -> QueryBuilder<Driver> {
+    let mut insert = QueryBuilder::new(INSERT_TRACES);
+    insert.push_values(rows, |mut values, row| {
+        values
+            .push_bind(row.id.clone())
+            .push_bind(row.started_at)
+            .push_bind(row.session.clone())
+            .push_bind(row.endpoint.clone())
+            .push_bind(row.model.clone())
+            .push_bind(row.upstream.clone())
+            .push_bind(row.policy.clone())
+            .push_bind(row.mode.clone())
+            .push_bind(row.verdict)
+            .push_bind(row.status)
+            .push_bind(row.duration_ms)
+            .push_bind(serde_json::json!(row.tools).to_string())
+            .push_bind(row.document.to_string());
+    });
+    insert.push(" ON CONFLICT (id) DO NOTHING");
+    insert
 }
 
-/// A row's columns, and where its document is.
-#[derive(Serialize)]
-struct Columns<'a> {
-    #[serde(flatten)]
-    row: &'a TraceRow,
-    offset: usize,
-    length: usize,
+/// The tools of traces that are not stored yet; nothing where no trace has any.
+fn insert_tools(rows: &[TraceRow]) -> Vec<QueryBuilder<Driver>> {
+    let tools: Vec<(&String, &TraceRow)> =
+        rows.iter().flat_map(|row| row.tools.iter().map(move |tool| (tool, row))).collect();
+    let insert = |tools: &[(&String, &TraceRow)]| {
+        let mut insert = QueryBuilder::new(INSERT_TOOLS);
+        insert.push_values(tools, |mut values, (tool, row)| {
+            values.push_bind((*tool).clone()).push_bind(row.started_at).push_bind(row.id.clone());
+        });
+        insert.push(") WHERE NOT EXISTS (SELECT 1 FROM traces WHERE id = column3) ON CONFLICT DO NOTHING");
+        insert
+    };
+    tools.chunks(ROWS_PER_INSERT).map(insert).collect()
 }
 
 fn list_query(filter: &TraceFilter, limit: u32) -> Result<QueryBuilder<Driver>, StoreError> {
