@@ -14,19 +14,20 @@ use crate::store::{StoreError, TraceFilter, TracePage, TraceRow, TraceSummary};
 
 /// One statement for a whole batch: a round trip to SQLite's thread per trace would cost more than its insertion. The columns
 /// come as one JSON array, the documents as one blob out of which each row cuts its own: as JSON strings they would be
-/// escaped here and unescaped there.
+/// escaped here and unescaped there. `MATERIALIZED`: SQLite writes an element's text anew for every mention of `value`.
 const INSERT_TRACES: &str = "\
     INSERT INTO traces (id, started_at, session, endpoint, model, upstream, policy, mode, verdict, status, duration_ms, tools, document) \
-    SELECT value->>'$.id', value->>'$.started_at', value->>'$.session', value->>'$.endpoint', value->>'$.model', \
-        value->>'$.upstream', value->>'$.policy', value->>'$.mode', value->>'$.verdict', value->>'$.status', \
-        value->>'$.duration_ms', value->'$.tools', CAST(substr(?2, value->>'$.offset', value->>'$.length') AS TEXT) \
-    FROM json_each(?1) WHERE true ON CONFLICT (id) DO NOTHING";
+    WITH batch (trace) AS MATERIALIZED (SELECT value FROM json_each(?1)) \
+    SELECT trace->>'$.id', trace->>'$.started_at', trace->>'$.session', trace->>'$.endpoint', trace->>'$.model', \
+        trace->>'$.upstream', trace->>'$.policy', trace->>'$.mode', trace->>'$.verdict', trace->>'$.status', \
+        trace->>'$.duration_ms', trace->'$.tools', CAST(substr(?2, trace->>'$.offset', trace->>'$.length') AS TEXT) \
+    FROM batch WHERE true ON CONFLICT (id) DO NOTHING";
 
 const INSERT_TOOLS: &str = "\
     INSERT INTO trace_tools (tool, started_at, trace_id) \
-    SELECT tool.value, trace.value->>'$.started_at', trace.value->>'$.id' \
-    FROM json_each(?1) AS trace, json_each(trace.value, '$.tools') AS tool \
-    WHERE NOT EXISTS (SELECT 1 FROM traces WHERE id = trace.value->>'$.id') ON CONFLICT DO NOTHING";
+    WITH batch (trace) AS MATERIALIZED (SELECT value FROM json_each(?1)) \
+    SELECT tool.value, trace->>'$.started_at', trace->>'$.id' FROM batch, json_each(trace, '$.tools') AS tool \
+    WHERE NOT EXISTS (SELECT 1 FROM traces WHERE id = trace->>'$.id') ON CONFLICT DO NOTHING";
 
 const EXPIRE_TOOLS: &str = "\
     DELETE FROM trace_tools WHERE (tool, started_at, trace_id) IN \
