@@ -49,6 +49,8 @@ struct Seen {
     calls: bool,
     finish: bool,
     text: bool,
+    /// Something that needs no judgement and is more than a role.
+    free: bool,
     usage: Option<Usage>,
 }
 
@@ -114,6 +116,9 @@ impl Chunk {
         if !self.seen.calls && !self.seen.finish {
             return Some(self.clone());
         }
+        if !self.seen.free {
+            return None;
+        }
         self.with_choices(false, |choice, delta| {
             delta.remove("tool_calls");
             delta.remove("function_call");
@@ -127,7 +132,7 @@ impl Chunk {
         if !self.seen.calls && !self.seen.finish {
             return None;
         }
-        if self.without_calls_and_finish().is_none() {
+        if !self.seen.free {
             return Some(self.clone());
         }
         self.with_choices(true, |choice, delta| {
@@ -189,9 +194,11 @@ impl Chunk {
         let mut seen = Seen { choices: !choices.is_empty(), usage: read_usage(fields.get("usage")), ..Seen::default() };
         for choice in &choices {
             seen.finish |= choice.get("finish_reason").is_some();
+            seen.free |= choice.get("logprobs").is_some();
             let Some(delta) = choice.object("delta") else { continue };
             seen.calls |= delta.get("function_call").is_some() || delta.get("tool_calls").is_some_and(is_filled);
             seen.text |= ["content", "refusal"].iter().any(|key| delta.get(key).is_some_and(is_filled));
+            seen.free |= delta.iter().any(|(key, value)| is_free(key) && is_filled(value));
         }
         // The text of an event may have come in several lines; JSON has newlines only where it also may have blanks.
         let text = if memchr::memchr2(b'\n', b'\r', text.as_bytes()).is_some() {
@@ -235,6 +242,11 @@ impl Chunk {
 
 fn carries_something(delta: &RawObject) -> bool {
     delta.iter().any(|(key, value)| key != "role" && is_filled(value))
+}
+
+/// Members of a delta that flow: all but the role, which says nothing alone, and the pieces of calls.
+fn is_free(key: &str) -> bool {
+    !matches!(key, "role" | "tool_calls" | "function_call")
 }
 
 /// Neither `null` nor an empty string or array.
