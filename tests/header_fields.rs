@@ -7,6 +7,7 @@ use http::Method;
 use serde_json::{Value, json};
 use support::answer::{self, call, completion, one_call};
 use support::request::{plain, with_tools};
+use support::tls::TlsFront;
 use support::{Proxy, Reply, Server, config};
 
 const PARIS: &str = r#"{"city":"Paris"}"#;
@@ -170,4 +171,19 @@ async fn the_surroundings_https_proxy_and_no_proxy_are_honoured() {
     let variables = [("HTTP_PROXY", address.as_str()), ("NO_PROXY", "127.0.0.1")];
     let proxy = Proxy::start_with_environment(config(&upstream.url("/v1")), &variables).await;
     assert_eq!(proxy.client().chat(&plain("Hello")).await.message()["content"], "directly");
+}
+
+#[tokio::test]
+async fn an_authority_of_ones_own_is_trusted_where_ca_file_names_it_and_nowhere_else() {
+    let upstream = Server::always(answer::text("in secret")).await;
+    let front = TlsFront::start(&upstream).await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("authority.pem");
+    std::fs::write(&file, &front.authority).unwrap();
+    let trusting = config(&front.url("/v1")) + &format!("ca_file = {file:?}\n");
+    let proxy = Proxy::start(trusting).await;
+    assert_eq!(proxy.client().chat(&plain("Hello")).await.message()["content"], "in secret");
+    let proxy = Proxy::start(config(&front.url("/v1")) + "connect_retries = 0\n").await;
+    assert_eq!(proxy.client().chat(&plain("Hello")).await.error(502)["code"], "connect");
+    assert_eq!(upstream.received().len(), 1);
 }

@@ -59,20 +59,68 @@ struct Seen {
 /// # Errors
 /// When its data is neither JSON nor `[DONE]`, or its choices are not a list of objects.
 pub fn read_item(event: &SseEvent) -> Result<StreamItem, AnswerError> {
+    read_event(event).map(EventFields::into_item)
+}
+
+/// An event whose data was read, but not copied.
+pub(super) enum EventFields<'a> {
+    Chunk(&'a str, ChunkFields<'a>),
+    Done,
+    Error(&'a RawValue),
+    Other,
+}
+
+/// A chunk's fields: read once for what is seen in it and for what the assembler takes from it.
+pub(super) struct ChunkFields<'a> {
+    pub(super) members: Fields<'a>,
+    pub(super) choices: Vec<ChoiceFields<'a>>,
+}
+
+/// One element of a chunk's `choices`.
+pub(super) struct ChoiceFields<'a> {
+    pub(super) members: Fields<'a>,
+    pub(super) delta: Option<Fields<'a>>,
+}
+
+/// [`read_item`] without copies.
+pub(super) fn read_event(event: &SseEvent) -> Result<EventFields<'_>, AnswerError> {
     let Some(data) = event.data.as_deref().map(str::trim).filter(|data| !data.is_empty()) else {
-        return Ok(StreamItem::Other);
+        return Ok(EventFields::Other);
     };
     if data == "[DONE]" {
-        return Ok(StreamItem::Done);
+        return Ok(EventFields::Done);
     }
     let fields = Fields::parse(data).ok_or_else(|| AnswerError::new("an event of the stream is not a JSON object"))?;
     if let Some(error) = error_in(&fields) {
-        return Ok(StreamItem::Error(super::to_value(error.get().as_bytes())));
+        return Ok(EventFields::Error(error));
     }
     if fields.get("choices").is_none() && fields.get("usage").is_none() {
-        return Ok(StreamItem::Other);
+        return Ok(EventFields::Other);
     }
-    Chunk::read(data, &fields).map(StreamItem::Chunk)
+    ChunkFields::read(fields).map(|fields| EventFields::Chunk(data, fields))
+}
+
+impl EventFields<'_> {
+    pub(super) fn into_item(self) -> StreamItem {
+        match self {
+            Self::Chunk(text, fields) => StreamItem::Chunk(Chunk::of(text, &fields)),
+            Self::Done => StreamItem::Done,
+            Self::Error(error) => StreamItem::Error(super::to_value(error.get().as_bytes())),
+            Self::Other => StreamItem::Other,
+        }
+    }
+}
+
+impl<'a> ChunkFields<'a> {
+    fn read(members: Fields<'a>) -> Result<Self, AnswerError> {
+        let choices: Vec<Fields<'a>> = match members.get("choices") {
+            Some(list) => serde_json::from_str(list.get())
+                .map_err(|_| AnswerError::new("the choices of a chunk are not a list of objects"))?,
+            None => Vec::new(),
+        };
+        let with_delta = |members: Fields<'a>| ChoiceFields { delta: members.object("delta"), members };
+        Ok(Self { members, choices: choices.into_iter().map(with_delta).collect() })
+    }
 }
 
 /// Most servers send `{"error": ...}`; some the bare object, told by `"object": "error"`.
@@ -180,22 +228,13 @@ impl Chunk {
         format!("data: {}\n\n", self.text).into()
     }
 
-    /// The JSON text.
-    pub(super) fn text(&self) -> &str {
-        &self.text
-    }
-
-    fn read(text: &str, fields: &Fields<'_>) -> Result<Self, AnswerError> {
-        let choices: Vec<Fields<'_>> = match fields.get("choices") {
-            Some(list) => serde_json::from_str(list.get())
-                .map_err(|_| AnswerError::new("the choices of a chunk are not a list of objects"))?,
-            None => Vec::new(),
-        };
-        let mut seen = Seen { choices: !choices.is_empty(), usage: read_usage(fields.get("usage")), ..Seen::default() };
-        for choice in &choices {
-            seen.finish |= choice.get("finish_reason").is_some();
-            seen.free |= choice.get("logprobs").is_some();
-            let Some(delta) = choice.object("delta") else { continue };
+    fn of(text: &str, fields: &ChunkFields<'_>) -> Self {
+        let usage = read_usage(fields.members.get("usage"));
+        let mut seen = Seen { choices: !fields.choices.is_empty(), usage, ..Seen::default() };
+        for choice in &fields.choices {
+            seen.finish |= choice.members.get("finish_reason").is_some();
+            seen.free |= choice.members.get("logprobs").is_some();
+            let Some(delta) = &choice.delta else { continue };
             seen.calls |= delta.get("function_call").is_some() || delta.get("tool_calls").is_some_and(is_filled);
             seen.text |= ["content", "refusal"].iter().any(|key| delta.get(key).is_some_and(is_filled));
             seen.free |= delta.iter().any(|(key, value)| is_free(key) && is_filled(value));
@@ -206,7 +245,7 @@ impl Chunk {
         } else {
             text.to_owned()
         };
-        Ok(Self { text, seen })
+        Self { text, seen }
     }
 
     /// The chunk with its choices edited; choices for which `edit` says that nothing is left are dropped.
@@ -227,8 +266,9 @@ impl Chunk {
         if !keep_usage {
             fields.remove("usage");
         }
-        let text = fields.to_raw().get().to_owned();
-        Chunk::read(&text, &Fields::parse(&text)?).ok()
+        let text = fields.to_raw();
+        let fields = ChunkFields::read(Fields::parse(text.get())?).ok()?;
+        Some(Chunk::of(text.get(), &fields))
     }
 
     fn edit(&mut self, edit: impl FnOnce(&mut RawObject)) {
@@ -272,7 +312,7 @@ mod tests {
     }
 
     fn value(chunk: &Chunk) -> Value {
-        serde_json::from_str(chunk.text()).unwrap()
+        serde_json::from_str(&chunk.text).unwrap()
     }
 
     #[test]
@@ -342,7 +382,7 @@ mod tests {
     fn a_chunk_of_calls_alone_is_held_whole() {
         let calls = chunk(r#"{"choices":[{"delta":{"role":"assistant","content":"","tool_calls":[{"index":0}]}}]}"#);
         assert!(calls.without_calls_and_finish().is_none());
-        assert_eq!(calls.calls_and_finish().unwrap().text(), calls.text());
+        assert_eq!(calls.calls_and_finish().unwrap().text, calls.text);
         let reasoning = chunk(r#"{"choices":[{"delta":{"reasoning":"hm","tool_calls":[{"index":0}]}}]}"#);
         assert_eq!(
             value(&reasoning.without_calls_and_finish().unwrap())["choices"][0]["delta"],

@@ -18,6 +18,7 @@ pub(crate) mod request;
 pub(crate) mod rooms;
 pub(crate) mod sample;
 pub(crate) mod server;
+pub(crate) mod tls;
 
 use std::time::Duration;
 

@@ -7,6 +7,7 @@ use super::calls::{CallParts, Calls, Piece};
 use super::members::{Members, keep_last};
 use crate::domain::json::{RawObject, raw};
 use crate::openai::AnswerError;
+use crate::openai::chunk::ChoiceFields;
 use crate::openai::fields::{Fields, present};
 
 /// What has come of a choice.
@@ -24,18 +25,18 @@ pub(super) struct ChoiceParts {
 
 impl ChoiceParts {
     /// Takes an element of a chunk's `choices`.
-    pub(super) fn push(&mut self, choice: &Fields<'_>) -> Result<(), AnswerError> {
-        for (key, value) in choice.iter().filter(|(_, value)| present(Some(value)).is_some()) {
+    pub(super) fn push(&mut self, choice: &ChoiceFields<'_>) -> Result<(), AnswerError> {
+        for (key, value) in choice.members.iter().filter(|(_, value)| present(Some(value)).is_some()) {
             match key {
                 "index" | "delta" | "logprobs" => {}
                 "finish_reason" => self.finish_reason = Some(value.to_owned()),
                 _ => keep_last(&mut self.fields, key, value),
             }
         }
-        if let Some(logprobs) = choice.object("logprobs") {
+        if let Some(logprobs) = choice.members.object("logprobs") {
             self.logprobs.push_all(&logprobs);
         }
-        choice.object("delta").map_or(Ok(()), |delta| self.push_delta(&delta))
+        choice.delta.as_ref().map_or(Ok(()), |delta| self.push_delta(delta))
     }
 
     fn push_delta(&mut self, delta: &Fields<'_>) -> Result<(), AnswerError> {

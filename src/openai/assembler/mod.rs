@@ -11,9 +11,10 @@ use indexmap::IndexMap;
 use serde_json::value::RawValue;
 
 use super::choice::MAX_CHOICES;
+use super::chunk::{ChoiceFields, ChunkFields, EventFields, read_event};
 use super::completion::now;
 use super::fields::{Fields, present};
-use super::{AnswerError, Choice, Chunk, Completion, StreamHead};
+use super::{AnswerError, Choice, Completion, SseEvent, StreamHead, StreamItem};
 use crate::domain::ids;
 use crate::domain::json::{RawObject, raw};
 use choice::ChoiceParts;
@@ -38,24 +39,16 @@ impl Assembler {
         Self { max_bytes, bytes: 0, head: None, fields: IndexMap::new(), choices: BTreeMap::new() }
     }
 
-    /// Takes the next chunk.
+    /// Reads the next event, as [`read_item`](super::read_item) does, and takes it in where it is a chunk.
     ///
     /// # Errors
-    /// When the answer grows beyond a bound: its bytes, its choices, or the calls of a choice.
-    pub fn push(&mut self, chunk: &Chunk) -> Result<(), AnswerError> {
-        let text = chunk.text();
-        self.bytes = self.bytes.saturating_add(text.len());
-        if self.bytes > self.max_bytes {
-            return Err(AnswerError::new("the streamed answer is longer than the configured limit"));
+    /// When the event cannot be read, or the answer grows beyond a bound: its bytes, its choices, or the calls of a choice.
+    pub fn take(&mut self, event: &SseEvent) -> Result<StreamItem, AnswerError> {
+        let fields = read_event(event)?;
+        if let EventFields::Chunk(text, fields) = &fields {
+            self.add(text, fields)?;
         }
-        // A chunk is only made from text that these read.
-        let Some(fields) = Fields::parse(text) else { return Ok(()) };
-        self.keep_members(&fields);
-        let choices: Vec<Fields<'_>> = fields.get_as("choices").unwrap_or_default();
-        if self.head.is_none() {
-            self.head = head(&fields, !choices.is_empty());
-        }
-        choices.iter().try_for_each(|choice| self.push_choice(choice))
+        Ok(fields.into_item())
     }
 
     /// Id, model and creation time, once a chunk has told them.
@@ -95,8 +88,20 @@ impl Assembler {
         Completion::of_parts(fields, choices.collect())
     }
 
-    fn push_choice(&mut self, choice: &Fields<'_>) -> Result<(), AnswerError> {
-        let index = choice.get_as("index").unwrap_or(0);
+    fn add(&mut self, text: &str, fields: &ChunkFields<'_>) -> Result<(), AnswerError> {
+        self.bytes = self.bytes.saturating_add(text.len());
+        if self.bytes > self.max_bytes {
+            return Err(AnswerError::new("the streamed answer is longer than the configured limit"));
+        }
+        self.keep_members(&fields.members);
+        if self.head.is_none() {
+            self.head = head(&fields.members, !fields.choices.is_empty());
+        }
+        fields.choices.iter().try_for_each(|choice| self.push_choice(choice))
+    }
+
+    fn push_choice(&mut self, choice: &ChoiceFields<'_>) -> Result<(), AnswerError> {
+        let index = choice.members.get_as("index").unwrap_or(0);
         if self.choices.len() >= MAX_CHOICES && !self.choices.contains_key(&index) {
             return Err(AnswerError::new(format!("the streamed answer has more than {MAX_CHOICES} choices")));
         }

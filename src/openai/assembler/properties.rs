@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::tests::{assembled, delta};
 use super::*;
 use crate::domain::Call;
-use crate::openai::{SseReader, StreamItem, emit, read_item};
+use crate::openai::{SseReader, StreamItem, emit};
 
 fn config() -> ProptestConfig {
     let rng_seed = prop::test_runner::RngSeed::Fixed(11);
@@ -90,8 +90,8 @@ proptest! {
         let mut assembler = Assembler::new(1 << 20);
         let mut done = false;
         for event in SseReader::new(1 << 20).push(bytes.into()).unwrap() {
-            match read_item(&event).unwrap() {
-                StreamItem::Chunk(chunk) => assembler.push(&chunk).unwrap(),
+            match assembler.take(&event).unwrap() {
+                StreamItem::Chunk(_) => {}
                 StreamItem::Done => done = true,
                 other => prop_assert!(false, "{:?}", other),
             }

@@ -2,20 +2,16 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::openai::{SseEvent, SseReader, StreamItem, read_item};
+use crate::openai::{SseEvent, SseReader, StreamItem};
 
-pub(super) fn chunk(value: &Value) -> Chunk {
-    let event = SseEvent { raw: Bytes::new(), data: Some(value.to_string()) };
-    match read_item(&event) {
-        Ok(StreamItem::Chunk(chunk)) => chunk,
-        other => panic!("{other:?}"),
-    }
+pub(super) fn event(value: &Value) -> SseEvent {
+    SseEvent { raw: Bytes::new(), data: Some(value.to_string()) }
 }
 
 pub(super) fn assembled(chunks: &[Value]) -> Assembler {
     let mut assembler = Assembler::new(100_000);
     for value in chunks {
-        assembler.push(&chunk(value)).unwrap();
+        assembler.take(&event(value)).unwrap();
     }
     assembler
 }
@@ -362,8 +358,8 @@ fn the_head_comes_from_the_first_chunk_that_tells_it() {
     assert!(assembler.head().is_none());
     let mut first = delta(json!({"content": "a"}));
     first["system_fingerprint"] = json!("fp");
-    assembler.push(&chunk(&first)).unwrap();
-    assembler.push(&chunk(&json!({"id": "other", "choices": []}))).unwrap();
+    assembler.take(&event(&first)).unwrap();
+    assembler.take(&event(&json!({"id": "other", "choices": []}))).unwrap();
     let head = assembler.head().unwrap();
     assert_eq!((head.id.as_str(), head.model.as_str(), head.created), ("c", "m", 7));
     assert_eq!(head.extra.to_raw().get(), r#"{"system_fingerprint":"fp"}"#);
@@ -381,14 +377,14 @@ fn an_id_is_minted_where_the_stream_has_none() {
 #[test]
 fn answers_beyond_the_bounds_are_refused() {
     let mut assembler = Assembler::new(100);
-    let small = chunk(&json!({"choices": [{"delta": {"content": "0123456789"}}]}));
-    assert!(assembler.push(&small).is_ok() && assembler.push(&small).is_ok());
-    assert!(assembler.push(&small).is_err());
+    let small = event(&json!({"choices": [{"delta": {"content": "0123456789"}}]}));
+    assert!(assembler.take(&small).is_ok() && assembler.take(&small).is_ok());
+    assert!(assembler.take(&small).is_err());
     let mut assembler = Assembler::new(1 << 20);
     let many: Vec<Value> = (0..5000).map(|index| json!({ "index": index })).collect();
-    assert!(assembler.push(&chunk(&delta(json!({ "tool_calls": many })))).is_err());
+    assert!(assembler.take(&event(&delta(json!({ "tool_calls": many })))).is_err());
     let many: Vec<Value> = (0..5000).map(|index| json!({"index": index, "delta": {}})).collect();
-    assert!(Assembler::new(1 << 20).push(&chunk(&json!({ "choices": many }))).is_err());
+    assert!(Assembler::new(1 << 20).take(&event(&json!({ "choices": many }))).is_err());
 }
 
 #[test]
@@ -402,10 +398,7 @@ fn a_stream_may_end_without_done_and_without_its_last_blank_line() {
     events.extend(reader.finish().unwrap());
     let mut assembler = Assembler::new(1000);
     for event in &events {
-        match read_item(event) {
-            Ok(StreamItem::Chunk(chunk)) => assembler.push(&chunk).unwrap(),
-            other => panic!("{other:?}"),
-        }
+        assert!(matches!(assembler.take(event), Ok(StreamItem::Chunk(_))));
     }
     assert!(assembler.is_finished());
     assert_eq!(assembler.into_completion().choices()[0].message.text().as_deref(), Some("a"));

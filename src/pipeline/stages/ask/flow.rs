@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 
 use crate::domain::rules::Mode;
 use crate::domain::{UpstreamFailure, UpstreamFailureKind};
-use crate::openai::{AnswerError, Assembler, Chunk, SseError, SseEvent, SseReader, StreamHead, StreamItem, read_item};
+use crate::openai::{AnswerError, Assembler, Chunk, SseError, SseEvent, SseReader, StreamHead, StreamItem};
 use crate::pipeline::answer::{ClientGone, Outlet};
 use crate::pipeline::dialogue::Purpose;
 use crate::pipeline::turn::Turn;
@@ -141,13 +141,8 @@ impl Flow {
         if self.done {
             return Ok(());
         }
-        match read_item(&event) {
+        match self.assembler.take(&event) {
             Ok(StreamItem::Chunk(chunk)) => {
-                if let Err(error) = self.assembler.push(&chunk)
-                    && !self.lenient
-                {
-                    return Err(broken(turn, error));
-                }
                 if turn.streamed.head.is_none() {
                     turn.streamed.head = self.assembler.head().cloned();
                 }
