@@ -1,23 +1,26 @@
 //! Changes to calls that lose nothing and need no model.
 //!
-//! Owns renames, coercions and mended JSON. Must not judge: what it cannot mend it leaves to the scanner.
+//! Owns the rescue of calls from text, renames, coercions and mended JSON. Must not judge: what it cannot mend it leaves to the scanner.
 
 mod arguments;
 mod coercion;
 mod default;
 mod judge;
+mod message;
 mod null;
 mod option;
 mod parameter_name;
 mod passes;
 #[cfg(test)]
 mod properties;
+pub mod rescue;
 #[cfg(test)]
 mod testing;
 mod tool_name;
 mod unknown_parameter;
 
 pub use judge::judge;
+pub use message::{JudgedCall, JudgedMessage, Spoken, judge_message};
 use serde_json::Value;
 
 use crate::domain::json::{Edit, Pointer};

@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn rules_switch_repairs_off() {
-        let off = RepairRules { names: false, values: false, defaults: false };
+        let off = RepairRules { names: false, values: false, defaults: false, ..Default::default() };
         for (name, text) in [
             ("GetWeather", r#"{"city":"Oslo"}"#),
             ("get_weather", r#"{"City":"Oslo"}"#),

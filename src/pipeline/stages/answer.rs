@@ -14,6 +14,7 @@ use crate::pipeline::answer::{Answer, AnswerBody, ClientGone, Outlet};
 use crate::pipeline::dialogue::Ending;
 use crate::pipeline::record::milliseconds;
 use crate::pipeline::turn::Turn;
+use crate::repair::{JudgedCall, JudgedMessage};
 use crate::scanner::CheckedCall;
 
 use super::ask::Relay;
@@ -69,7 +70,7 @@ pub(crate) async fn answer(
         _ if turn.policy.mode != Mode::Guard || !offer.is_judged() => false,
         _ => {
             let mut changed = false;
-            for (number, calls) in choices.iter().enumerate() {
+            for (number, JudgedMessage { calls, .. }) in choices.iter().enumerate() {
                 let kept = if number == 0 { kept } else { &[] };
                 let wanted = wanted_calls(turn, offer, calls, kept, ending);
                 let Some(choice) = completion.choices_mut().get_mut(number) else { continue };
@@ -112,13 +113,7 @@ fn verdict(turn: &Turn, judged: &JudgedAnswer, ending: Ending) -> Verdict {
 
 /// The calls that the client gets: those that were kept, then the answer's, repaired; never a call of a tool that the
 /// client does not know.
-fn wanted_calls(
-    turn: &Turn,
-    offer: &Offer,
-    calls: &[super::judge::JudgedCall],
-    kept: &[CheckedCall],
-    ending: Ending,
-) -> Vec<Call> {
+fn wanted_calls(turn: &Turn, offer: &Offer, calls: &[JudgedCall], kept: &[CheckedCall], ending: Ending) -> Vec<Call> {
     let pass_faulty = match ending {
         Ending::Exhausted(_) => turn.policy.on_exhausted == OnExhausted::Pass,
         _ => true,
@@ -151,7 +146,9 @@ fn with_fresh_id(mut call: Call, earlier: &[Call]) -> Call {
 /// All checked calls of an answer and those kept before it, once each.
 pub(crate) fn merged_calls(kept: &[CheckedCall], judged: &JudgedAnswer) -> Vec<CheckedCall> {
     let mut merged = kept.to_vec();
-    for checked in judged.choices.first().into_iter().flatten().filter_map(|call| call.result.as_ref().ok()) {
+    for checked in
+        judged.choices.first().into_iter().flat_map(|choice| &choice.calls).filter_map(|call| call.result.as_ref().ok())
+    {
         if !merged.iter().any(|earlier| is_same(earlier, checked)) {
             merged.push(checked.clone());
         }

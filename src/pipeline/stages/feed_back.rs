@@ -8,8 +8,9 @@ use crate::pipeline::turn::Turn;
 use crate::scanner::CheckedCall;
 
 use super::compose::Draft;
-use super::judge::{JudgedAnswer, JudgedCall, action};
+use super::judge::{JudgedAnswer, action};
 use super::offer::Offer;
+use crate::repair::JudgedCall;
 
 /// Appends what the scan found to the next request. Every call of the answer gets a reply, as providers demand: a faulty
 /// one its diagnosis, a right one that it is accepted, and it is kept.
@@ -23,7 +24,7 @@ pub(crate) fn faults(
 ) {
     let (Some(choice), Some(calls)) = (judged.completion.choices().first(), judged.choices.first()) else { return };
     let replies: Vec<(Call, String)> =
-        calls.iter().map(|call| (call.made.clone(), reply(pipeline, turn, offer, draft, call))).collect();
+        calls.calls.iter().map(|call| (call.made.clone(), reply(pipeline, turn, offer, draft, call))).collect();
     draft.append_feedback(&choice.message, &replies);
     if purpose == Purpose::Closing {
         let text = pipeline.templates.closing(&turn.record.trace().record);

@@ -1,66 +1,34 @@
 //! Judge: an answer → text, clean calls, repaired calls, or diagnoses. Total: it never fails.
 
-use crate::domain::rules::{RepairRules, ScanRules};
-use crate::domain::{Call, Diagnosis, Repair, Verdict};
-use crate::openai::Completion;
+use crate::domain::{Call, Diagnosis, Verdict};
+use crate::openai::{Choice, Completion};
 use crate::pipeline::dialogue::Judged;
 use crate::pipeline::turn::Turn;
-use crate::repair;
-use crate::scanner::{CheckedCall, Toolbook};
+use crate::policy::Policy;
+use crate::repair::rescue::Situation;
+use crate::repair::{self, JudgedCall, JudgedMessage, Spoken};
+use crate::scanner::CheckedCall;
 
 use super::offer::Offer;
-
-/// One call, judged.
-#[derive(Debug)]
-pub(crate) struct JudgedCall {
-    /// As the model made it.
-    pub(crate) made: Call,
-    /// After the repairs.
-    pub(crate) mended: Call,
-    /// What was repaired.
-    pub(crate) repairs: Vec<Repair>,
-    /// The call that may be passed on or executed, or what is wrong with it after the repairs.
-    pub(crate) result: Result<CheckedCall, Vec<Diagnosis>>,
-}
-
-impl JudgedCall {
-    /// The verdict on this call alone.
-    pub(crate) fn verdict(&self) -> Verdict {
-        match &self.result {
-            Err(_) => Verdict::Faulty,
-            Ok(_) if self.repairs.is_empty() => Verdict::Clean,
-            Ok(_) => Verdict::Repaired,
-        }
-    }
-}
 
 /// An answer, judged.
 #[derive(Debug)]
 pub(crate) struct JudgedAnswer {
     /// The answer as it came.
     pub(crate) completion: Completion,
-    /// Its calls, by choice.
-    pub(crate) choices: Vec<Vec<JudgedCall>>,
-}
-
-/// Judges the calls of one message: repairs what loses nothing, then scans what came of it.
-pub(crate) fn judge_calls(calls: &[Call], tools: &Toolbook, scan: &ScanRules, mend: &RepairRules) -> Vec<JudgedCall> {
-    let judge = |(index, call): (usize, &Call)| {
-        let (mended, result) = repair::judge(call, index, tools, scan, mend);
-        JudgedCall { made: call.clone(), mended: mended.call, repairs: mended.repairs, result }
-    };
-    calls.iter().enumerate().map(judge).collect()
+    /// What its choices say.
+    pub(crate) choices: Vec<JudgedMessage>,
 }
 
 /// Judges an answer, counts what was found and notes it in the trace.
 pub(crate) fn judge(turn: &mut Turn, offer: &Offer, completion: Completion) -> JudgedAnswer {
     let policy = turn.policy.clone();
-    let choices: Vec<Vec<JudgedCall>> = completion
+    let choices: Vec<JudgedMessage> = completion
         .choices()
         .iter()
         .map(|choice| match offer.is_judged() {
-            true => judge_calls(choice.message.calls(), &offer.toolbook, &policy.scan, &policy.repair),
-            false => Vec::new(),
+            true => judge_choice(choice, offer, &policy),
+            false => JudgedMessage::default(),
         })
         .collect();
     let judged = JudgedAnswer { completion, choices };
@@ -74,13 +42,19 @@ pub(crate) fn judge(turn: &mut Turn, offer: &Offer, completion: Completion) -> J
     judged
 }
 
+fn judge_choice(choice: &Choice, offer: &Offer, policy: &Policy) -> JudgedMessage {
+    let spoken =
+        Spoken { text: None, calls: choice.message.calls(), situation: Situation::with(policy.repair.rescue.native) };
+    repair::judge_message(&spoken, &offer.toolbook, &policy.scan, &policy.repair)
+}
+
 /// Completes the open rounds of the record with what the model said and called next.
 fn note_reaction(turn: &mut Turn, judged: &JudgedAnswer) {
     let (Some(choice), Some(calls)) = (judged.completion.choices().first(), judged.choices.first()) else { return };
     if turn.record.trace().record.is_empty() {
         return;
     }
-    let actions: Vec<String> = calls.iter().map(|call| action(&call.made)).collect();
+    let actions: Vec<String> = calls.calls.iter().map(|call| action(&call.made)).collect();
     let thought = choice.message.text().filter(|text| !text.trim().is_empty());
     turn.record.complete_rounds(thought.as_deref(), Some(actions.join("; ").as_str()).filter(|text| !text.is_empty()));
 }
@@ -93,7 +67,7 @@ pub(crate) fn action(call: &Call) -> String {
 impl JudgedAnswer {
     /// All calls of all choices.
     pub(crate) fn calls(&self) -> impl Iterator<Item = &JudgedCall> {
-        self.choices.iter().flatten()
+        self.choices.iter().flat_map(|choice| &choice.calls)
     }
 
     /// All diagnoses.

@@ -7,6 +7,7 @@
 //! | `scan.report` | `first`, `all` |
 //! | `scan.unknown_parameters` | `allow`, `drop`, `refuse` |
 //! | `scan.similarity` | the lower number, the higher (less is guessed) |
+//! | `repair.rescue.*` | the weaker evidence, the surer (less is taken for a call) |
 //! | `repair.*` | `true`, `false` (less is changed without the model) |
 //! | `on_exhausted` | `pass`, `strip`, `error` |
 //! | `execute` | a call runs only if both let it ([`execute`]) |
@@ -19,7 +20,7 @@ mod execute;
 
 use super::Policy;
 use crate::domain::Limits;
-use crate::domain::rules::{RecordRules, RepairRules, Report, ScanRules};
+use crate::domain::rules::{RecordRules, RepairRules, Report, RescueRules, ScanRules};
 
 /// The base policy, made as strict as the requested one wherever that is stricter.
 pub(super) fn tighten(base: &Policy, requested: &Policy) -> Policy {
@@ -70,6 +71,10 @@ fn scan(base: &ScanRules, requested: &ScanRules) -> ScanRules {
 
 fn repair(base: &RepairRules, requested: &RepairRules) -> RepairRules {
     RepairRules {
+        rescue: RescueRules {
+            text: base.rescue.text.min(requested.rescue.text),
+            native: base.rescue.native.min(requested.rescue.native),
+        },
         names: base.names && requested.names,
         values: base.values && requested.values,
         defaults: base.defaults && requested.defaults,

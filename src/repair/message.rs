@@ -1,0 +1,113 @@
+//! One message of a model, judged: native calls, or those that its text holds.
+
+use super::judge::judge;
+use super::rescue::{Reading, Rescued, Situation, rescue};
+use crate::domain::json::Pointer;
+use crate::domain::rules::{RepairRules, ScanRules};
+use crate::domain::{Call, Diagnosis, Repair, RepairKind, Verdict};
+use crate::scanner::{CheckedCall, Toolbook};
+use serde_json::Value;
+
+/// What a model said in one message.
+#[derive(Debug, Clone, Copy)]
+pub struct Spoken<'a> {
+    /// Its text.
+    pub text: Option<&'a str>,
+    /// Its native calls; where there are any, the text is only text.
+    pub calls: &'a [Call],
+    /// How its text may be read.
+    pub situation: Situation<'a>,
+}
+
+/// One call, judged.
+#[derive(Debug)]
+pub struct JudgedCall {
+    /// As the model made it.
+    pub made: Call,
+    /// After the repairs.
+    pub mended: Call,
+    /// What was repaired.
+    pub repairs: Vec<Repair>,
+    /// The call that may be passed on or executed, or what is wrong with it after the repairs.
+    pub result: Result<CheckedCall, Vec<Diagnosis>>,
+}
+
+impl JudgedCall {
+    /// The verdict on this call alone.
+    pub fn verdict(&self) -> Verdict {
+        match &self.result {
+            Err(_) => Verdict::Faulty,
+            Ok(_) if self.repairs.is_empty() => Verdict::Clean,
+            Ok(_) => Verdict::Repaired,
+        }
+    }
+}
+
+/// A message, judged.
+#[derive(Debug, Default)]
+pub struct JudgedMessage {
+    /// Its calls.
+    pub calls: Vec<JudgedCall>,
+    /// Where the calls come from, if not native.
+    pub rescued: Option<Rescued>,
+    /// The message meant to call and holds no call that can be recovered (E1).
+    pub no_call: Option<Diagnosis>,
+}
+
+impl JudgedMessage {
+    /// The verdict on the whole message: that of its worst call.
+    pub fn verdict(&self) -> Verdict {
+        let has = |verdict| self.calls.iter().any(|call| call.verdict() == verdict);
+        if self.no_call.is_some() || has(Verdict::Faulty) {
+            Verdict::Faulty
+        } else if has(Verdict::Repaired) {
+            Verdict::Repaired
+        } else if self.calls.is_empty() {
+            Verdict::Text
+        } else {
+            Verdict::Clean
+        }
+    }
+
+    /// Everything that is wrong with it.
+    pub fn diagnoses(&self) -> impl Iterator<Item = &Diagnosis> {
+        self.no_call.iter().chain(self.calls.iter().filter_map(|call| call.result.as_ref().err()).flatten())
+    }
+}
+
+/// Judges one message: rescues, repairs what loses nothing, then scans what came of it.
+pub fn judge_message(
+    spoken: &Spoken<'_>,
+    toolbook: &Toolbook,
+    scan: &ScanRules,
+    repair: &RepairRules,
+) -> JudgedMessage {
+    let judge = |(index, call): (usize, &Call)| {
+        let (mended, result) = judge(call, index, toolbook, scan, repair);
+        JudgedCall { made: call.clone(), mended: mended.call, repairs: mended.repairs, result }
+    };
+    if !spoken.calls.is_empty() {
+        return JudgedMessage { calls: spoken.calls.iter().enumerate().map(judge).collect(), ..Default::default() };
+    }
+    match spoken.text.map_or(Reading::Text, |text| rescue(text, toolbook, &spoken.situation)) {
+        Reading::Text => JudgedMessage::default(),
+        Reading::NoCall(diagnosis) => JudgedMessage { no_call: Some(diagnosis), ..Default::default() },
+        Reading::Calls(rescued) => {
+            let mut calls: Vec<JudgedCall> = rescued.calls.iter().enumerate().map(judge).collect();
+            for (index, call) in calls.iter_mut().enumerate() {
+                call.repairs.insert(0, rescue_of(index, call, &rescued));
+            }
+            JudgedMessage { calls, rescued: Some(rescued), no_call: None }
+        }
+    }
+}
+
+fn rescue_of(index: usize, call: &JudgedCall, rescued: &Rescued) -> Repair {
+    Repair {
+        kind: RepairKind::Rescued,
+        call: index,
+        path: Pointer::root(),
+        from: Value::from(rescued.notation),
+        to: Value::from(call.made.name.as_str()),
+    }
+}
