@@ -233,7 +233,8 @@ impl<'a> Walk<'a, '_> {
     /// Takes in the statement that begins on this line, where it is a call.
     fn statement(&mut self, start: usize, line_end: usize, end: usize) -> bool {
         let line = self.slice(start..line_end);
-        for place in statement::places(line) {
+        let is_before_object = self.slice(line_end..end).trim_start().starts_with('{');
+        for place in statement::places(line, is_before_object) {
             let at = start + place.at;
             if !statement::may_begin(self.slice(at..line_end), self.toolbook) {
                 continue;
@@ -246,6 +247,9 @@ impl<'a> Walk<'a, '_> {
             let Some(tail) = statement::tail(rest_of_line) else { continue };
             let span = if place.is_labelled { at } else { start }..call_end + tail;
             self.at = span.end;
+            if place.is_labelled && at > start {
+                self.layout.pieces.push(Piece::Prose(self.text.get(start..at).unwrap_or_default().trim_end()));
+            }
             self.push_calls(calls, notation, false, span);
             return true;
         }

@@ -72,12 +72,11 @@ pub(super) fn calls(literal: &Literal, toolbook: &Toolbook) -> Option<Vec<Writte
 fn read(literal: &Literal, toolbook: &Toolbook, depth: usize) -> Option<Vec<Written>> {
     let depth = depth.checked_sub(1)?;
     match literal {
-        Literal::Object(members) => single(literal, members)
-            .map(|call| vec![call])
+        Literal::Object(members) => single(literal, members, toolbook)
             .or_else(|| wrapped(members, toolbook, depth))
             .or_else(|| by_name(members, toolbook)),
-        Literal::List(items) => match pair(items, toolbook) {
-            Some(call) => Some(vec![call]),
+        Literal::List(items) => match pairs(items, toolbook) {
+            Some(calls) => Some(calls),
             None => {
                 let mut calls = Vec::new();
                 for item in items {
@@ -86,25 +85,43 @@ fn read(literal: &Literal, toolbook: &Toolbook, depth: usize) -> Option<Vec<Writ
                 Some(calls)
             }
         },
-        Literal::Text(text) | Literal::Source(text) => python::whole(text, toolbook),
+        Literal::Text(text) | Literal::Source(text) => python::whole(text, toolbook, true),
         _ => None,
     }
 }
 
-/// `{"name": ..., "arguments": {...}}` under one of its many names.
-fn single(object: &Literal, members: &[(String, Literal)]) -> Option<Written> {
+/// `{"name": ..., "arguments": {...}}` under one of its many names. Parameters of the tool that stand beside these two, or instead
+/// of the arguments, belong to them.
+fn single(object: &Literal, members: &[(String, Literal)], toolbook: &Toolbook) -> Option<Vec<Written>> {
     let (name_key, name) = NAMES.iter().find_map(|key| Some((*key, object.member(key)?.text()?)))?;
+    let name = clean(name);
+    let tool = offered(&name, toolbook);
+    let is_parameter = |key: &str| tool.is_some_and(|tool| tool.parameter(key).is_some());
     let found = ARGUMENTS.iter().find_map(|key| object.member(key).map(|value| (*key, value)));
-    // A tool that needs no arguments may be called by its name alone, if nothing else is said.
-    let (arguments_key, arguments) = found.unwrap_or(("", &Literal::Null));
-    let is_plain = |key: &str| key == name_key || key == arguments_key || NEUTRAL.contains(&key);
-    if !members.iter().all(|(key, _)| is_plain(key)) || is_schema(arguments) {
+    let (arguments_key, arguments) = found.filter(|(key, _)| !is_parameter(key)).unwrap_or(("", &Literal::Null));
+    if is_schema(arguments) {
         return None;
     }
-    if found.is_none() && name_key == "name" && members.len() > 1 && object.member("type").is_none() {
-        return None;
+    if let Literal::List(items) = arguments
+        && items.len() > 1
+        && members.len() == 2
+    {
+        return items.iter().map(|item| Written::with_arguments(name.as_str(), item)).collect();
     }
-    Written::with_arguments(clean(name), arguments)
+    let mut written = Written::with_arguments(name, arguments)?;
+    let mut neutral = 0;
+    for (key, value) in members.iter().filter(|(key, _)| key != name_key && key != arguments_key) {
+        if is_parameter(key) {
+            written.named.push((key.clone(), value.clone()));
+        } else if NEUTRAL.contains(&key.as_str()) {
+            neutral += 1;
+        } else {
+            return None;
+        }
+    }
+    // A name alone is a call only where it says so, or where nothing else is said.
+    let says_so = name_key != "name" || object.member("type").is_some();
+    (!arguments_key.is_empty() || !written.named.is_empty() || says_so || neutral == 0).then(|| vec![written])
 }
 
 /// Is it a JSON Schema, as the definition of a tool has it, and not an argument object?
@@ -143,19 +160,27 @@ fn by_name(members: &[(String, Literal)], toolbook: &Toolbook) -> Option<Vec<Wri
     Some(calls)
 }
 
-/// `["name", {...}]`, or `["name", "a=1", "b='x'"]`.
-fn pair(items: &[Literal], toolbook: &Toolbook) -> Option<Written> {
-    let (name, rest) = items.split_first()?;
-    let name = clean(name.text()?);
+/// `["name", {...}]`, several such pairs in a row, or `["name", "a=1", "b='x'"]`.
+fn pairs(items: &[Literal], toolbook: &Toolbook) -> Option<Vec<Written>> {
+    let (first, rest) = items.split_first()?;
+    let name = clean(first.text()?);
     offered(&name, toolbook)?;
-    match rest {
-        [arguments @ Literal::Object(_)] => Written::with_arguments(name, arguments),
-        [_, ..] => {
-            let named = rest.iter().map(|item| python::keyword(item.text()?)).collect::<Option<Vec<_>>>()?;
-            Some(Written::named(name, named))
-        }
-        [] => None,
+    if rest.iter().all(|item| item.text().is_some_and(|text| text.contains('=') || text.contains(':')))
+        && !rest.is_empty()
+    {
+        let named = rest.iter().map(|item| python::keyword(item.text()?)).collect::<Option<Vec<_>>>()?;
+        return Some(vec![Written::named(name, named)]);
     }
+    items
+        .chunks(2)
+        .map(|pair| match pair {
+            [Literal::Text(name), arguments @ Literal::Object(_)] => {
+                offered(&clean(name), toolbook)?;
+                Written::with_arguments(clean(name), arguments)
+            }
+            _ => None,
+        })
+        .collect()
 }
 
 /// A name without the escapes that Markdown asks for.

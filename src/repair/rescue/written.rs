@@ -63,21 +63,11 @@ impl Written {
         Some(members)
     }
 
-    /// The members of the only argument, where that is an object that stands for all of them: `f({"a": 1})`, or
-    /// `f(params={"a": 1})` for a tool that has no such parameter.
+    /// The members of the only argument, where that is an object that stands for all of them: `f({"a": 1})`.
     fn whole_object(&self, tool: &CompiledTool) -> Option<&[(String, Literal)]> {
-        let (wrapper, value) = match (self.positional.as_slice(), self.named.as_slice()) {
-            ([value], []) => (None, value),
-            ([], [(name, value)]) => (Some(name), value),
-            _ => return None,
-        };
+        let ([value], []) = (self.positional.as_slice(), self.named.as_slice()) else { return None };
         let members = value.members()?;
-        let knows = |name: &str| tool.parameter(name).is_some();
-        let is_meant = match wrapper {
-            Some(name) => !knows(name) && !members.is_empty(),
-            None => members.is_empty() || members.iter().any(|(key, _)| knows(key)),
-        };
-        (is_meant && (wrapper.is_none() || members.iter().all(|(key, _)| knows(key)))).then_some(members)
+        (members.is_empty() || members.iter().any(|(key, _)| tool.parameter(key).is_some())).then_some(members)
     }
 }
 

@@ -60,6 +60,38 @@ impl<'a> Reader<'a> {
         completes
     }
 
+    /// May brackets that the text leaves open be closed?
+    pub(crate) fn may_complete(&self) -> bool {
+        self.may_complete
+    }
+
+    /// Passes over quotes, backslashes and brackets of other kinds that stand where only a comma or the bracket `close` can: they
+    /// were written in the wrong order, or once too often.
+    pub(crate) fn skip_stray(&mut self, close: &str) {
+        while self.may_complete
+            && !self.rest().starts_with(close)
+            && self.rest().starts_with(['\'', '"', '\\', ')', ']', '}'])
+        {
+            let rest = self.rest().get(1..).unwrap_or_default().trim_start();
+            if !(rest.is_empty() || rest.starts_with([',', ')', ']', '}'])) || self.advance(1).is_none() {
+                return;
+            }
+            self.completed = true;
+        }
+    }
+
+    /// Goes back to `end`, as if brackets were closed there, where that may be and the line ends before.
+    pub(crate) fn completes_before(&mut self, end: usize) -> bool {
+        let kept = self.text.get(..end).unwrap_or_default().trim_end();
+        let is_line_end = self.text.get(kept.len()..end).is_some_and(|space| space.contains('\n'));
+        if self.may_complete && is_line_end {
+            self.completed = true;
+            self.go(kept.len());
+            return true;
+        }
+        false
+    }
+
     /// Were brackets closed that the text left open, or closed wrongly?
     pub(crate) fn has_completed(&self) -> bool {
         self.completed
@@ -111,6 +143,8 @@ impl<'a> Reader<'a> {
             let rest = self.rest();
             let comment = if rest.starts_with("//") || rest.starts_with("# ") {
                 rest.find('\n').unwrap_or(rest.len())
+            } else if rest.starts_with("\\\n") {
+                2
             } else if rest.starts_with("/*") {
                 self.find("*/")? + 2
             } else {
@@ -127,10 +161,11 @@ impl<'a> Reader<'a> {
         if let Some(literal) = self.literal() {
             let end = self.at;
             self.skip_space()?;
-            if self.is_at_end_of_value() {
+            let is_whole = self.is_at_end_of_value();
+            self.at = end;
+            if is_whole {
                 return Some(literal);
             }
-            self.at = end;
         }
         self.at = start;
         expression::read(self)
@@ -217,7 +252,7 @@ impl<'a> Reader<'a> {
         self.advance(1)?;
         let mut members = Vec::new();
         while !self.closes('}')? {
-            let Some(key) = self.key() else { return None };
+            let key = self.key()?;
             let value = self.value()?;
             members.push((key, value));
             self.separator()?;
