@@ -56,7 +56,7 @@ const TEACHES: [&str; 45] = [
 ];
 
 /// Turns of phrase, before or after a call, by which a text says that the call is not to be made as it stands.
-const DECLINES: [&str; 24] = [
+const DECLINES: [&str; 30] = [
     "not suitable",
     "not applicable",
     "not appropriate",
@@ -81,11 +81,18 @@ const DECLINES: [&str; 24] = [
     "placeholder",
     "should be replaced",
     "replace the",
+    "need to be adjusted",
+    "needs to be adjusted",
+    "unable to complete",
+    "unable to answer",
+    "cannot complete",
+    "cannot provide",
 ];
 
 /// Turns of phrase by which the last sentence before a call hands it over, whatever was said before; compared in lower case.
-const PRESENTS: [&str; 10] = [
+const PRESENTS: [&str; 11] = [
     "the function call",
+    "following function call",
     "the call",
     "the tool call",
     "the api call",
@@ -97,11 +104,14 @@ const PRESENTS: [&str; 10] = [
     "i'll use",
 ];
 
+/// Turns of phrase by which that sentence leaves it to the reader, or supposes; compared in lower case.
+const SUPPOSES: [&str; 8] = ["you can", "you could", "you may", "you might", "would", "example", "how to", "how you"];
+
 /// Does a text end with a sentence that hands over what follows as the call, as "Here is the function call:" does?
 pub(super) fn presents(text: &str) -> bool {
     let text = text.trim_end_matches(['*', ' ', '`', ':', '\n', '.']);
     let last = text.rsplit(['.', '!', '?', '\n']).next().unwrap_or(text);
-    holds(last, &PRESENTS) && !teaches(last) && !declines(last) && !last.to_lowercase().contains("would")
+    holds(last, &PRESENTS) && !holds(last, &SUPPOSES) && !declines(last)
 }
 
 /// Does a line only announce the call that follows it, as "Here is the call:" does?

@@ -18,7 +18,7 @@ const WRAPPERS: [&str; 6] = ["print", "str", "display", "json.dumps", "asyncio.r
 const WORDS: [&str; 3] = ["await ", "return ", "yield "];
 
 /// What may join the results of two calls: both are called all the same.
-const OPERATORS: [&str; 6] = ["+", "-", "or ", "and ", "|", "&"];
+const OPERATORS: [&str; 8] = ["+", "-", "*", "/", "or ", "and ", "|", "&"];
 
 /// The calls of a text that holds nothing else.
 pub(super) fn whole(text: &str, toolbook: &Toolbook, may_complete: bool) -> Option<Vec<Written>> {
@@ -82,9 +82,16 @@ fn item(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize) -> Option<Ve
 fn list(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize) -> Option<Vec<Written>> {
     let depth = depth.checked_sub(1)?;
     let start = reader.at();
-    if let Some(calls) = reader.data().and_then(|value| shape::calls(&value, toolbook)) {
-        subscripts(reader);
-        return Some(calls);
+    if let Some(value) = reader.data() {
+        if let Some(calls) = shape::calls(&value, toolbook) {
+            subscripts(reader);
+            return Some(calls);
+        }
+        if let Some(call) = only_name(&value, toolbook)
+            && reader.take("(")
+        {
+            return with_arguments(reader, call).map(|call| vec![call]);
+        }
     }
     reader.go(start);
     let close = match reader.peek()? {
@@ -118,7 +125,10 @@ fn items(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize, close: &str
             Some(more) => calls.extend(more),
             None if calls.is_empty() => return None,
             // A remark or a default beside the calls.
-            None if matches!(reader.data(), Some(Literal::Text(_) | Literal::List(_) | Literal::Null)) => {}
+            None if matches!(
+                reader.data(),
+                Some(Literal::Text(_) | Literal::List(_) | Literal::Number(_) | Literal::Null)
+            ) => {}
             // The list was not closed, and prose begins on a new line.
             None => {
                 reader.go(end);
@@ -182,10 +192,23 @@ fn calls(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize) -> Option<V
     if WRAPPERS.contains(&name.as_str()) && offered(&name, toolbook).is_none() {
         return items(reader, toolbook, depth.checked_sub(1)?, ")");
     }
+    with_arguments(reader, name).map(|call| vec![call])
+}
+
+/// The name in a list of one: `["name"](a=1)`.
+fn only_name(value: &Literal, toolbook: &Toolbook) -> Option<String> {
+    let Literal::List(items) = value else { return None };
+    let [only] = items.as_slice() else { return None };
+    let name = shape::clean(only.text()?);
+    offered(&name, toolbook).map(|_| name)
+}
+
+/// The call of `name`, whose arguments follow, up to and with the closing parenthesis.
+fn with_arguments(reader: &mut Reader<'_>, name: String) -> Option<Written> {
     let mut written = Written { name, positional: Vec::new(), named: Vec::new() };
     arguments(reader, &mut written)?;
     subscripts(reader);
-    Some(vec![written])
+    Some(written)
 }
 
 /// A name with dots, in quotes or without, Markdown's escapes undone.

@@ -75,16 +75,7 @@ fn read(literal: &Literal, toolbook: &Toolbook, depth: usize) -> Option<Vec<Writ
         Literal::Object(members) => single(literal, members, toolbook)
             .or_else(|| wrapped(members, toolbook, depth))
             .or_else(|| by_name(members, toolbook)),
-        Literal::List(items) => match pairs(items, toolbook) {
-            Some(calls) => Some(calls),
-            None => {
-                let mut calls = Vec::new();
-                for item in items {
-                    calls.extend(read(item, toolbook, depth)?);
-                }
-                Some(calls)
-            }
-        },
+        Literal::List(items) => list(items, toolbook, depth),
         Literal::Text(text) | Literal::Source(text) => python::whole(text, toolbook, true),
         _ => None,
     }
@@ -160,27 +151,33 @@ fn by_name(members: &[(String, Literal)], toolbook: &Toolbook) -> Option<Vec<Wri
     Some(calls)
 }
 
-/// `["name", {...}]`, several such pairs in a row, or `["name", "a=1", "b='x'"]`.
-fn pairs(items: &[Literal], toolbook: &Toolbook) -> Option<Vec<Written>> {
-    let (first, rest) = items.split_first()?;
+/// Calls in a list, in any mixture: objects, code, and names with their arguments behind them.
+fn list(items: &[Literal], toolbook: &Toolbook, depth: usize) -> Option<Vec<Written>> {
+    if let Some(call) = keywords(items, toolbook) {
+        return Some(vec![call]);
+    }
+    let mut calls = Vec::new();
+    let mut items = items.iter().peekable();
+    while let Some(item) = items.next() {
+        let arguments = items.peek().filter(|next| next.members().is_some());
+        match (item.text().map(clean).filter(|name| offered(name, toolbook).is_some()), arguments) {
+            (Some(name), Some(arguments)) => {
+                calls.push(Written::with_arguments(name, arguments)?);
+                items.next();
+            }
+            _ => calls.extend(read(item, toolbook, depth)?),
+        }
+    }
+    Some(calls)
+}
+
+/// `["name", "a=1", "b='x'"]`.
+fn keywords(items: &[Literal], toolbook: &Toolbook) -> Option<Written> {
+    let (first, rest) = items.split_first().filter(|(_, rest)| !rest.is_empty())?;
     let name = clean(first.text()?);
     offered(&name, toolbook)?;
-    if rest.iter().all(|item| item.text().is_some_and(|text| text.contains('=') || text.contains(':')))
-        && !rest.is_empty()
-    {
-        let named = rest.iter().map(|item| python::keyword(item.text()?)).collect::<Option<Vec<_>>>()?;
-        return Some(vec![Written::named(name, named)]);
-    }
-    items
-        .chunks(2)
-        .map(|pair| match pair {
-            [Literal::Text(name), arguments @ Literal::Object(_)] => {
-                offered(&clean(name), toolbook)?;
-                Written::with_arguments(clean(name), arguments)
-            }
-            _ => None,
-        })
-        .collect()
+    let named = rest.iter().map(|item| python::keyword(item.text()?)).collect::<Option<Vec<_>>>()?;
+    Some(Written::named(name, named))
 }
 
 /// A name without the escapes that Markdown asks for.

@@ -27,7 +27,11 @@ pub(super) fn weigh(text: &str, layout: &Layout<'_>, toolbook: &Toolbook, situat
     for block in &blocks {
         for written in &block.calls {
             match written.resolve(toolbook) {
-                Ok((name, arguments)) => calls.push(Call { id: ids::call_id(), name, arguments }),
+                Ok(resolved) => calls.extend(resolved.into_iter().map(|(name, arguments)| Call {
+                    id: ids::call_id(),
+                    name,
+                    arguments,
+                })),
                 Err(_) if evidence > Evidence::Alone => return Reading::Text,
                 Err(unresolved) => {
                     let near = text.get(block.span.clone()).unwrap_or_default();
