@@ -20,9 +20,9 @@ const WORDS: [&str; 3] = ["await ", "return ", "yield "];
 /// What may join the results of two calls: both are called all the same.
 const OPERATORS: [&str; 8] = ["+", "-", "*", "/", "or ", "and ", "|", "&"];
 
-/// The calls of a text that holds nothing else.
-pub(super) fn whole(text: &str, toolbook: &Toolbook, may_complete: bool) -> Option<Vec<Written>> {
-    let mut reader = Reader::new(text, may_complete);
+/// The calls of a text that holds nothing else, and stands `nesting` deep in others.
+pub(super) fn whole(text: &str, toolbook: &Toolbook, may_complete: bool, nesting: usize) -> Option<Vec<Written>> {
+    let mut reader = Reader::nested_in(text, may_complete, nesting)?;
     let calls = sequence(&mut reader, toolbook)?;
     reader.skip_space()?;
     reader.rest().is_empty().then_some(calls)
@@ -83,7 +83,7 @@ fn list(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize) -> Option<Ve
     let depth = depth.checked_sub(1)?;
     let start = reader.at();
     if let Some(value) = reader.data() {
-        if let Some(calls) = shape::calls(&value, toolbook) {
+        if let Some(calls) = shape::calls(&value, toolbook, reader.nesting_within()) {
             subscripts(reader);
             return Some(calls);
         }
@@ -163,7 +163,7 @@ fn named_first(reader: &mut Reader<'_>, toolbook: &Toolbook, close: &str) -> Opt
 fn quoted(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
     let start = reader.at();
     if let Some(Literal::Text(text)) = reader.data()
-        && let Some(calls) = whole(&text, toolbook, reader.may_complete())
+        && let Some(calls) = whole(&text, toolbook, reader.may_complete(), reader.nesting_within())
     {
         return Some(calls);
     }

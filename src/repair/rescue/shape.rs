@@ -64,19 +64,30 @@ const NEUTRAL: [&str; 16] = [
 /// Objects within objects that are looked into for calls.
 const MAX_DEPTH: usize = 6;
 
-/// The calls that a value spells; `None` where it is no such thing.
-pub(super) fn calls(literal: &Literal, toolbook: &Toolbook) -> Option<Vec<Written>> {
-    read(literal, toolbook, MAX_DEPTH).filter(|calls| !calls.is_empty())
+/// The calls that a value spells; `None` where it is no such thing. Strings in it stand `nesting` deep in other texts.
+pub(super) fn calls(literal: &Literal, toolbook: &Toolbook, nesting: usize) -> Option<Vec<Written>> {
+    let place = Place { toolbook, nesting, depth: MAX_DEPTH };
+    read(literal, place).filter(|calls| !calls.is_empty())
 }
 
-fn read(literal: &Literal, toolbook: &Toolbook, depth: usize) -> Option<Vec<Written>> {
-    let depth = depth.checked_sub(1)?;
+/// Where a value stands.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    toolbook: &'a Toolbook,
+    nesting: usize,
+    /// Values within values that may still be followed.
+    depth: usize,
+}
+
+fn read(literal: &Literal, place: Place<'_>) -> Option<Vec<Written>> {
+    let toolbook = place.toolbook;
+    let place = Place { depth: place.depth.checked_sub(1)?, ..place };
     match literal {
         Literal::Object(members) => single(literal, members, toolbook)
-            .or_else(|| wrapped(members, toolbook, depth))
+            .or_else(|| wrapped(members, place))
             .or_else(|| by_name(members, toolbook)),
-        Literal::List(items) => list(items, toolbook, depth),
-        Literal::Text(text) | Literal::Source(text) => python::whole(text, toolbook, true),
+        Literal::List(items) => list(items, place),
+        Literal::Text(text) | Literal::Source(text) => python::whole(text, toolbook, true, place.nesting),
         _ => None,
     }
 }
@@ -121,7 +132,7 @@ fn is_schema(arguments: &Literal) -> bool {
 }
 
 /// An object that holds its calls under one of the usual names.
-fn wrapped(members: &[(String, Literal)], toolbook: &Toolbook, depth: usize) -> Option<Vec<Written>> {
+fn wrapped(members: &[(String, Literal)], place: Place<'_>) -> Option<Vec<Written>> {
     let mut inner = None;
     for (key, value) in members {
         let holds_calls = WRAPPERS.contains(&key.as_str()) && matches!(value, Literal::Object(_) | Literal::List(_));
@@ -131,7 +142,7 @@ fn wrapped(members: &[(String, Literal)], toolbook: &Toolbook, depth: usize) -> 
             return None;
         }
     }
-    read(inner?, toolbook, depth)
+    read(inner?, place)
 }
 
 /// `{tool: {...}, tool: {...}}`, where each name is that of an offered tool.
@@ -152,7 +163,8 @@ fn by_name(members: &[(String, Literal)], toolbook: &Toolbook) -> Option<Vec<Wri
 }
 
 /// Calls in a list, in any mixture: objects, code, and names with their arguments behind them.
-fn list(items: &[Literal], toolbook: &Toolbook, depth: usize) -> Option<Vec<Written>> {
+fn list(items: &[Literal], place: Place<'_>) -> Option<Vec<Written>> {
+    let toolbook = place.toolbook;
     if let Some(call) = keywords(items, toolbook) {
         return Some(vec![call]);
     }
@@ -165,7 +177,7 @@ fn list(items: &[Literal], toolbook: &Toolbook, depth: usize) -> Option<Vec<Writ
                 calls.push(Written::with_arguments(name, arguments)?);
                 items.next();
             }
-            _ => calls.extend(read(item, toolbook, depth)?),
+            _ => calls.extend(read(item, place)?),
         }
     }
     Some(calls)
