@@ -59,6 +59,19 @@ impl Lines {
         self.input.size
     }
 
+    /// All batches; an error is the last of them.
+    pub(super) fn into_batches(mut self) -> impl Iterator<Item = Result<Batch, OfflineError>> + Send {
+        let mut failed = false;
+        std::iter::from_fn(move || {
+            if failed {
+                return None;
+            }
+            let next = self.next_batch();
+            failed = next.is_err();
+            next.transpose()
+        })
+    }
+
     /// The next lines. A batch is closed where the next line would have to be waited for, so that what comes through a pipe is
     /// answered as it comes.
     ///
