@@ -1,6 +1,10 @@
 //! What a policy may rule: shared by `policy`, which reads the rules from files, and the rooms that obey them.
 
+mod faults;
+
 use serde::{Deserialize, Serialize};
+
+pub use faults::{Action, FaultActions};
 
 /// How far the proxy may go with a turn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -56,15 +60,47 @@ pub enum UnknownParameters {
 pub struct ScanRules {
     /// Faults of the first faulty level, or of all.
     pub report: Report,
+    /// What is done about each fault.
+    pub faults: FaultActions,
     /// What is done about a parameter that the tool does not have.
     pub unknown_parameters: UnknownParameters,
     /// Least string similarity, 0 to 1, at which an unknown name is taken to mean a known one (E2.3, E3.3).
     pub similarity: f64,
+    /// Least similarity in meaning, 0 to 1, at which it is, where an embedder gives one (AutoFeedback section 3.2.2).
+    pub semantic_similarity: f64,
+    /// When another tool is taken to serve the request better (E2.1).
+    pub relevance: RelevanceRules,
+    /// Rounds of calls, counted back from the one judged, in which an earlier call is looked for (E5).
+    pub repeat_window: u32,
 }
 
 impl Default for ScanRules {
     fn default() -> Self {
-        Self { report: Report::First, unknown_parameters: UnknownParameters::Refuse, similarity: 0.7 }
+        Self {
+            report: Report::First,
+            faults: FaultActions::default(),
+            unknown_parameters: UnknownParameters::Refuse,
+            similarity: 0.7,
+            semantic_similarity: 0.5,
+            relevance: RelevanceRules::default(),
+            repeat_window: 3,
+        }
+    }
+}
+
+/// When another tool is taken to serve the request better than the one called (E2.1).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RelevanceRules {
+    /// Largest score of the called tool, as a share of the best one's, 0 to 1.
+    pub share: f64,
+    /// Least share of the request, 0 to 1, that the best tool's text recognises.
+    pub coverage: f64,
+}
+
+impl Default for RelevanceRules {
+    fn default() -> Self {
+        Self { share: 0.3, coverage: 0.3 }
     }
 }
 

@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 use super::examination::{Examination, examine};
 use super::names;
 use super::schema::{CompiledSchema, Description, Parameter, SharedSchema, Validators, describe, find_keyword};
-use crate::domain::Tool;
 use crate::domain::json::Pointer;
 use crate::domain::rules::UnknownParameters;
+use crate::domain::{Owner, Tool};
 
 /// The tools offered in a turn, compiled.
 #[derive(Debug, Clone, Default)]
@@ -90,6 +90,18 @@ pub struct CompiledTool {
 }
 
 impl CompiledTool {
+    /// A tool that is not offered, and that a policy lets be called all the same: the client's to refuse.
+    pub(super) fn unknown(name: &str) -> Self {
+        let tool = Tool {
+            name: name.to_owned(),
+            description: String::new(),
+            parameters: Arc::new(Value::Null),
+            free_text: false,
+            owner: Owner::Client,
+        };
+        Self { tool: Arc::new(tool), schema: SharedSchema::default() }
+    }
+
     /// The tool's name.
     pub fn name(&self) -> &str {
         &self.tool.name

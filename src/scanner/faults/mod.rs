@@ -9,12 +9,15 @@ mod parameter_semantic;
 mod parameter_unknown;
 mod tool_name_literal;
 mod tool_name_semantic;
+mod tool_not_relevant;
 mod tool_unknown;
 mod type_mismatch;
+mod wrong_source;
 
 use serde::Serialize;
 use serde_json::Value;
 
+use super::context::Context;
 use super::examination::UnknownMember;
 use super::excerpt::excerpt;
 use super::schema::Violation;
@@ -39,14 +42,17 @@ pub(super) enum Check {
     ToolName(fn(&Case<'_>) -> Option<Diagnosis>),
     /// A member that its object does not know.
     Member(fn(&Case<'_>, &CompiledTool, &UnknownMember<'_>) -> Option<Diagnosis>),
+    /// A call whose arguments were read, and what is known besides.
+    Call(fn(&Case<'_>, &CompiledTool, &Value) -> Vec<Diagnosis>),
     /// A broken rule of the schema.
     Value(fn(&Case<'_>, &CompiledTool, &Value, &Violation) -> Option<Diagnosis>),
 }
 
 /// Every fault that is judged. Of the checks that look at one and the same thing the first that gives a diagnosis counts,
 /// so the tool's own literal match stands before everything that is less sure.
-pub(super) const TABLE: [Fault; 11] = [
+pub(super) const TABLE: [Fault; 13] = [
     Fault { code: FaultCode::NoCall, check: Check::Arguments(no_call::check) },
+    Fault { code: FaultCode::ToolNotRelevant, check: Check::Call(tool_not_relevant::check) },
     Fault { code: FaultCode::ToolNameLiteral, check: Check::ToolName(tool_name_literal::check) },
     Fault { code: FaultCode::ToolNameSemantic, check: Check::ToolName(tool_name_semantic::check) },
     Fault { code: FaultCode::ToolUnknown, check: Check::ToolName(tool_unknown::check) },
@@ -57,6 +63,7 @@ pub(super) const TABLE: [Fault; 11] = [
     Fault { code: FaultCode::ParameterMissing, check: Check::Value(parameter_missing::check) },
     Fault { code: FaultCode::TypeMismatch, check: Check::Value(type_mismatch::check) },
     Fault { code: FaultCode::Constraint, check: Check::Value(constraint::check) },
+    Fault { code: FaultCode::WrongSource, check: Check::Call(wrong_source::check) },
 ];
 
 /// What every check may look at.
@@ -65,6 +72,7 @@ pub(super) struct Case<'a> {
     pub(super) index: usize,
     pub(super) toolbook: &'a Toolbook,
     pub(super) rules: &'a ScanRules,
+    pub(super) context: &'a Context<'a>,
 }
 
 /// Characters of a name or value that a message or a fact repeats.
