@@ -53,7 +53,7 @@ fn clip(name: &str) -> &str {
 }
 
 /// The words of a name, folded: split at separators, and where a capital follows a small letter or a digit.
-fn words(name: &str) -> Vec<String> {
+pub(crate) fn words(name: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut previous: Option<char> = None;
     for letter in name.chars() {

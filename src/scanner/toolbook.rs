@@ -139,8 +139,7 @@ impl CompiledTool {
 
     /// The default that the schema gives for a place of the arguments.
     pub(crate) fn default_of(&self, path: &Pointer) -> Option<&Value> {
-        let at = self.schema.shape().member(path)?.schema.as_ref()?;
-        find_keyword(self.schema(), self.schema().pointer(at)?, "default")
+        find_keyword(self.schema(), self.schema_of(path)?, "default")
     }
 
     /// May every call do without any argument?
@@ -150,8 +149,12 @@ impl CompiledTool {
 
     /// What the schema asks for at a place of the arguments, in words; `None` where it does not name that place.
     pub(crate) fn describe_argument(&self, path: &Pointer) -> Option<Description> {
-        let at = self.schema.shape().member(path)?.schema.as_ref()?;
-        Some(describe(self.schema(), self.schema().pointer(at)?))
+        Some(describe(self.schema(), self.schema_of(path)?))
+    }
+
+    /// The schema of a place of the arguments; the first of several.
+    pub(crate) fn schema_of(&self, path: &Pointer) -> Option<&Value> {
+        self.schema().pointer(self.schema.shape().member(path)?.schema.as_ref()?)
     }
 
     pub(crate) fn compiled(&self) -> &CompiledSchema {

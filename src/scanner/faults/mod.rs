@@ -7,6 +7,8 @@ mod parameter_missing;
 mod parameter_of_other_tool;
 mod parameter_semantic;
 mod parameter_unknown;
+mod placeholder;
+mod repeated_call;
 mod tool_name_literal;
 mod tool_name_semantic;
 mod tool_not_relevant;
@@ -50,7 +52,7 @@ pub(super) enum Check {
 
 /// Every fault that is judged. Of the checks that look at one and the same thing the first that gives a diagnosis counts,
 /// so the tool's own literal match stands before everything that is less sure.
-pub(super) const TABLE: [Fault; 13] = [
+pub(super) const TABLE: [Fault; FaultCode::ALL.len()] = [
     Fault { code: FaultCode::NoCall, check: Check::Arguments(no_call::check) },
     Fault { code: FaultCode::ToolNotRelevant, check: Check::Call(tool_not_relevant::check) },
     Fault { code: FaultCode::ToolNameLiteral, check: Check::ToolName(tool_name_literal::check) },
@@ -63,7 +65,9 @@ pub(super) const TABLE: [Fault; 13] = [
     Fault { code: FaultCode::ParameterMissing, check: Check::Value(parameter_missing::check) },
     Fault { code: FaultCode::TypeMismatch, check: Check::Value(type_mismatch::check) },
     Fault { code: FaultCode::Constraint, check: Check::Value(constraint::check) },
+    Fault { code: FaultCode::Placeholder, check: Check::Call(placeholder::check) },
     Fault { code: FaultCode::WrongSource, check: Check::Call(wrong_source::check) },
+    Fault { code: FaultCode::RepeatedCall, check: Check::Call(repeated_call::check) },
 ];
 
 /// What every check may look at.
