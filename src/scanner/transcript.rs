@@ -3,6 +3,8 @@
 use std::cell::LazyCell;
 use std::fmt;
 
+use crate::domain::{Call, Message, Speaker};
+
 /// Gives the conversation before a call. Reading it takes time, and most calls are judged without it: a [`LazyCell`] reads
 /// it when it is asked for first.
 pub trait Conversation: fmt::Debug {
@@ -47,7 +49,27 @@ pub struct PastCall {
     pub result: Option<String>,
 }
 
+impl From<Call> for PastCall {
+    fn from(Call { id, name, arguments }: Call) -> Self {
+        Self { id, name, arguments, result: None }
+    }
+}
+
 impl Transcript {
+    /// Reads a conversation.
+    pub fn read(messages: impl IntoIterator<Item = Message>) -> Self {
+        let mut transcript = Self::default();
+        for Message { speaker, text, calls, answers, name } in messages {
+            match speaker {
+                Speaker::User => transcript.asked(text),
+                Speaker::Model => transcript.called(calls.into_iter().map(PastCall::from).collect()),
+                Speaker::Tool => transcript.returned(answers.as_deref(), name.as_deref().unwrap_or_default(), text),
+                Speaker::Other => transcript.given(text),
+            }
+        }
+        transcript
+    }
+
     /// Adds a text that the model was given, other than a user's message and a tool's result.
     pub fn given(&mut self, text: impl Into<String>) {
         self.texts.push(text.into());

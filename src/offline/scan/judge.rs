@@ -1,18 +1,20 @@
 //! One line, judged.
 
+use std::cell::LazyCell;
 use std::sync::Arc;
 
 use super::super::questions::{MAX_QUOTED, Questions};
 use super::ScanJob;
 use super::toolbooks::{Key, Toolbooks};
 use super::verdict_line::write_verdict;
+use crate::domain::Message;
 use crate::domain::rules::Evidence;
 use crate::openai::{RecordedAnswer, ToolChoice, name_of};
 use crate::policy::Policy;
 use crate::repair::rescue::Situation;
 use crate::repair::{JudgedMessage, Spoken, judge_message};
-use crate::scanner::Toolbook;
 use crate::scanner::excerpt::excerpt;
+use crate::scanner::{Context, Conversation, Toolbook, Transcript};
 
 /// All that lines are judged by. Shared by the threads.
 pub(super) struct Judge<'a> {
@@ -55,7 +57,13 @@ impl<'a> Judge<'a> {
         // Beside calls that are not judged, text is only text.
         let said = if message.has_unjudged_calls() { None } else { message.text() };
         let spoken = Spoken { text: said.as_deref(), calls: message.calls(), situation };
-        let judged = judge_message(&spoken, &toolbook, &self.policy.scan, &self.policy.repair);
+        let transcript = LazyCell::new(|| Transcript::read(answer.messages().into_iter().map(Message::from)));
+        // Without the conversation nobody knows what it does not mention.
+        let is_known = answer.member("messages").is_some();
+        let conversation: Option<&dyn Conversation> = if is_known { Some(&transcript) } else { None };
+        let context = Context { conversation, ..Context::default() };
+        let (scan, repair) = (&self.policy.scan, &self.policy.repair);
+        let judged = judge_message(&spoken, &toolbook, scan, repair, &context);
         write_verdict(id, &judged, verdicts);
         Ok(judged)
     }

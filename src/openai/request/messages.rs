@@ -6,7 +6,7 @@ use std::fmt::Write;
 use serde_json::value::RawValue;
 
 use super::ChatRequest;
-use crate::domain::Call;
+use crate::domain::{Call, Message, Speaker};
 use crate::openai::content::text_of;
 use crate::openai::fields::{Fields, present};
 
@@ -51,7 +51,26 @@ impl ChatRequest {
     }
 }
 
-fn view(message: &RawValue) -> Option<MessageView<'_>> {
+impl From<MessageView<'_>> for Message {
+    fn from(view: MessageView<'_>) -> Self {
+        let speaker = match view.role.as_ref() {
+            "user" => Speaker::User,
+            "assistant" => Speaker::Model,
+            "tool" | "function" => Speaker::Tool,
+            _ => Speaker::Other,
+        };
+        Self {
+            speaker,
+            text: view.text.map(Cow::into_owned).unwrap_or_default(),
+            calls: view.calls,
+            answers: view.tool_call_id.map(Cow::into_owned),
+            name: view.name.map(Cow::into_owned),
+        }
+    }
+}
+
+/// Reads a message; `None` for what is no object.
+pub(in crate::openai) fn view(message: &RawValue) -> Option<MessageView<'_>> {
     let fields = Fields::parse(message.get())?;
     let listed = fields.items("tool_calls").unwrap_or_default();
     let legacy = fields.object("function_call").map(|function| call_of(String::new(), Some(&function)));

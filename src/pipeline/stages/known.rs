@@ -1,11 +1,9 @@
 //! What is known when an answer is judged: the conversation before it, and which tools serve the request.
 
-use std::borrow::Cow;
-
 use crate::domain::rules::{Action, ScanRules};
-use crate::domain::{Call, FaultCode};
+use crate::domain::{FaultCode, Message};
 use crate::openai::{ChatRequest, MessageView};
-use crate::scanner::{PastCall, Relevance, Transcript};
+use crate::scanner::{Relevance, Transcript};
 
 use super::offer::Offer;
 
@@ -14,25 +12,7 @@ const MAX_RANKED: usize = 1_000;
 
 /// The conversation of a request.
 pub(crate) fn transcript(request: &ChatRequest) -> Transcript {
-    let mut transcript = Transcript::default();
-    for message in request.messages() {
-        let text = || message.text.clone().map(Cow::into_owned).unwrap_or_default();
-        match message.role.as_ref() {
-            "assistant" => transcript.called(message.calls.iter().map(past).collect()),
-            "user" => transcript.asked(text()),
-            "tool" | "function" => {
-                let name = message.name.as_deref().unwrap_or_default();
-                transcript.returned(message.tool_call_id.as_deref(), name, text());
-            }
-            _ => transcript.given(text()),
-        }
-    }
-    transcript
-}
-
-fn past(call: &Call) -> PastCall {
-    let Call { id, name, arguments } = call.clone();
-    PastCall { id, name, arguments, result: None }
+    Transcript::read(request.messages().into_iter().map(Message::from))
 }
 
 /// How well each tool offered serves the last thing that the user said; `None` where policy does not ask for it.

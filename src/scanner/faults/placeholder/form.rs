@@ -165,15 +165,15 @@ impl Form {
         }
     }
 
-    /// Is it a placeholder whatever was said? A blank is where it says the parameter's own name, or what to do.
+    /// Is it a placeholder whatever was said? A blank is where it says the parameter's own name, or what to do. (Users do
+    /// say `your_dataset_name`.)
     pub(super) fn speaks_for_itself(self, value: &str, name: &str) -> bool {
         let named = names::words(name);
         match self {
-            Self::Instruction => true,
             Self::Blank => {
                 names::words(value).iter().any(|word| named.contains(word) || INSTRUCTIONS.contains(&word.as_str()))
             }
-            Self::Word | Self::ExampleAddress | Self::Counting => false,
+            Self::Instruction | Self::Word | Self::ExampleAddress | Self::Counting => false,
         }
     }
 

@@ -240,13 +240,12 @@ mod tests {
 
     #[test]
     fn without_a_conversation_only_a_form_that_speaks_for_itself_counts() {
-        for (name, value) in
-            [("city", "<city>"), ("city", "{{ city }}"), ("city", "<your city>"), ("api_key", "YOUR_API_KEY")]
-        {
+        for (name, value) in [("city", "<city>"), ("city", "{{ city }}"), ("city", "<your city>")] {
             assert_eq!(found(name, &json!(value), None).len(), 1, "{value}");
         }
         for (name, value) in [
             ("city", "string"),
+            ("api_key", "YOUR_API_KEY"),
             ("note", "user@example.com"),
             ("note", "<b>"),
             ("note", "{{x}}"),
