@@ -18,6 +18,8 @@ mod same_value;
 pub(crate) mod schema;
 mod settings;
 #[cfg(test)]
+mod shared_data_tests;
+#[cfg(test)]
 pub(crate) mod testing;
 mod toolbook;
 mod transcript;

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use serde_json::{Map, Value};
 
 use super::examination::{Examination, examine};
-use super::names;
+use super::names::{self, Names};
 use super::schema::{CompiledSchema, Description, Parameter, SharedSchema, Validators, describe, find_keyword};
 use crate::domain::json::Pointer;
 use crate::domain::rules::UnknownParameters;
@@ -18,6 +18,7 @@ pub struct Toolbook {
     tools: Vec<Arc<CompiledTool>>,
     by_name: HashMap<String, usize>,
     folded: OnceLock<FoldedNames>,
+    names: OnceLock<Names>,
 }
 
 /// Tools by their folded names: in full, and without the namespace.
@@ -66,6 +67,13 @@ impl Toolbook {
             found = names::without_namespace(name).map_or_else(Vec::new, |bare_name| same(full, bare_name));
         }
         if found.is_empty() { same(bare, name) } else { found }
+    }
+
+    /// The `limit` tools whose names are most similar to `name`, best first.
+    pub(crate) fn nearest(&self, name: &str, limit: usize) -> Vec<(&str, f64)> {
+        let names = self.names.get_or_init(|| Names::read(self.tools.iter().map(|tool| tool.name())));
+        let ranked = names.nearest(name, limit, |_| true);
+        ranked.into_iter().filter_map(|(index, alike)| Some((self.tools.get(index)?.name(), alike))).collect()
     }
 
     fn fold_names(&self) -> FoldedNames {

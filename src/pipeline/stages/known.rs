@@ -22,14 +22,21 @@ pub(crate) fn relevance(request: &ChatRequest, offer: &Offer, rules: &ScanRules)
     }
     let messages = request.messages();
     let last = messages.iter().rev().find(|message| message.role == "user").and_then(said)?;
-    let hits = offer.search(&last, MAX_RANKED);
+    Some(relevance_of(&last, offer))
+}
+
+fn relevance_of(request: &str, offer: &Offer) -> Relevance {
+    let hits = offer.search(request, MAX_RANKED);
     let coverage = hits.first().map_or(0.0, |hit| f64::from(hit.coverage));
-    Some(Relevance::new(hits.iter().map(|hit| (hit.id.as_str(), f64::from(hit.score))), coverage))
+    Relevance::new(hits.iter().map(|hit| (hit.id.as_str(), f64::from(hit.score))), coverage)
 }
 
 fn said(message: &MessageView<'_>) -> Option<String> {
     message.text.as_deref().map(str::to_owned)
 }
+
+#[cfg(test)]
+mod shared_data_tests;
 
 #[cfg(test)]
 mod tests {

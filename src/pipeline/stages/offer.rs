@@ -26,7 +26,7 @@ pub(crate) struct Offer {
 }
 
 impl Offer {
-    fn compile(client: Vec<Tool>, catalog: Vec<Arc<Tool>>, validators: &Validators) -> Self {
+    pub(crate) fn compile(client: Vec<Tool>, catalog: Vec<Arc<Tool>>, validators: &Validators) -> Self {
         let client: Vec<Arc<Tool>> = client.into_iter().map(Arc::new).collect();
         // The client's own tool wins a shared name: it knows nothing of ours.
         let added: Vec<Arc<Tool>> =

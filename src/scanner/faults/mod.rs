@@ -103,15 +103,25 @@ fn whereabouts(tool: &CompiledTool, object: &Pointer) -> String {
     }
 }
 
-/// The one candidate that is closest to `name` and clearly so: at least as similar as the rules ask, and more than every
-/// other.
+/// The one candidate that is closest to `name` and clearly so: at least as similar as the rules ask, and more than every other;
+/// by its spelling and words (`ranked`, the two best), or else by its meaning, where that is known.
 fn clearly_closest<'a>(
+    case: &Case<'_>,
     name: &str,
+    ranked: &[(&'a str, f64)],
     candidates: impl IntoIterator<Item = &'a str>,
-    rules: &ScanRules,
 ) -> Option<&'a str> {
-    let ranked = super::names::nearest(name, candidates, 2);
-    let (best, similarity) = ranked.first().copied()?;
-    let is_clear = ranked.get(1).is_none_or(|(_, second)| *second < similarity);
-    (similarity >= rules.similarity && is_clear).then_some(best)
+    clear(ranked, case.rules.similarity).or_else(|| {
+        let similarity = case.context.similarity?;
+        let known = candidates.into_iter().filter_map(|other| Some((other, similarity.similarity(name, other)?)));
+        let mut ranked: Vec<_> = known.collect();
+        ranked.sort_by(|one, other| other.1.total_cmp(&one.1));
+        clear(&ranked, case.rules.semantic_similarity)
+    })
+}
+
+fn clear<'a>(ranked: &[(&'a str, f64)], threshold: f64) -> Option<&'a str> {
+    let (best, alike) = ranked.first().copied()?;
+    let is_clear = ranked.get(1).is_none_or(|(_, second)| *second < alike);
+    (alike >= threshold && is_clear).then_some(best)
 }
