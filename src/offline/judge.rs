@@ -1,14 +1,16 @@
 //! One message of a file, judged as a server would judge it.
 
+use std::cell::LazyCell;
 use std::sync::Arc;
 
 use super::toolbooks::{Key, Toolbooks};
+use crate::domain::Message;
 use crate::domain::rules::Evidence;
 use crate::openai::{AssistantMessage, RecordedAnswer, ToolChoice};
 use crate::policy::Policy;
 use crate::repair::rescue::Situation;
 use crate::repair::{JudgedMessage, Spoken, judge_message};
-use crate::scanner::Toolbook;
+use crate::scanner::{Context, Conversation, Toolbook, Transcript};
 
 /// The rules, and the tools that were compiled so far. Shared by the threads.
 pub(super) struct Judge<'a> {
@@ -53,12 +55,17 @@ impl<'a> Judge<'a> {
         };
         // Beside calls that are not judged, text is only text.
         let said = if message.has_unjudged_calls() { None } else { message.text() };
-        self.spoken(&Spoken { text: said.as_deref(), calls: message.calls(), situation }, toolbook)
+        let transcript = LazyCell::new(|| Transcript::read(request.messages().into_iter().map(Message::from)));
+        // Without the conversation nobody knows what it does not mention.
+        let is_known = request.member("messages").is_some();
+        let conversation: Option<&dyn Conversation> = if is_known { Some(&transcript) } else { None };
+        let spoken = Spoken { text: said.as_deref(), calls: message.calls(), situation };
+        self.spoken(&spoken, toolbook, &Context { conversation, ..Context::default() })
     }
 
     /// Judges what was said.
-    pub(super) fn spoken(&self, spoken: &Spoken<'_>, toolbook: &Toolbook) -> JudgedMessage {
-        judge_message(spoken, toolbook, &self.policy.scan, &self.policy.repair)
+    pub(super) fn spoken(&self, spoken: &Spoken<'_>, toolbook: &Toolbook, context: &Context<'_>) -> JudgedMessage {
+        judge_message(spoken, toolbook, &self.policy.scan, &self.policy.repair, context)
     }
 }
 

@@ -3,6 +3,7 @@
 use serde_json::value::RawValue;
 
 use super::fields::{Fields, present, string};
+use super::request::{MessageView, view};
 use super::tools::read_tool;
 use super::{AnswerError, AssistantMessage, ToolChoice};
 use crate::domain::Tool;
@@ -11,8 +12,9 @@ use crate::domain::json::RawObject;
 /// `finish_reason` of an answer whose tokens ran out.
 const CUT_OFF: &str = "length";
 
-/// A JSON object with what bears on how an answer is judged, under the names that it has in a request and a choice: `tools`, `tool_choice`,
-/// `response_format`, `finish_reason`; and with the assistant's `message`, unless that stands elsewhere. Other members are the caller's.
+/// A JSON object with what bears on how an answer is judged, under the names that it has in a request and a choice: `messages`, `tools`,
+/// `tool_choice`, `response_format`, `finish_reason`; and with the assistant's `message`, unless that stands elsewhere. Other members are
+/// the caller's.
 #[derive(Debug)]
 pub struct RecordedAnswer<'a> {
     fields: Fields<'a>,
@@ -44,6 +46,11 @@ impl<'a> RecordedAnswer<'a> {
         let fields = RawObject::parse(message.get())
             .map_err(|_| AnswerError::new("`message` is not an object; give the assistant's message with its role"))?;
         AssistantMessage::read(fields)
+    }
+
+    /// The conversation before the answer, as the request had it; empty where the line does not have it.
+    pub fn messages(&self) -> Vec<MessageView<'a>> {
+        self.fields.items("messages").unwrap_or_default().into_iter().filter_map(view).collect()
     }
 
     /// The JSON text of `tools` (or legacy `functions`), where the line has its own.

@@ -12,7 +12,7 @@ use crate::offline::toolbooks::Key;
 use crate::openai::{Completion, RecordedAnswer, is_cut_off};
 use crate::repair::Spoken;
 use crate::repair::rescue::Situation;
-use crate::scanner::Toolbook;
+use crate::scanner::{Context, Toolbook};
 
 /// Judges the answers again; `None` where the trace does not hold what that needs: the request with every tool that was offered, and
 /// the calls with their arguments.
@@ -59,7 +59,8 @@ fn of_attempt(attempt: &Attempt, position: usize, toolbook: &Toolbook, judge: &J
         return recorded_answer(attempt, position);
     }
     let spoken = Spoken { text: None, calls: &attempt.calls, situation: Situation::with(Evidence::Off) };
-    let mut answer = Answer::judged(judge.spoken(&spoken, toolbook), position);
+    // What was said before a later attempt, feedback included, is not in the trace.
+    let mut answer = Answer::judged(judge.spoken(&spoken, toolbook, &Context::default()), position);
     for repair in attempt.repairs.iter().filter(|repair| repair.kind == RepairKind::Rescued) {
         if let Some(call) = answer.calls.get_mut(repair.call) {
             call.repairs.insert(0, RepairKind::Rescued);

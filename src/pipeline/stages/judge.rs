@@ -1,5 +1,7 @@
 //! Judge: an answer → text, clean calls, repaired calls, or diagnoses. Total: it never fails.
 
+use std::cell::LazyCell;
+
 use crate::domain::{Call, Diagnosis, Verdict};
 use crate::openai::{Choice, Completion};
 use crate::pipeline::dialogue::Judged;
@@ -7,8 +9,10 @@ use crate::pipeline::turn::Turn;
 use crate::policy::Policy;
 use crate::repair::rescue::Situation;
 use crate::repair::{self, JudgedCall, JudgedMessage, Spoken};
-use crate::scanner::CheckedCall;
+use crate::scanner::{CheckedCall, Context};
 
+use super::compose::Draft;
+use super::known;
 use super::offer::Offer;
 
 /// An answer, judged.
@@ -20,14 +24,17 @@ pub(crate) struct JudgedAnswer {
     pub(crate) choices: Vec<JudgedMessage>,
 }
 
-/// Judges an answer, counts what was found and notes it in the trace.
-pub(crate) fn judge(turn: &mut Turn, offer: &Offer, completion: Completion) -> JudgedAnswer {
+/// Judges an answer to the draft, counts what was found and notes it in the trace.
+pub(crate) fn judge(turn: &mut Turn, offer: &Offer, draft: &Draft, completion: Completion) -> JudgedAnswer {
     let policy = turn.policy.clone();
+    let transcript = LazyCell::new(|| known::transcript(draft.conversation()));
+    let relevance = known::relevance(draft.conversation(), offer, &policy.scan);
+    let context = Context { conversation: Some(&transcript), relevance: relevance.as_ref(), ..Context::default() };
     let choices: Vec<JudgedMessage> = completion
         .choices()
         .iter()
         .map(|choice| match offer.is_judged() {
-            true => judge_choice(choice, offer, &policy),
+            true => judge_choice(choice, offer, &policy, &context),
             false => JudgedMessage::default(),
         })
         .collect();
@@ -36,16 +43,17 @@ pub(crate) fn judge(turn: &mut Turn, offer: &Offer, completion: Completion) -> J
         attempt.verdict = Some(judged.verdict());
         attempt.calls = judged.calls().map(|call| call.made.clone()).collect();
         attempt.diagnoses = judged.diagnoses().cloned().collect();
+        attempt.advice = judged.choices.iter().flat_map(JudgedMessage::advice).cloned().collect();
         attempt.repairs = judged.calls().flat_map(|call| call.repairs.iter().cloned()).collect();
     }
     note_reaction(turn, &judged);
     judged
 }
 
-fn judge_choice(choice: &Choice, offer: &Offer, policy: &Policy) -> JudgedMessage {
+fn judge_choice(choice: &Choice, offer: &Offer, policy: &Policy, context: &Context<'_>) -> JudgedMessage {
     let spoken =
         Spoken { text: None, calls: choice.message.calls(), situation: Situation::with(policy.repair.rescue.native) };
-    repair::judge_message(&spoken, &offer.toolbook, &policy.scan, &policy.repair)
+    repair::judge_message(&spoken, &offer.toolbook, &policy.scan, &policy.repair, context)
 }
 
 /// Completes the open rounds of the record with what the model said and called next.
