@@ -71,6 +71,14 @@ impl Templates {
         texts.into_iter().map(|(_, text)| format!("\nNote besides: {text}")).collect()
     }
 
+    /// Static feedback for an answer that meant to call and holds no call that can be read (E1), to be sent as the user's: it
+    /// has no call that a tool could answer.
+    pub fn no_call(&self, diagnosis: &Diagnosis, toolbook: &Toolbook) -> String {
+        let call = Call { id: String::new(), name: String::new(), arguments: String::new() };
+        let texts = [(diagnosis.code, format!("{}: {}", diagnosis.code, diagnosis.message))];
+        self.render("faulty_call", &fault::frame(&call, std::slice::from_ref(diagnosis), &texts, toolbook))
+    }
+
     /// For a good call beside a faulty one: it is accepted, not run yet, and not to be repeated.
     pub fn accepted_call(&self, call: &Call) -> String {
         self.render("accepted_call", &fault::call_alone(call))

@@ -230,10 +230,12 @@ impl<'a> Walk<'a, '_> {
         let line = self.slice(self.at..line_end);
         let start = self.at + line.len() - line.trim_start().len();
         let line = self.slice(start..line_end);
+        // Where a mark ends the line, the mark comes next.
+        let next = end.min(line_end + 1);
         if line.is_empty() {
-            self.at = line_end + 1;
+            self.at = next;
         } else if let Some(marker) = fence_marker(line) {
-            self.fence_line(start, marker, line_end);
+            self.fence_line(start, marker, line_end, next);
         } else if !line.starts_with('>') && self.statement(start, line_end, end) {
         } else {
             if self.fence.is_some() {
@@ -241,11 +243,11 @@ impl<'a> Walk<'a, '_> {
             } else {
                 self.layout.pieces.push(Piece::Prose(line));
             }
-            self.at = line_end + 1;
+            self.at = next;
         }
     }
 
-    fn fence_line(&mut self, start: usize, marker: usize, line_end: usize) {
+    fn fence_line(&mut self, start: usize, marker: usize, line_end: usize, next: usize) {
         let after = start + marker;
         if self.fence.is_some() {
             self.close_fence(after);
@@ -260,7 +262,7 @@ impl<'a> Walk<'a, '_> {
         let is_content = info.get(word..).is_some_and(|rest| rest.starts_with('('));
         self.at = if is_content { after } else { (after + word).min(line_end) };
         if self.slice(self.at..line_end).trim().is_empty() {
-            self.at = line_end + 1;
+            self.at = next;
         }
     }
 
