@@ -21,9 +21,10 @@ macro_rules! built_in {
 }
 
 /// Every template: the frame of static feedback with one template per fault code in it, and the messages beside it.
-const BUILT_IN: [BuiltIn; 17] = built_in![
+const BUILT_IN: [BuiltIn; 22] = built_in![
     "faulty_call",
     "no_call",
+    "tool_not_relevant",
     "tool_name_literal",
     "tool_name_semantic",
     "tool_unknown",
@@ -34,6 +35,10 @@ const BUILT_IN: [BuiltIn; 17] = built_in![
     "parameter_unknown",
     "type_mismatch",
     "constraint",
+    "placeholder",
+    "wrong_source",
+    "repeated_call",
+    "unread_answer",
     "accepted_call",
     "deferred_call",
     "failed_outcome",
@@ -72,10 +77,16 @@ pub enum TemplateError {
     },
 }
 
+/// In a conversation a fact that is not there is no reason to say nothing: a condition on it does not hold.
+const IN_SERVICE: UndefinedBehavior = UndefinedBehavior::SemiStrict;
+
+/// When templates are tried, every name must be known.
+const ON_TRIAL: UndefinedBehavior = UndefinedBehavior::Strict;
+
 /// The built-in templates.
 pub(super) fn built_in() -> Environment<'static> {
     let mut environment = Environment::new();
-    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_undefined_behavior(IN_SERVICE);
     environment.set_auto_escape_callback(|_| AutoEscape::None);
     if let Ok(syntax) = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build() {
         environment.set_syntax(syntax);
@@ -83,6 +94,8 @@ pub(super) fn built_in() -> Environment<'static> {
     environment.add_filter("code", quote::code);
     environment.add_filter("codes", |names: Vec<String>| quote::codes(&names));
     environment.add_filter("data", quote::data);
+    environment.add_filter("line", quote::line);
+    environment.add_filter("said", quote::said);
     environment.add_filter("described", |description: Value| quote::described(&description));
     for template in BUILT_IN {
         let added = environment.add_template(template.name, template.text);
@@ -99,6 +112,7 @@ pub(super) fn load(directory: &Path) -> Result<Environment<'static>, TemplateErr
         move |source| TemplateError::Unreadable { path, source }
     };
     let mut environment = built_in();
+    environment.set_undefined_behavior(ON_TRIAL);
     let mut paths = Vec::new();
     for entry in std::fs::read_dir(directory).map_err(unreadable(directory))? {
         let path = entry.map_err(unreadable(directory))?.path();
@@ -111,6 +125,7 @@ pub(super) fn load(directory: &Path) -> Result<Environment<'static>, TemplateErr
         let text = std::fs::read_to_string(&path).map_err(unreadable(&path))?;
         replace(&mut environment, &path, text)?;
     }
+    environment.set_undefined_behavior(IN_SERVICE);
     Ok(environment)
 }
 
@@ -149,7 +164,8 @@ mod tests {
 
     #[test]
     fn every_built_in_template_renders_every_sample() {
-        let environment = built_in();
+        let mut environment = built_in();
+        environment.set_undefined_behavior(ON_TRIAL);
         for template in BUILT_IN {
             let samples = samples::contexts(template.name);
             assert!(!samples.is_empty(), "{}", template.name);
@@ -174,6 +190,7 @@ mod tests {
         assert!(message("closing.jinja", "a\n{{ nonsense }}").contains("closing.jinja, line 2"));
         assert!(message("constraint.jinja", "{{ facts.nonsense }}").contains("constraint.jinja, line 1"));
         assert!(message("closing.jinja", "{% if %}").contains("line 1"));
+        assert!(message("repeated_call.jinja", "{% if facts.nonsense %}x{% endif %}").contains("line 1"));
         assert!(message("clozing.jinja", "x").contains("replaces no template; the templates are faulty_call,"));
         let missing = load(Path::new("nowhere/at/all")).unwrap_err().to_string();
         assert!(missing.starts_with("cannot read nowhere/at/all"), "{missing}");

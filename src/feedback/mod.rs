@@ -3,14 +3,22 @@
 //! Owns the templates, one per fault code. Must not decide whether feedback is given.
 
 mod body;
+#[cfg(test)]
+mod cost;
 mod example;
 mod fault;
+#[cfg(test)]
+mod five_parts;
 mod library;
 mod outcome;
+#[cfg(test)]
+mod properties;
 mod quote;
 mod record;
 mod samples;
 mod settings;
+mod shown;
+mod unread;
 
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
@@ -61,8 +69,14 @@ impl Templates {
     /// is an error; where and what; what was ruled out; where it comes from and how to mend it; call again. Ends with an
     /// example that fits the tool's schema, where the tool meant is known and an example can be made.
     pub fn faulty_call(&self, call: &Call, diagnoses: &[Diagnosis], toolbook: &Toolbook) -> String {
-        let texts = fault::texts(call, diagnoses, |name, facts| self.render(name, facts));
+        let texts = fault::texts(call, diagnoses, toolbook, |name, facts| self.render(name, facts));
         self.render("faulty_call", &fault::frame(call, diagnoses, &texts, toolbook))
+    }
+
+    /// Static feedback for an answer that meant to call and holds no call that can be read (E1), to be sent as the user's: it
+    /// has no call that a tool could answer. In the same five parts.
+    pub fn no_call(&self, diagnosis: &Diagnosis, toolbook: &Toolbook) -> String {
+        self.render("unread_answer", &unread::context(diagnosis, toolbook))
     }
 
     /// For a good call beside a faulty one: it is accepted, not run yet, and not to be repeated.
