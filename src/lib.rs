@@ -12,6 +12,7 @@ pub mod executor;
 pub mod explain;
 pub mod feedback;
 pub mod http;
+pub mod offline;
 pub mod openai;
 pub mod pipeline;
 pub mod policy;

@@ -38,6 +38,8 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("feedback", &["domain", "scanner"]),
     ("explain", &["domain", "retrieval"]),
     ("executor", &["domain", "catalog", "scanner", "store"]),
+    // Work on files instead of requests.
+    ("offline", &["domain", "openai", "policy", "repair", "scanner"]),
     // The way of a request.
     (
         "pipeline",
@@ -102,7 +104,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
         ],
     ),
     // Verbs: what serves goes through `app`, what works offline uses the working rooms.
-    ("cli", &["app", "catalog", "config", "demo", "domain", "feedback", "policy", "upstream"]),
+    ("cli", &["app", "catalog", "config", "demo", "domain", "feedback", "offline", "policy", "upstream"]),
 ];
 
 /// Libraries that only some rooms may know.
@@ -115,6 +117,8 @@ const LIBRARIES: &[(&str, &[&str])] = &[
     ("minijinja", &["feedback"]),
     ("toml", &["config"]),
     ("clap", &["cli"]),
+    ("indicatif", &["cli"]),
+    ("flate2", &["offline"]),
 ];
 
 /// Names of the wire format that nobody but its owner spells, and the scripted model, which is on the other end of the wire.

@@ -7,6 +7,8 @@ mod config;
 mod demo;
 mod errors;
 mod policy;
+mod progress;
+mod scan;
 mod serve;
 
 use std::ffi::OsString;
@@ -30,6 +32,9 @@ enum Verb {
     Demo(demo::Arguments),
     /// Read OpenAPI documents and report what of them can be used as tools. Status 1 where a document cannot be loaded at all.
     Check(check::Arguments),
+    /// Judge recorded answers of models as the proxy would, without a server: JSON Lines in, JSON Lines out. Status 1 where a line
+    /// could not be used.
+    Scan(scan::Arguments),
     /// Look at the configuration.
     Config(config::Arguments),
     /// Look at the policies.
@@ -48,6 +53,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Serve(arguments) => serve::run(arguments),
         Verb::Demo(arguments) => demo::run(arguments),
         Verb::Check(arguments) => check::run(&arguments),
+        Verb::Scan(arguments) => scan::run(arguments),
         Verb::Config(arguments) => config::run(arguments),
         Verb::Policy(arguments) => policy::run(arguments),
     };

@@ -10,6 +10,7 @@
 mod book;
 mod error;
 mod fault;
+mod file;
 mod nearest;
 mod parse;
 mod places;
@@ -23,6 +24,7 @@ mod watch;
 
 pub use book::{PolicyBook, TurnFacts};
 pub use error::{PolicyError, SelectError};
+pub use file::load_file;
 pub use rules::{Match, Policy};
 pub use settings::Settings;
 pub use watch::{WatchError, Watcher, watch};

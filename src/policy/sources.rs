@@ -71,7 +71,11 @@ fn is_policy(path: &Path) -> bool {
     is_yaml && !is_hidden && !path.is_dir()
 }
 
-fn read_file(path: PathBuf) -> Result<Source, PolicyError> {
+/// One policy file.
+///
+/// # Errors
+/// As [`read_directory`].
+pub(super) fn read_file(path: PathBuf) -> Result<Source, PolicyError> {
     let mut text = String::new();
     let read = fs::File::open(&path).and_then(|file| file.take(MAX_FILE_BYTES as u64 + 1).read_to_string(&mut text));
     if text.len() > MAX_FILE_BYTES {

@@ -1,8 +1,7 @@
 //! What a notation is.
 
-use std::ops::Range;
-
-use crate::domain::rules::Evidence;
+use super::literal::Reader;
+use super::written::Written;
 use crate::scanner::Toolbook;
 
 /// A notation in which models write calls into their text.
@@ -14,17 +13,12 @@ pub(super) trait Grammar: Sync {
     /// without marks: it may begin wherever a statement may.
     fn marks(&self) -> &'static [&'static str];
 
-    /// Reads the calls that begin at byte `at` of `text`, where one of the marks stands or a statement may begin.
-    fn read(&self, text: &str, at: usize, toolbook: &Toolbook) -> Option<Found>;
-}
+    /// Must a mark stand at the start of its line?
+    fn begins_line(&self) -> bool {
+        false
+    }
 
-/// What a grammar read.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Found {
-    /// Tool names and arguments (the text of a JSON object), in order.
-    pub(super) calls: Vec<(String, String)>,
-    /// From the first byte of the opening mark to the last of the closing one.
-    pub(super) span: Range<usize>,
-    /// How sure the notation alone makes it that this is a call.
-    pub(super) evidence: Evidence,
+    /// Reads the calls that begin where the reader stands: at one of the marks, or where a statement may begin. On success the
+    /// reader stands behind the last closing mark.
+    fn read(&self, reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>>;
 }

@@ -1,10 +1,24 @@
 //! Rescue (E1): calls that a model wrote into its text become calls.
 //!
 //! Text only turns into calls when every one of them names an offered tool and the text evidently *is* a call, not a text about
-//! one ([`Evidence`]). Each notation is one file under `grammars/`.
+//! one ([`Evidence`]). [`layout`] tells calls, prose, code and reasoning apart; notations with marks are one file each under
+//! `grammars/`, those without are read by [`statement`]; [`verdict`] weighs what was found.
+//!
+//! All reading is paid for from a budget in proportion to the text (`literal::Reader`), so any text takes linear time.
 
-#[expect(dead_code, reason = "the notations follow")]
+mod body;
+mod element;
 mod grammar;
+mod grammars;
+mod layout;
+mod literal;
+mod no_call;
+mod prose;
+mod python;
+mod shape;
+mod statement;
+mod verdict;
+mod written;
 
 use std::ops::Range;
 
@@ -62,6 +76,10 @@ pub struct Rescued {
 
 /// Looks for calls in the text of an answer.
 pub fn rescue(text: &str, toolbook: &Toolbook, situation: &Situation<'_>) -> Reading {
-    let _ = (text, toolbook, situation);
-    Reading::Text
+    let holds_brackets = || text.bytes().any(|byte| matches!(byte, b'(' | b'[' | b'{' | b'<'));
+    if situation.evidence == Evidence::Off || toolbook.is_empty() || !holds_brackets() {
+        return Reading::Text;
+    }
+    let layout = layout::read(text, toolbook, !situation.cut_off);
+    verdict::weigh(text, &layout, toolbook, situation)
 }

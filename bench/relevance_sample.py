@@ -1,0 +1,155 @@
+"""Measures how precisely rescue finds tool calls that models wrote as plain text, against labels made by reading.
+
+Draws records from a file of text answers to questions for which no offered tool fits (JSON Lines, plain or .gz;
+records with "id", "mentions_tool" and "message"), and compares `callwright scan` with what people read in them:
+
+    python3 bench/relevance_sample.py ANSWERS                                       # the drawn ids, one per line
+    python3 bench/relevance_sample.py ANSWERS --labels LABELS --verdicts VERDICTS   # precision and recall
+    python3 bench/relevance_sample.py ANSWERS --labels LABELS --verdicts VERDICTS --show 5
+
+Drawn: SAMPLE_SIZE of all records that name an offered tool in text ("mentions_tool", no native "tool_calls"), with a
+fixed seed from the sorted ids. Ids are printed in the order of the file.
+
+LABELS (JSON Lines): {"id", "label": "call"|"no_call", "kind", "doubt"}; relevance_labels.jsonl beside this script.
+VERDICTS (JSON Lines, from `callwright scan`): {"id", "verdict", "calls", ...}. A record counts as rescued when its
+verdict is not "text" and "calls" is not empty.
+
+How the labels were made. A reader who knew the names of the offered tools, and not what the program says of the text,
+asked of each text: if a proxy executed this call now, would the author of the text be surprised?
+
+call: the text as a whole is the attempt to make one or more calls to an offered tool now.
+  * The notation does not matter: Python syntax, JSON, tags, a name and then an object, a list, strings in a list.
+  * Nor do a code fence, print(...), a subscript on the result, or a broken bracket or quote.
+  * Wrong, invented, missing or unbound arguments (`birth_rate=deer_birth_rate`) do not make it less of a call, and
+    neither does a tool that cannot answer the question.
+  * Sentences before or after may announce the call, say what it does or claim a result. A caveat about the quality of
+    the answer leaves it a call.
+  * Where a tagged call is followed by code that would use its result, the tagged call still counts.
+  * Among several calls one to an offered tool is enough.
+
+no_call: everything else, in particular
+  * what the user could run: "here is how you can use it", "for example", "you would call";
+  * example values that the text itself calls stand-ins: to be replaced, or valid only if they happen to be right;
+  * a definition or signature; a program around the call (imports, variables that hold the arguments, loops, def);
+  * a call after which the text says that the tool does not fit or that the question cannot be answered;
+  * a refusal, a question for missing arguments or an announcement that names the tool; a name without arguments;
+  * calls only to tools that were not offered.
+
+kind of a call: bare (one call, nothing else), listed (several, nothing else), fenced (in a code fence, nothing else),
+prose+call (with sentences around it), other. kind of no call: explanation, example, definition, program, refusal,
+mention, placeholder, unoffered, other.
+
+doubt: two careful readers could disagree. The line before the last gives the figures without these records.
+"""
+
+import argparse
+import gzip
+import json
+import random
+from collections import Counter
+from pathlib import Path
+
+SAMPLE_SIZE = 300
+SAMPLE_SEED = 20261121
+
+
+def read_lines(path):
+    """The objects of a JSON Lines file, unpacked where its name ends in .gz."""
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines if line.strip()]
+
+
+def by_id(records, path):
+    """Records by their id; an id that comes twice is an error, since one of the two would be lost."""
+    table = {record["id"]: record for record in records}
+    if len(table) != len(records):
+        raise SystemExit(f"{path}: {len(records) - len(table)} repeated ids")
+    return table
+
+
+def draw(answers, size, seed):
+    """Ids of the sample, in the order of the file. Sorting first makes the drawing independent of that order."""
+    texts = [id for id, record in answers.items() if record["mentions_tool"] and not record["message"].get("tool_calls")]
+    if len(texts) < size:
+        raise SystemExit(f"{size} records wanted, {len(texts)} name an offered tool")
+    drawn = set(random.Random(seed).sample(sorted(texts), size))
+    return [id for id in texts if id in drawn]
+
+
+def is_rescued(verdict):
+    return verdict["verdict"] != "text" and bool(verdict.get("calls"))
+
+
+def score(labels, verdicts):
+    """Precision and recall over labels; null where nothing was rescued, or where there is nothing to rescue."""
+    found = {label["id"] for label in labels if is_rescued(verdicts[label["id"]])}
+    calls = {label["id"] for label in labels if label["label"] == "call"}
+    right = len(found & calls)
+    return {
+        "precision": round(right / len(found), 4) if found else None,
+        "recall": round(right / len(calls), 4) if calls else None,
+        "n": len(labels),
+        "calls": len(calls),
+    }
+
+
+def show(title, wrong, answers, verdicts, limit):
+    kinds = ", ".join(f"{kind} {count}" for kind, count in Counter(label["kind"] for label in wrong).most_common())
+    print(f"{title}: {len(wrong)}" + (f" ({kinds})" if kinds else ""))
+    for label in wrong[:limit]:
+        verdict = verdicts[label["id"]]
+        doubt = ", doubt" if label["doubt"] else ""
+        print(f"\n== {label['id']}: {label['kind']}{doubt}; verdict {verdict['verdict']}")
+        for call in verdict.get("calls", ()):
+            print("   call " + json.dumps(call, ensure_ascii=False))
+        print(answers[label["id"]]["message"]["content"].strip())
+    if limit and wrong:
+        print()
+
+
+def compare(answers, drawn, labels, verdicts, limit):
+    if set(labels) != set(drawn):
+        raise SystemExit(f"the labels are not those of this drawing: {len(set(labels) ^ set(drawn))} ids differ")
+    missing = [id for id in drawn if id not in verdicts]
+    if missing:
+        raise SystemExit(f"{len(missing)} labelled records have no verdict, the first is {missing[0]}")
+    ordered = [labels[id] for id in drawn]
+    strange = [label["id"] for label in ordered if label["label"] not in ("call", "no_call")]
+    if strange:
+        raise SystemExit(f"neither call nor no_call: {strange[0]}")
+    rescued = {id for id in drawn if is_rescued(verdicts[id])}
+    false_positives = [label for label in ordered if label["label"] == "no_call" and label["id"] in rescued]
+    false_negatives = [label for label in ordered if label["label"] == "call" and label["id"] not in rescued]
+    show("false positives", false_positives, answers, verdicts, limit)
+    show("false negatives", false_negatives, answers, verdicts, limit)
+    print("without doubtful records: " + json.dumps(score([label for label in ordered if not label["doubt"]], verdicts)))
+    print(json.dumps(score(ordered, verdicts)))
+
+
+def main():
+    summary = __doc__.split("\n", 1)[0]
+    parser = argparse.ArgumentParser(description=summary, epilog="The labelling rules stand at the head of this script.")
+    parser.add_argument("answers", type=Path, help="text answers, JSON Lines, plain or .gz")
+    parser.add_argument("--size", type=int, default=SAMPLE_SIZE, help="records to draw (default %(default)s)")
+    parser.add_argument("--seed", type=int, default=SAMPLE_SEED, help="seed of the drawing (default %(default)s)")
+    parser.add_argument("--labels", type=Path, help="labels of the drawn records; needs --verdicts")
+    parser.add_argument("--verdicts", type=Path, help="output of `callwright scan` for the answers; needs --labels")
+    parser.add_argument("--show", type=int, default=0, metavar="N", help="print N false positives and N false negatives")
+    options = parser.parse_args()
+    if (options.labels is None) != (options.verdicts is None):
+        parser.error("--labels and --verdicts go together")
+    if options.show < 0 or options.size < 1:
+        parser.error("--show and --size count records")
+    answers = by_id(read_lines(options.answers), options.answers)
+    drawn = draw(answers, options.size, options.seed)
+    if options.labels is None:
+        print("\n".join(drawn))
+        return
+    labels = by_id(read_lines(options.labels), options.labels)
+    verdicts = by_id(read_lines(options.verdicts), options.verdicts)
+    compare(answers, drawn, labels, verdicts, options.show)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+//! A bar on the terminal while files are read, and what is said of single lines.
+
+use std::io::IsTerminal;
+use std::sync::Mutex;
+
+use anstyle::{AnsiColor, Style};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::offline::{Problem, Watcher};
+
+/// With the file's size, and without.
+const SIZED: &str = "{prefix} {bar:30} {bytes}/{total_bytes} {msg} {eta} left";
+const UNSIZED: &str = "{prefix} {spinner} {bytes} {msg} {elapsed}";
+
+const PLACE: Style = AnsiColor::Yellow.on_default();
+
+/// Shows how a run goes on, on standard error; the bar only where that is a terminal.
+pub(super) struct Progress {
+    bar: Mutex<ProgressBar>,
+    shown: bool,
+}
+
+impl Progress {
+    /// `to_terminal` says whether the run itself writes to a terminal, where a bar would be in its way.
+    pub(super) fn new(to_terminal: bool) -> Self {
+        Self { bar: Mutex::new(ProgressBar::hidden()), shown: !to_terminal && std::io::stderr().is_terminal() }
+    }
+
+    fn bar(&self) -> ProgressBar {
+        self.bar.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+}
+
+impl Watcher for Progress {
+    fn begins(&self, file: &str, bytes: Option<u64>) {
+        if !self.shown {
+            return;
+        }
+        let bar = bytes.map_or_else(ProgressBar::new_spinner, ProgressBar::new);
+        let template = if bytes.is_some() { SIZED } else { UNSIZED };
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        bar.set_prefix(file.to_owned());
+        *self.bar.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = bar;
+    }
+
+    fn advances(&self, bytes: u64, records: u64) {
+        let bar = self.bar();
+        bar.set_position(bytes);
+        bar.set_message(format!("{records} records"));
+    }
+
+    fn problem(&self, problem: &Problem) {
+        let Problem { file, line, message } = problem;
+        self.bar().suspend(|| anstream::eprintln!("{PLACE}{file}:{line}:{PLACE:#} {message}"));
+    }
+
+    fn ends(&self) {
+        self.bar().finish_and_clear();
+    }
+}

@@ -1,0 +1,115 @@
+//! `callwright scan`: recorded answers of models, judged as the proxy would judge them.
+
+use std::io::IsTerminal;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+
+use super::errors::VerbResult;
+use super::progress::Progress;
+use crate::offline::{self, MAX_LINE_BYTES, OfflineError, ScanJob, ScanSummary};
+use crate::policy::{self, Policy};
+
+/// Arguments of `scan`.
+#[derive(Debug, Args)]
+#[command(after_long_help = LINES)]
+pub(super) struct Arguments {
+    /// JSON Lines {"id","tools"}: what was offered for each question. Not needed where every line of --in has its own tools.
+    #[arg(long, value_name = "FILE")]
+    tools: Option<PathBuf>,
+    /// JSON Lines {"id","question" or "tools","message"}: the answers. `-` is standard input.
+    #[arg(long = "in", value_name = "FILE", default_value = "-")]
+    answers: PathBuf,
+    /// Where the verdicts go, one line for each answer, in the same order. `-` is standard output.
+    #[arg(long = "out", value_name = "FILE", default_value = "-")]
+    verdicts: PathBuf,
+    /// A policy file; its `scan` and `repair` rules hold, whatever its mode. Without it, those of the built-in default policy.
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
+    /// The answers come from an upstream that delivers native tool calls: text needs the evidence of `repair.rescue.native`
+    /// to be taken for a call, and not that of `repair.rescue.text`.
+    #[arg(long)]
+    native_tool_calls: bool,
+    /// Threads that judge; without it, one for each core.
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+}
+
+/// What `--help` says about the lines.
+const LINES: &str = "\
+Lines of --tools: {\"id\", \"tools\": [tools as a request offers them]}.
+Lines of --in: {\"id\", \"question\": an id of --tools, \"message\": the assistant's message}, or with \"tools\" in place of \"question\". \
+What else bears on judgement may stand beside them, as in a request or a choice: \"tool_choice\", \"response_format\", \"finish_reason\". \
+Other members are ignored.
+Lines of --out: {\"id\", \"verdict\": \"text|clean|repaired|faulty\", \"calls\": [{\"name\", \"arguments\"}], \
+\"diagnoses\": [{\"code\", \"call\", \"path\", \"message\"}], \"actions\": [what was done, in words]}. The calls are those after repair.
+
+Files may be of any size; gzip is understood, and written where the name of --out ends in .gz. A line may have 64 MiB. \
+Lines that cannot be used are named on standard error and left out; the status is 1 then. A summary goes to standard error.";
+
+/// The help says 64 MiB.
+const _: () = assert!(MAX_LINE_BYTES == 64 << 20);
+
+/// Why `scan` fails although it went through.
+#[derive(Debug, thiserror::Error)]
+#[error("{problems} of {lines} lines could not be used; what is wrong with them stands above")]
+struct BadLines {
+    problems: u64,
+    lines: u64,
+}
+
+pub(super) fn run(arguments: Arguments) -> VerbResult {
+    let Arguments { tools, answers, verdicts, policy, native_tool_calls, jobs } = arguments;
+    let job =
+        ScanJob { tools, answers, policy: rules(policy.as_deref())?, native_tool_calls, jobs: threads(jobs), verdicts };
+    let writes_to_terminal = job.verdicts.as_os_str() == "-" && std::io::stdout().is_terminal();
+    let begun = Instant::now();
+    let summary = match offline::scan(&job, &Progress::new(writes_to_terminal)) {
+        Err(OfflineError::ReaderGone) => return Ok(()),
+        result => result?,
+    };
+    print(&summary, begun.elapsed());
+    let ScanSummary { problems, .. } = summary;
+    match problems {
+        0 => Ok(()),
+        _ => Err(BadLines { problems, lines: problems + summary.records() }.into()),
+    }
+}
+
+/// The policy of a file, or the built-in default.
+pub(super) fn rules(file: Option<&Path>) -> Result<Policy, policy::PolicyError> {
+    file.map_or_else(|| Ok(Policy::default()), policy::load_file)
+}
+
+/// As many as asked for, or as there are cores.
+pub(super) fn threads(asked: Option<NonZeroUsize>) -> usize {
+    asked.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get)
+}
+
+fn print(summary: &ScanSummary, took: Duration) {
+    let records = summary.records();
+    let rate = per_second(records, took);
+    anstream::eprintln!(
+        "{records} answers with {} calls in {:.1} s ({rate:.0} a second)",
+        summary.calls,
+        took.as_secs_f64()
+    );
+    let line = |title: &str, counts: Vec<(String, u64)>| {
+        if !counts.is_empty() {
+            let counts: Vec<String> = counts.into_iter().map(|(name, count)| format!("{name} {count}")).collect();
+            anstream::eprintln!("  {title}: {}", counts.join(", "));
+        }
+    };
+    let named = |(name, count): (&&str, &u64)| ((*name).to_owned(), *count);
+    line("verdicts", summary.verdicts.iter().map(named).collect());
+    line("diagnoses", summary.codes.iter().map(|(code, count)| (format!("{code} {}", code.name()), *count)).collect());
+    line("repairs", summary.repairs.iter().map(named).collect());
+}
+
+fn per_second(records: u64, took: Duration) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
+    let records = records as f64;
+    records / took.as_secs_f64().max(f64::EPSILON)
+}

@@ -1,0 +1,63 @@
+//! What can go wrong with files, and with single lines of them.
+
+use std::fmt;
+use std::io;
+
+/// The run cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum OfflineError {
+    /// A file cannot be opened, or read to its end.
+    #[error("cannot read {file}: {source}; {fix}")]
+    Unreadable {
+        /// The file.
+        file: String,
+        /// Why.
+        source: io::Error,
+        /// What mends it.
+        fix: &'static str,
+    },
+    /// A file cannot be written.
+    #[error(
+        "cannot write {file}: {source}; name a file in a folder that exists and may be written, on a disk with room"
+    )]
+    Unwritable {
+        /// The file.
+        file: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// Whoever read our output has gone: nothing is left to do, and nothing is wrong.
+    #[error("the reader of the output has gone")]
+    ReaderGone,
+    /// The output would overwrite an input.
+    #[error("{file} is read and would be overwritten; give the output another name")]
+    SameFile {
+        /// The file.
+        file: String,
+    },
+    /// Standard input is one stream and cannot be two files.
+    #[error("standard input cannot be both {first} and {second}; give one of them as a file")]
+    StandardInputTwice {
+        /// What it is to be.
+        first: &'static str,
+        /// What else it is to be.
+        second: &'static str,
+    },
+}
+
+/// One line that cannot be used. The run goes on without it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The file.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u64,
+    /// What is wrong and what mends it.
+    pub message: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.file, self.line, self.message)
+    }
+}

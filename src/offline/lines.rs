@@ -1,0 +1,156 @@
+//! Text as lines of bounded length, in batches.
+
+use std::io::{self, BufRead, Read};
+
+use super::input::Input;
+use super::{OfflineError, Problem};
+
+/// Longest line that is read, in bytes. Twice the default bound of a request's body, which a trace may hold.
+pub const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
+
+/// Most lines of a batch.
+const MAX_BATCH_LINES: usize = 256;
+
+/// Bytes of lines at which a batch is closed.
+const MAX_BATCH_BYTES: usize = 256 * 1024;
+
+/// The mark that some editors put before UTF-8.
+const BYTE_ORDER_MARK: &str = "\u{feff}";
+
+/// Lines of an input, in order. Blank ones are left out, but counted.
+pub(super) struct Lines {
+    input: Input,
+    number: u64,
+    offset: u64,
+}
+
+/// One line.
+#[derive(Debug)]
+pub(super) struct Line {
+    /// From 1.
+    pub(super) number: u64,
+    /// Where it begins in the decompressed text, in bytes.
+    pub(super) offset: u64,
+    /// Without its end; or why it cannot be used.
+    pub(super) text: Result<String, String>,
+}
+
+/// Some lines in a row.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    /// The lines.
+    pub(super) lines: Vec<Line>,
+    /// Bytes of the input that had been read when the batch was closed.
+    pub(super) consumed: u64,
+}
+
+impl Lines {
+    pub(super) fn of(input: Input) -> Self {
+        Self { input, number: 0, offset: 0 }
+    }
+
+    /// How messages call the input.
+    pub(super) fn name(&self) -> &str {
+        &self.input.name
+    }
+
+    /// The input's size on the disk, where it is known.
+    pub(super) fn size(&self) -> Option<u64> {
+        self.input.size
+    }
+
+    /// The next lines. A batch is closed where the next line would have to be waited for, so that what comes through a pipe is
+    /// answered as it comes.
+    ///
+    /// # Errors
+    /// [`OfflineError::Unreadable`].
+    pub(super) fn next_batch(&mut self) -> Result<Option<Batch>, OfflineError> {
+        let mut batch = Batch::default();
+        let mut bytes = 0;
+        while let Some(line) = self.next_line()? {
+            bytes += line.text.as_ref().map_or(0, String::len);
+            batch.lines.push(line);
+            let is_full = batch.lines.len() >= MAX_BATCH_LINES || bytes >= MAX_BATCH_BYTES;
+            if is_full || memchr::memchr(b'\n', self.input.reader.buffer()).is_none() {
+                break;
+            }
+        }
+        batch.consumed = self.input.consumed.load(std::sync::atomic::Ordering::Relaxed);
+        Ok((!batch.lines.is_empty()).then_some(batch))
+    }
+
+    /// The next line that is not blank.
+    ///
+    /// # Errors
+    /// [`OfflineError::Unreadable`].
+    pub(super) fn next_line(&mut self) -> Result<Option<Line>, OfflineError> {
+        loop {
+            let offset = self.offset;
+            let read = self.read_line();
+            let line = read.map_err(|source| super::input::unreadable(&self.input.name, source))?;
+            let Some(bytes) = line else { return Ok(None) };
+            self.number += 1;
+            let text = bytes.and_then(|bytes| utf8(bytes, self.number == 1));
+            if text.as_ref().map_or(true, |text| !text.trim_ascii().is_empty()) {
+                return Ok(Some(Line { number: self.number, offset, text }));
+            }
+        }
+    }
+
+    /// Reads to the next line's end: its bytes, or why there are too many of them. `None` at the end of the input.
+    fn read_line(&mut self) -> io::Result<Option<Result<Vec<u8>, String>>> {
+        let mut bytes = Vec::new();
+        let read = (&mut self.input.reader).take(MAX_LINE_BYTES as u64 + 1).read_until(b'\n', &mut bytes)?;
+        self.offset += read as u64;
+        if read == 0 {
+            return Ok(None);
+        }
+        if bytes.len() > MAX_LINE_BYTES && bytes.last() != Some(&b'\n') {
+            drop(bytes);
+            self.offset += skip_line(&mut self.input.reader)?;
+            return Ok(Some(Err(format!(
+                "the line is longer than {} MiB; a record is one line, so break up what is several",
+                MAX_LINE_BYTES / (1024 * 1024)
+            ))));
+        }
+        while matches!(bytes.last(), Some(b'\n' | b'\r')) {
+            bytes.pop();
+        }
+        Ok(Some(Ok(bytes)))
+    }
+}
+
+impl Line {
+    /// This line cannot be used.
+    pub(super) fn problem(&self, file: &str, message: impl Into<String>) -> Problem {
+        Problem { file: file.to_owned(), line: self.number, message: message.into() }
+    }
+}
+
+fn utf8(bytes: Vec<u8>, is_first: bool) -> Result<String, String> {
+    match String::from_utf8(bytes) {
+        Ok(text) if is_first && text.starts_with(BYTE_ORDER_MARK) => Ok(text[BYTE_ORDER_MARK.len()..].to_owned()),
+        Ok(text) => Ok(text),
+        Err(error) => Err(format!(
+            "the line is not UTF-8 from byte {} on; convert the file to UTF-8",
+            error.utf8_error().valid_up_to() + 1
+        )),
+    }
+}
+
+/// Passes over what is left of a line, however long that is; says how many bytes that were.
+fn skip_line(reader: &mut impl BufRead) -> io::Result<u64> {
+    let mut skipped = 0;
+    loop {
+        let buffer = reader.fill_buf()?;
+        let (length, is_end) = match memchr::memchr(b'\n', buffer) {
+            Some(position) => (position + 1, true),
+            None => (buffer.len(), buffer.is_empty()),
+        };
+        reader.consume(length);
+        skipped += length as u64;
+        if is_end {
+            return Ok(skipped);
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! Work on files instead of requests: recorded answers are judged, recorded traces are judged again.
+//!
+//! Owns JSON Lines (reading, writing, compression, order, bounds) and what the offline verbs compute from them. Must not print or
+//! know arguments: that is the command line's. Must not judge: `repair` and `scanner` do, as they do for a server.
+//!
+//! Files may be of any size: lines are read in batches, judged side by side and written in the order in which they came, with a
+//! bounded number of batches under way ([`parallel`]).
+
+mod error;
+mod input;
+mod lines;
+mod output;
+mod parallel;
+mod questions;
+mod scan;
+mod watcher;
+
+pub use error::{OfflineError, Problem};
+pub use lines::MAX_LINE_BYTES;
+pub use scan::{ScanJob, ScanSummary, scan};
+pub use watcher::Watcher;

@@ -1,0 +1,82 @@
+//! Where lines go: a file or standard output, compressed where the name says so.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use super::OfflineError;
+use super::input::STANDARD_STREAM;
+
+/// The ending of a compressed file's name.
+const GZIP_EXTENSION: &str = "gz";
+
+/// Something that lines are written to.
+pub(super) struct Output {
+    name: String,
+    sink: Sink,
+}
+
+enum Sink {
+    Plain(Box<dyn Write>),
+    Gzip(GzEncoder<File>),
+}
+
+impl Output {
+    /// Makes a file, or takes standard output for `-`. A name that ends in `.gz` is compressed.
+    ///
+    /// # Errors
+    /// [`OfflineError::Unwritable`]; [`OfflineError::SameFile`] where it is one of `inputs`.
+    pub(super) fn create(path: &Path, inputs: &[&Path]) -> Result<Self, OfflineError> {
+        if path.as_os_str() == STANDARD_STREAM {
+            return Ok(Self { name: "standard output".to_owned(), sink: Sink::Plain(Box::new(io::stdout())) });
+        }
+        let name = path.display().to_string();
+        if let Ok(place) = fs::canonicalize(path)
+            && fs::metadata(path).is_ok_and(|metadata| metadata.is_file())
+            && inputs.iter().any(|input| fs::canonicalize(input).is_ok_and(|input| input == place))
+        {
+            return Err(OfflineError::SameFile { file: name });
+        }
+        let file = File::create(path).map_err(|source| OfflineError::Unwritable { file: name.clone(), source })?;
+        let sink = if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case(GZIP_EXTENSION)) {
+            Sink::Gzip(GzEncoder::new(file, Compression::default()))
+        } else {
+            Sink::Plain(Box::new(file))
+        };
+        Ok(Self { name, sink })
+    }
+
+    /// Writes whole lines.
+    ///
+    /// # Errors
+    /// [`OfflineError::Unwritable`], or [`OfflineError::ReaderGone`] for a pipe without a reader.
+    pub(super) fn write(&mut self, lines: &[u8]) -> Result<(), OfflineError> {
+        let written = match &mut self.sink {
+            Sink::Plain(sink) => sink.write_all(lines),
+            Sink::Gzip(sink) => sink.write_all(lines),
+        };
+        written.map_err(|source| unwritable(&self.name, source))
+    }
+
+    /// Writes what is still held back.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub(super) fn finish(self) -> Result<(), OfflineError> {
+        let finished = match self.sink {
+            Sink::Plain(mut sink) => sink.flush(),
+            Sink::Gzip(sink) => sink.finish().map(drop),
+        };
+        finished.map_err(|source| unwritable(&self.name, source))
+    }
+}
+
+fn unwritable(file: &str, source: io::Error) -> OfflineError {
+    match source.kind() {
+        io::ErrorKind::BrokenPipe => OfflineError::ReaderGone,
+        _ => OfflineError::Unwritable { file: file.to_owned(), source },
+    }
+}

@@ -1,0 +1,121 @@
+//! `scan`: recorded answers of models, judged as a server would judge them.
+
+mod actions;
+mod judge;
+mod summary;
+mod toolbooks;
+mod verdict_line;
+
+use std::path::PathBuf;
+
+use super::input::{Input, STANDARD_STREAM};
+use super::lines::{Batch, Lines};
+use super::output::Output;
+use super::parallel::in_order;
+use super::questions::Questions;
+use super::{OfflineError, Problem, Watcher};
+use crate::policy::Policy;
+
+use judge::Judge;
+pub use summary::ScanSummary;
+
+/// What is to be scanned.
+#[derive(Debug)]
+pub struct ScanJob {
+    /// Lines `{"id", "tools"}`; not needed where every line of `answers` has its own tools.
+    pub tools: Option<PathBuf>,
+    /// Lines `{"id", "question" or "tools", "message"}`, with what else bears on judgement.
+    pub answers: PathBuf,
+    /// Where the verdicts go.
+    pub verdicts: PathBuf,
+    /// The rules.
+    pub policy: Policy,
+    /// Did the answers come from an upstream that delivers native calls? Then text is less readily taken for a call.
+    pub native_tool_calls: bool,
+    /// Threads that judge.
+    pub jobs: usize,
+}
+
+/// Judges every line of the answers and writes one line for each that can be used, in their order.
+///
+/// # Errors
+/// [`OfflineError`]: a file that cannot be read or written. Lines that cannot be used are told to the watcher and counted in the
+/// summary instead.
+pub fn scan(job: &ScanJob, watcher: &dyn Watcher) -> Result<ScanSummary, OfflineError> {
+    let is_standard = |path: &PathBuf| path.as_os_str() == STANDARD_STREAM;
+    if is_standard(&job.answers) && job.tools.as_ref().is_some_and(is_standard) {
+        return Err(OfflineError::StandardInputTwice { first: "the tools", second: "the answers" });
+    }
+    let mut summary = ScanSummary::default();
+    let answers = Lines::of(Input::open(&job.answers)?);
+    let questions = match &job.tools {
+        Some(tools) => {
+            let (questions, problems) = Questions::index(tools, watcher)?;
+            summary.problems += problems;
+            Some(questions)
+        }
+        None => None,
+    };
+    let inputs: Vec<_> = job.tools.iter().chain([&job.answers]).map(PathBuf::as_path).collect();
+    let mut output = Output::create(&job.verdicts, &inputs)?;
+    let judge = Judge::new(job, questions);
+    let name = answers.name().to_owned();
+    watcher.begins(&name, answers.size());
+    let judged = in_order(
+        job.jobs,
+        batches(answers),
+        |batch| batch.map(|batch| judge_batch(&judge, &name, batch)),
+        |judged| {
+            let Judged { verdicts, problems, summary: of_batch, consumed } = judged?;
+            problems.iter().for_each(|problem| watcher.problem(problem));
+            output.write(&verdicts)?;
+            summary.add(&of_batch);
+            watcher.advances(consumed, summary.records());
+            Ok(())
+        },
+    );
+    watcher.ends();
+    judged.and_then(|()| output.finish())?;
+    Ok(summary)
+}
+
+/// The batches of an input; an error is the last of them.
+fn batches(mut lines: Lines) -> impl Iterator<Item = Result<Batch, OfflineError>> + Send {
+    let mut failed = false;
+    std::iter::from_fn(move || {
+        if failed {
+            return None;
+        }
+        let next = lines.next_batch();
+        failed = next.is_err();
+        next.transpose()
+    })
+}
+
+/// What came of a batch.
+struct Judged {
+    verdicts: Vec<u8>,
+    problems: Vec<Problem>,
+    summary: ScanSummary,
+    consumed: u64,
+}
+
+fn judge_batch(judge: &Judge<'_>, file: &str, batch: Batch) -> Judged {
+    let mut judged = Judged {
+        verdicts: Vec::new(),
+        problems: Vec::new(),
+        summary: ScanSummary::default(),
+        consumed: batch.consumed,
+    };
+    for line in &batch.lines {
+        let read = line.text.as_deref().map_err(Clone::clone);
+        match read.and_then(|text| judge.line(text, &mut judged.verdicts)) {
+            Ok(message) => judged.summary.count(&message),
+            Err(message) => {
+                judged.summary.problems += 1;
+                judged.problems.push(line.problem(file, message));
+            }
+        }
+    }
+    judged
+}

@@ -1,0 +1,78 @@
+//! `<｜tool▁call▁begin｜>function<｜tool▁sep｜>name` with the arguments in a fence, of DeepSeek V3 and R1; without type and fence in V3.1.
+
+use crate::repair::rescue::grammar::Grammar;
+use crate::repair::rescue::literal::Reader;
+use crate::repair::rescue::written::Written;
+use crate::repair::rescue::{body, element, python};
+use crate::scanner::Toolbook;
+
+pub(super) struct DeepSeek;
+
+/// Marks of one call: begin, separator, end; with the letters of the tokenizer and as plain ASCII.
+const WRITINGS: [[&str; 5]; 3] = [
+    [
+        "<｜tool▁calls▁begin｜>",
+        "<｜tool▁call▁begin｜>",
+        "<｜tool▁sep｜>",
+        "<｜tool▁call▁end｜>",
+        "<｜tool▁calls▁end｜>",
+    ],
+    ["<|tool▁calls▁begin|>", "<|tool▁call▁begin|>", "<|tool▁sep|>", "<|tool▁call▁end|>", "<|tool▁calls▁end|>"],
+    [
+        "<｜tool_calls_begin｜>",
+        "<｜tool_call_begin｜>",
+        "<｜tool_sep｜>",
+        "<｜tool_call_end｜>",
+        "<｜tool_calls_end｜>",
+    ],
+];
+
+impl Grammar for DeepSeek {
+    fn name(&self) -> &'static str {
+        "deepseek"
+    }
+
+    fn marks(&self) -> &'static [&'static str] {
+        &[WRITINGS[0][0], WRITINGS[0][1], WRITINGS[1][0], WRITINGS[1][1], WRITINGS[2][0], WRITINGS[2][1]]
+    }
+
+    fn read(&self, reader: &mut Reader<'_>, _: &Toolbook) -> Option<Vec<Written>> {
+        let rest = reader.rest();
+        let writing = WRITINGS.iter().find(|[all, one, ..]| rest.starts_with(all) || rest.starts_with(one))?;
+        let [begin_all, begin, separator, end, end_all] = *writing;
+        reader.take(begin_all);
+        let mut calls = Vec::new();
+        loop {
+            reader.skip_space()?;
+            if reader.take(end_all) || reader.rest().is_empty() {
+                break;
+            }
+            if !reader.take(begin) {
+                break;
+            }
+            calls.extend(call(reader, separator, end)?);
+        }
+        (!calls.is_empty()).then_some(calls)
+    }
+}
+
+fn call(reader: &mut Reader<'_>, separator: &str, end: &str) -> Option<Vec<Written>> {
+    let start = reader.at();
+    if reader.take("function") && reader.take(separator) {
+        reader.skip_space()?;
+        if reader.rest().starts_with('<') {
+            let calls = element::calls(reader)?;
+            reader.skip_space()?;
+            reader.take(end);
+            return Some(calls);
+        }
+    } else {
+        reader.go(start);
+    }
+    let name = python::name(reader)?;
+    reader.take(separator);
+    let arguments = body::arguments(reader, &[end])?;
+    reader.skip_space()?;
+    reader.take(end);
+    Some(vec![Written::with_arguments(name, &arguments)?])
+}

@@ -1,0 +1,23 @@
+//! `<function=name>{...}</function>` of Llama and functionary, and the same with `<parameter=a>` elements, of Qwen's coders.
+
+use crate::repair::rescue::element;
+use crate::repair::rescue::grammar::Grammar;
+use crate::repair::rescue::literal::Reader;
+use crate::repair::rescue::written::Written;
+use crate::scanner::Toolbook;
+
+pub(super) struct FunctionTag;
+
+impl Grammar for FunctionTag {
+    fn name(&self) -> &'static str {
+        "function_tag"
+    }
+
+    fn marks(&self) -> &'static [&'static str] {
+        &["<function=", "<function name="]
+    }
+
+    fn read(&self, reader: &mut Reader<'_>, _: &Toolbook) -> Option<Vec<Written>> {
+        element::calls(reader)
+    }
+}

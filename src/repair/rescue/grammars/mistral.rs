@@ -1,0 +1,53 @@
+//! `[TOOL_CALLS] [{...}]`, and `[TOOL_CALLS]name[ARGS]{...}` of the later tokenizers of Mistral.
+
+use crate::repair::rescue::grammar::Grammar;
+use crate::repair::rescue::literal::Reader;
+use crate::repair::rescue::written::Written;
+use crate::repair::rescue::{body, python};
+use crate::scanner::Toolbook;
+
+pub(super) struct Mistral;
+
+const MARK: &str = "[TOOL_CALLS]";
+
+/// Marks between the name and the arguments: those of an id, and of the arguments themselves.
+const INNER: [&str; 2] = ["[CALL_ID]", "[ARGS]"];
+
+impl Grammar for Mistral {
+    fn name(&self) -> &'static str {
+        "mistral"
+    }
+
+    fn marks(&self) -> &'static [&'static str] {
+        &[MARK, "[TOOL_REQUEST]"]
+    }
+
+    fn read(&self, reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
+        if reader.take("[TOOL_REQUEST]") {
+            return body::read(reader, toolbook, &["[END_TOOL_REQUEST]"]);
+        }
+        reader.take(MARK).then_some(())?;
+        let start = reader.at();
+        match with_inner_marks(reader) {
+            Some(call) => Some(vec![call]),
+            None => {
+                reader.go(start);
+                body::read(reader, toolbook, &["</s>"])
+            }
+        }
+    }
+}
+
+fn with_inner_marks(reader: &mut Reader<'_>) -> Option<Written> {
+    reader.skip_space()?;
+    let name = python::name(reader)?;
+    let [id, arguments] = INNER;
+    if reader.take(id) {
+        let length = reader.find(arguments)?;
+        reader.advance(length)?;
+    }
+    reader.take(arguments).then_some(())?;
+    let arguments = body::arguments(reader, &[MARK, "</s>"])?;
+    reader.take("</s>");
+    Written::with_arguments(name, &arguments)
+}

@@ -1,0 +1,262 @@
+//! How a text is laid out: calls, prose, code, reasoning.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+
+use super::grammar::Grammar;
+use super::grammars::MARKED;
+use super::literal::Reader;
+use super::statement;
+use super::written::Written;
+use crate::scanner::Toolbook;
+
+/// A part of a text.
+#[derive(Debug)]
+pub(super) enum Piece<'a> {
+    /// A line, or a part of one, that is no call.
+    Prose(&'a str),
+    /// A line in a fence that is no call.
+    Code(Range<usize>),
+    /// Calls.
+    Calls(Block),
+    /// A mark that is reserved for calls, and nothing behind it that can be read as one.
+    Broken(Broken),
+}
+
+/// Calls that stand in one place.
+#[derive(Debug)]
+pub(super) struct Block {
+    /// The calls as they were written.
+    pub(super) calls: Vec<Written>,
+    /// In which notation.
+    pub(super) notation: &'static str,
+    /// Do they stand between marks that are reserved for calls?
+    pub(super) is_marked: bool,
+    /// Where they stand.
+    pub(super) span: Range<usize>,
+    /// The fence that they stand in, by its number.
+    pub(super) fence: Option<usize>,
+}
+
+/// A mark without calls.
+#[derive(Debug)]
+pub(super) struct Broken {
+    /// Whose mark it is.
+    pub(super) notation: &'static str,
+    /// Where it stands.
+    pub(super) span: Range<usize>,
+}
+
+/// A text, laid out.
+#[derive(Debug, Default)]
+pub(super) struct Layout<'a> {
+    /// Its parts, in order; white space and reasoning are left out.
+    pub(super) pieces: Vec<Piece<'a>>,
+    /// Where its fences stand, marks included.
+    pub(super) fences: Vec<Range<usize>>,
+    /// Was a bracket closed that the text left open?
+    pub(super) completed: bool,
+}
+
+/// Marks that begin and end what a model thinks before it answers.
+const REASONING: [[&str; 2]; 4] =
+    [["<think>", "</think>"], ["<thinking>", "</thinking>"], ["<reasoning>", "</reasoning>"], ["[THINK]", "[/THINK]"]];
+
+/// What a mark in the text is.
+#[derive(Clone, Copy)]
+enum Mark {
+    /// A notation begins.
+    Notation(&'static dyn Grammar),
+    /// Reasoning begins, up to this mark.
+    Reasoning(&'static str),
+    /// Reasoning ends.
+    ReasoningEnd,
+}
+
+static MARKS: LazyLock<(Option<AhoCorasick>, Vec<Mark>)> = LazyLock::new(|| {
+    let mut texts = Vec::new();
+    let mut marks = Vec::new();
+    for grammar in MARKED {
+        for mark in grammar.marks() {
+            texts.push(*mark);
+            marks.push(Mark::Notation(grammar));
+        }
+    }
+    for [open, close] in REASONING {
+        texts.extend([open, close]);
+        marks.extend([Mark::Reasoning(close), Mark::ReasoningEnd]);
+    }
+    (AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(texts).ok(), marks)
+});
+
+/// Lays a text out. Where `may_complete` holds, brackets that the end of the text leaves open are closed.
+pub(super) fn read<'a>(text: &'a str, toolbook: &Toolbook, may_complete: bool) -> Layout<'a> {
+    let (automaton, kinds) = &*MARKS;
+    let marks = automaton
+        .iter()
+        .flat_map(|automaton| automaton.find_iter(text))
+        .filter_map(|found| Some((found.start()..found.end(), *kinds.get(found.pattern().as_usize())?)));
+    let mut walk =
+        Walk { text, toolbook, reader: Reader::new(text, may_complete), at: 0, fence: None, layout: Layout::default() };
+    for (mark, kind) in marks {
+        if mark.start < walk.at {
+            continue;
+        }
+        if let Mark::Notation(grammar) = kind
+            && !walk.is_mark(&mark, grammar)
+        {
+            continue;
+        }
+        walk.lines(mark.start);
+        if mark.start < walk.at {
+            continue;
+        }
+        match kind {
+            Mark::Notation(grammar) => walk.notation(grammar, mark),
+            Mark::Reasoning(close) => {
+                let end = text.get(mark.end..).and_then(|rest| rest.find(close));
+                walk.at = end.map_or(text.len(), |end| mark.end + end + close.len());
+            }
+            // Templates may put the opening mark into the prompt: all that came before was reasoning.
+            Mark::ReasoningEnd => {
+                walk.layout = Layout::default();
+                walk.fence = None;
+                walk.at = mark.end;
+            }
+        }
+    }
+    walk.lines(text.len());
+    walk.close_fence(text.len());
+    walk.layout.completed = walk.reader.has_completed();
+    walk.layout
+}
+
+struct Walk<'a, 'b> {
+    text: &'a str,
+    toolbook: &'b Toolbook,
+    reader: Reader<'a>,
+    at: usize,
+    fence: Option<usize>,
+    layout: Layout<'a>,
+}
+
+impl<'a> Walk<'a, '_> {
+    fn slice(&self, range: Range<usize>) -> &'a str {
+        self.text.get(range).unwrap_or_default()
+    }
+
+    /// Is a mark more than a quotation of itself?
+    fn is_mark(&self, mark: &Range<usize>, grammar: &dyn Grammar) -> bool {
+        let line = self.text.get(..mark.start).unwrap_or_default();
+        let before = line.rsplit('\n').next().unwrap_or_default();
+        let is_quoted = before.trim_start().starts_with('>') && !self.slice(mark.clone()).starts_with('>');
+        let in_code = !self.slice(mark.clone()).starts_with('`') && before.matches('`').count() % 2 == 1;
+        let begins = !grammar.begins_line() || before.trim().is_empty();
+        !is_quoted && !in_code && begins
+    }
+
+    fn notation(&mut self, grammar: &'static dyn Grammar, mark: Range<usize>) {
+        self.reader.go(mark.start);
+        match grammar.read(&mut self.reader, self.toolbook) {
+            Some(calls) if self.reader.at() > mark.start => {
+                self.at = self.reader.at();
+                let span = mark.start..self.at;
+                self.push_calls(calls, grammar.name(), true, span);
+            }
+            _ => {
+                self.layout.pieces.push(Piece::Broken(Broken { notation: grammar.name(), span: mark.clone() }));
+                self.at = mark.end;
+            }
+        }
+    }
+
+    fn push_calls(&mut self, calls: Vec<Written>, notation: &'static str, is_marked: bool, span: Range<usize>) {
+        let fence = self.fence.map(|_| self.layout.fences.len());
+        self.layout.pieces.push(Piece::Calls(Block { calls, notation, is_marked, span, fence }));
+    }
+
+    /// Takes in the lines up to `end`; a statement that begins before may end behind it.
+    fn lines(&mut self, end: usize) {
+        while self.at < end {
+            let line_end =
+                memchr::memchr(b'\n', self.slice(self.at..end).as_bytes()).map_or(end, |length| self.at + length);
+            self.line(line_end, end);
+        }
+    }
+
+    fn line(&mut self, line_end: usize, end: usize) {
+        let line = self.slice(self.at..line_end);
+        let start = self.at + line.len() - line.trim_start().len();
+        let line = self.slice(start..line_end);
+        if line.is_empty() {
+            self.at = line_end + 1;
+        } else if let Some(marker) = fence_marker(line) {
+            self.fence_line(start, marker, line_end);
+        } else if !line.starts_with('>') && self.statement(start, line_end, end) {
+        } else {
+            if self.fence.is_some() {
+                self.layout.pieces.push(Piece::Code(start..line_end));
+            } else {
+                self.layout.pieces.push(Piece::Prose(line));
+            }
+            self.at = line_end + 1;
+        }
+    }
+
+    fn fence_line(&mut self, start: usize, marker: usize, line_end: usize) {
+        let after = start + marker;
+        if self.fence.is_some() {
+            self.close_fence(after);
+            self.at = after;
+            return;
+        }
+        self.fence = Some(start);
+        let info = self.slice(after..line_end);
+        let word =
+            info.find(|letter: char| !(letter.is_alphanumeric() || "_-+#.".contains(letter))).unwrap_or(info.len());
+        // What follows the marker directly may be the content: ```f(a=1)```.
+        let is_content = info.get(word..).is_some_and(|rest| rest.starts_with('('));
+        self.at = if is_content { after } else { (after + word).min(line_end) };
+        if self.slice(self.at..line_end).trim().is_empty() {
+            self.at = line_end + 1;
+        }
+    }
+
+    fn close_fence(&mut self, end: usize) {
+        if let Some(start) = self.fence.take() {
+            self.layout.fences.push(start..end);
+        }
+    }
+
+    /// Takes in the statement that begins on this line, where it is a call.
+    fn statement(&mut self, start: usize, line_end: usize, end: usize) -> bool {
+        let line = self.slice(start..line_end);
+        for place in statement::places(line) {
+            let at = start + place.at;
+            if !statement::may_begin(self.slice(at..line_end), self.toolbook) {
+                continue;
+            }
+            self.reader.go(at);
+            let Some((calls, notation)) = statement::read(&mut self.reader, self.toolbook) else { continue };
+            let call_end = self.reader.at();
+            let rest = self.slice(call_end..end.max(call_end));
+            let rest_of_line = rest.split('\n').next().unwrap_or_default();
+            let Some(tail) = statement::tail(rest_of_line) else { continue };
+            let span = if place.is_labelled { at } else { start }..call_end + tail;
+            self.at = span.end;
+            self.push_calls(calls, notation, false, span);
+            return true;
+        }
+        false
+    }
+}
+
+/// The length of the mark that opens or closes a fence, where the line begins with one.
+fn fence_marker(line: &str) -> Option<usize> {
+    ['`', '~'].into_iter().find_map(|letter| {
+        let length = line.len() - line.trim_start_matches(letter).len();
+        (length >= 3).then_some(length)
+    })
+}

@@ -1,0 +1,99 @@
+//! Values as models write them: JSON, literals of programming languages, and everything between the two.
+//!
+//! Reads strict JSON as JSON means it, and beyond that single quotes, `True` and `None`, trailing commas, tuples, comments, bare
+//! keys, wrongly closed brackets. What is no literal is kept as its source text.
+
+mod arithmetic;
+mod expression;
+mod number;
+mod reader;
+mod string;
+
+pub(super) use reader::Reader;
+use serde_json::Value;
+
+/// A value as a model wrote it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Literal {
+    /// `null`, `None`, `nil`, `undefined`.
+    Null,
+    /// `true`, `True`.
+    Bool(bool),
+    /// A number, as JSON writes it; digits are never lost.
+    Number(String),
+    /// A string.
+    Text(String),
+    /// A list, tuple or set.
+    List(Vec<Literal>),
+    /// An object or dict, members in order.
+    Object(Vec<(String, Literal)>),
+    /// An expression that is no literal, as it was written.
+    Source(String),
+}
+
+impl Literal {
+    fn write(&self, out: &mut String) {
+        match self {
+            Self::Null => out.push_str("null"),
+            Self::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
+            Self::Number(digits) => out.push_str(digits),
+            Self::Text(text) | Self::Source(text) => write_string(text, out),
+            Self::List(items) => {
+                out.push('[');
+                for (index, item) in items.iter().enumerate() {
+                    if index > 0 {
+                        out.push(',');
+                    }
+                    item.write(out);
+                }
+                out.push(']');
+            }
+            Self::Object(members) => write_object(members.iter().map(|(key, value)| (key.as_str(), value)), out),
+        }
+    }
+
+    /// The members, where it is an object.
+    pub(super) fn members(&self) -> Option<&[(String, Literal)]> {
+        match self {
+            Self::Object(members) => Some(members),
+            _ => None,
+        }
+    }
+
+    /// The member of this name, where it is an object that has one.
+    pub(super) fn member(&self, name: &str) -> Option<&Literal> {
+        self.members()?.iter().find(|(key, _)| key == name).map(|(_, value)| value)
+    }
+
+    /// The string, where it is one.
+    pub(super) fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+/// Writes the members as the text of a JSON object.
+pub(super) fn object_json<'a>(members: impl IntoIterator<Item = (&'a str, &'a Literal)>) -> String {
+    let mut out = String::new();
+    write_object(members, &mut out);
+    out
+}
+
+fn write_object<'a>(members: impl IntoIterator<Item = (&'a str, &'a Literal)>, out: &mut String) {
+    out.push('{');
+    for (index, (key, value)) in members.into_iter().enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        write_string(key, out);
+        out.push(':');
+        value.write(out);
+    }
+    out.push('}');
+}
+
+fn write_string(text: &str, out: &mut String) {
+    out.push_str(&Value::from(text).to_string());
+}

@@ -1,0 +1,279 @@
+//! The reader of values.
+
+use super::{Literal, expression, number, string};
+
+/// Brackets within brackets that are followed; JSON readers stop there as well.
+const MAX_DEPTH: usize = 100;
+
+/// Bytes of work for each byte of the text, over everything that is tried on it: whatever is written there, reading it takes
+/// linear time.
+const FUEL_PER_BYTE: usize = 24;
+
+/// Work that every text may cost, however short it is.
+const LEAST_FUEL: usize = 4096;
+
+/// Reads values of a text, from a place on. Every method moves on only where it succeeds or the text is done for.
+#[derive(Debug, Clone)]
+pub(crate) struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+    depth: usize,
+    fuel: usize,
+    /// May what the text leaves open at its end be closed?
+    may_complete: bool,
+    completed: bool,
+}
+
+impl<'a> Reader<'a> {
+    /// A reader at the start of `text`. Where `may_complete` holds, brackets that are open at the end of the text, or closed
+    /// by another kind, are taken as closed.
+    pub(crate) fn new(text: &'a str, may_complete: bool) -> Self {
+        let fuel = LEAST_FUEL.saturating_add(text.len().saturating_mul(FUEL_PER_BYTE));
+        Self { text, at: 0, depth: 0, fuel, may_complete, completed: false }
+    }
+
+    /// The whole text.
+    pub(crate) fn text(&self) -> &'a str {
+        self.text
+    }
+
+    /// The place, in bytes.
+    pub(crate) fn at(&self) -> usize {
+        self.at
+    }
+
+    /// Goes to another place.
+    pub(crate) fn go(&mut self, at: usize) {
+        self.at = at.min(self.text.len());
+        self.depth = 0;
+    }
+
+    /// What is left of the text.
+    pub(crate) fn rest(&self) -> &'a str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    /// Does the text end here, or close another bracket than the one that is open, and may that be taken as the closing?
+    pub(crate) fn completes(&mut self) -> bool {
+        let completes = self.may_complete && matches!(self.peek(), Some(']' | '}' | ')') | None);
+        self.completed |= completes;
+        completes
+    }
+
+    /// Were brackets closed that the text left open, or closed wrongly?
+    pub(crate) fn has_completed(&self) -> bool {
+        self.completed
+    }
+
+    /// The next character.
+    pub(crate) fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    fn byte(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    /// Goes on by `bytes`, and pays for it; `None` where the fuel is spent.
+    pub(crate) fn advance(&mut self, bytes: usize) -> Option<()> {
+        self.fuel = self.fuel.checked_sub(bytes + 1)?;
+        self.at += bytes;
+        Some(())
+    }
+
+    /// Pays for `bytes` that were looked at in vain.
+    pub(crate) fn burn(&mut self, bytes: usize) {
+        self.fuel = self.fuel.saturating_sub(bytes);
+    }
+
+    /// Where `end` is next found, counted from here; paid for where it is not.
+    pub(crate) fn find(&mut self, end: &str) -> Option<usize> {
+        let found = self.rest().find(end);
+        if found.is_none() {
+            self.burn(self.rest().len());
+        }
+        found
+    }
+
+    /// Takes `expected`, where it is what comes next.
+    pub(crate) fn take(&mut self, expected: &str) -> bool {
+        self.rest().starts_with(expected) && self.advance(expected.len()).is_some()
+    }
+
+    /// Passes over white space and comments.
+    pub(crate) fn skip_space(&mut self) -> Option<()> {
+        loop {
+            let rest = self.rest();
+            let space = rest.len() - rest.trim_start().len();
+            if space > 0 {
+                self.advance(space)?;
+            }
+            let rest = self.rest();
+            let comment = if rest.starts_with("//") || rest.starts_with("# ") {
+                rest.find('\n').unwrap_or(rest.len())
+            } else if rest.starts_with("/*") {
+                self.find("*/")? + 2
+            } else {
+                return Some(());
+            };
+            self.advance(comment)?;
+        }
+    }
+
+    /// A value; an expression that is no literal ends before a comma or closing bracket.
+    pub(crate) fn value(&mut self) -> Option<Literal> {
+        self.skip_space()?;
+        let start = self.at;
+        if let Some(literal) = self.literal() {
+            let end = self.at;
+            self.skip_space()?;
+            if self.is_at_end_of_value() {
+                return Some(literal);
+            }
+            self.at = end;
+        }
+        self.at = start;
+        expression::read(self)
+    }
+
+    /// A value that is no expression, whatever follows it.
+    pub(crate) fn data(&mut self) -> Option<Literal> {
+        self.skip_space()?;
+        self.literal()
+    }
+
+    fn literal(&mut self) -> Option<Literal> {
+        match self.byte()? {
+            b'{' => self.nested(Self::object),
+            b'[' => self.nested(|reader| reader.list(']')),
+            b'(' => self.nested(Self::tuple),
+            b'"' | b'\'' | b'`' => string::read(self).map(Literal::Text),
+            b'0'..=b'9' | b'+' | b'-' | b'.' => number::read(self),
+            byte if byte.is_ascii_alphabetic() => self.word(),
+            _ => string::read_typographic(self).map(Literal::Text),
+        }
+    }
+
+    fn nested(&mut self, read: impl FnOnce(&mut Self) -> Option<Literal>) -> Option<Literal> {
+        if self.depth >= MAX_DEPTH {
+            self.fuel = 0;
+            return None;
+        }
+        self.depth += 1;
+        let result = read(self);
+        self.depth -= 1;
+        result
+    }
+
+    fn word(&mut self) -> Option<Literal> {
+        let rest = self.rest();
+        let end = rest.find(|letter: char| !letter.is_alphanumeric() && letter != '_').unwrap_or(rest.len());
+        let literal = match rest.get(..end)? {
+            "true" | "True" | "TRUE" => Literal::Bool(true),
+            "false" | "False" | "FALSE" => Literal::Bool(false),
+            "null" | "None" | "nil" | "undefined" | "NULL" => Literal::Null,
+            // A prefix of a Python string: raw, Unicode; those that compute something are expressions.
+            "r" | "u" | "R" | "U" if rest.get(end..)?.starts_with(['"', '\'']) => {
+                self.advance(end)?;
+                return string::read(self).map(Literal::Text);
+            }
+            _ => return None,
+        };
+        self.advance(end)?;
+        Some(literal)
+    }
+
+    /// A list after its opening bracket.
+    fn list(&mut self, close: char) -> Option<Literal> {
+        self.advance(1)?;
+        let mut items = Vec::new();
+        while !self.closes(close)? {
+            items.push(self.value()?);
+            self.separator()?;
+        }
+        Some(Literal::List(items))
+    }
+
+    /// A tuple, or a value in parentheses.
+    fn tuple(&mut self) -> Option<Literal> {
+        self.advance(1)?;
+        let mut items = Vec::new();
+        let mut is_tuple = false;
+        while !self.closes(')')? {
+            items.push(self.value()?);
+            is_tuple |= self.separator()?;
+        }
+        match items.pop() {
+            Some(only) if items.is_empty() && !is_tuple => Some(only),
+            last => {
+                items.extend(last);
+                Some(Literal::List(items))
+            }
+        }
+    }
+
+    /// An object, or a set, after its opening bracket.
+    fn object(&mut self) -> Option<Literal> {
+        self.advance(1)?;
+        let mut members = Vec::new();
+        while !self.closes('}')? {
+            let Some(key) = self.key() else { return None };
+            let value = self.value()?;
+            members.push((key, value));
+            self.separator()?;
+        }
+        Some(Literal::Object(members))
+    }
+
+    /// A key with its colon.
+    fn key(&mut self) -> Option<String> {
+        self.skip_space()?;
+        let key = match self.byte()? {
+            b'"' | b'\'' | b'`' => string::read(self)?,
+            _ => match string::read_typographic(self) {
+                Some(key) => key,
+                None => self.bare_key()?,
+            },
+        };
+        self.skip_space()?;
+        (self.take(":") || self.take("=")).then_some(key)
+    }
+
+    fn bare_key(&mut self) -> Option<String> {
+        let rest = self.rest();
+        let end = rest.find(|letter: char| !(letter.is_alphanumeric() || "_-.$\\".contains(letter)))?;
+        let key = rest.get(..end).filter(|key| !key.is_empty())?.replace("\\_", "_");
+        self.advance(end)?;
+        Some(key)
+    }
+
+    /// Takes a comma, where there is one, and tells whether there was.
+    fn separator(&mut self) -> Option<bool> {
+        self.skip_space()?;
+        Some(self.take(","))
+    }
+
+    /// Takes the closing bracket, where it comes next. Another kind of bracket, or the end of the text, closes as well where
+    /// completing is allowed; the bracket is then left to whom it belongs.
+    fn closes(&mut self, close: char) -> Option<bool> {
+        self.skip_space()?;
+        match self.peek() {
+            Some(next) if next == close => self.advance(1).map(|()| true),
+            _ if self.completes() => Some(true),
+            Some(']' | '}' | ')') | None => None,
+            Some(_) => Some(false),
+        }
+    }
+
+    /// Does what comes next end a value?
+    fn is_at_end_of_value(&self) -> bool {
+        // A new line ends a value outside of brackets, such as an argument of an XML element.
+        self.byte().is_none_or(|byte| matches!(byte, b',' | b')' | b']' | b'}' | b':' | b';'))
+            || self.depth == 0 && !self.continues_on_this_line()
+    }
+
+    fn continues_on_this_line(&self) -> bool {
+        let line = self.text.get(..self.at).unwrap_or_default();
+        !line.trim_end_matches([' ', '\t']).ends_with('\n')
+    }
+}

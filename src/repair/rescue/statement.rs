@@ -1,0 +1,139 @@
+//! Calls without marks: where they may begin, and what may follow them.
+
+use super::literal::Reader;
+use super::written::{Written, offered};
+use super::{body, python, shape};
+use crate::scanner::Toolbook;
+
+/// A place of a line where a statement may begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    /// Bytes from the start of the line.
+    pub(super) at: usize,
+    /// Does text stand before it that is no part of the statement?
+    pub(super) is_labelled: bool,
+}
+
+/// Bytes of a label before a call: "Function call: ".
+const MAX_LABEL: usize = 120;
+
+/// The places of a line where a statement may begin: behind a bullet, an assignment, a label with a colon.
+pub(super) fn places(line: &str) -> impl Iterator<Item = Place> {
+    let bare = skip_decoration(line);
+    let assigned = assignment(line.get(bare..).unwrap_or_default()).map(|length| bare + length);
+    let labelled = label(line).filter(|at| *at > bare);
+    let place = |is_labelled| move |at| Place { at, is_labelled };
+    let first = Some(Place { at: bare, is_labelled: false });
+    [first, assigned.map(place(false)), labelled.map(place(true))].into_iter().flatten()
+}
+
+/// Bytes of white space, list marks, emphasis and quotation marks of code.
+fn skip_decoration(line: &str) -> usize {
+    let rest = line.trim_start();
+    let numbered = rest.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    let numbered = if numbered.len() < rest.len() { numbered.strip_prefix(['.', ')']) } else { None };
+    let rest = numbered
+        .or_else(|| rest.strip_prefix(['-', '*', '•', '+']))
+        .filter(|rest| rest.starts_with(' '))
+        .unwrap_or(rest);
+    let rest = special_tokens(rest.trim_start());
+    let rest = rest.trim_start_matches(['*', '`', ' ']);
+    line.len() - rest.len()
+}
+
+/// Passes over tokens of chat templates that leaked into the text: `<|assistant|>`, `[control_130]`.
+fn special_tokens(mut line: &str) -> &str {
+    loop {
+        let token = |open: &str, close: &str| {
+            let rest = line.strip_prefix(open)?;
+            let end = rest.find(close)?;
+            let is_word = rest.get(..end)?.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+            rest.get(end + close.len()..)
+                .filter(|rest| is_word && end > 0 && rest.trim_start().starts_with(['[', '{', '<']))
+        };
+        match token("<|", "|>").or_else(|| token("[", "]")) {
+            Some(rest) => line = rest.trim_start(),
+            None => return line,
+        }
+    }
+}
+
+/// Bytes of `name = `, `const name = ` or `name: Type = `.
+fn assignment(line: &str) -> Option<usize> {
+    let (target, value) = line.split_once('=')?;
+    let is_target = !target.trim().is_empty()
+        && target.len() < MAX_LABEL
+        && target.chars().all(|letter| letter.is_alphanumeric() || "_ :,[]".contains(letter))
+        && target.split_whitespace().count() <= 3;
+    (is_target && !value.starts_with('=')).then(|| line.len() - value.trim_start().len())
+}
+
+/// Bytes up to what stands behind a colon, where that may be a call.
+fn label(line: &str) -> Option<usize> {
+    let head = line.bytes().take(MAX_LABEL).position(|byte| matches!(byte, b'(' | b'[' | b'{'))?;
+    let colon = line.get(..head)?.rfind(": ")?;
+    let rest = line.get(colon + 2..)?;
+    Some(line.len() - rest.trim_start_matches([' ', '`', '*']).len())
+}
+
+/// Words before a call that do not change what is called.
+const WORDS: [&str; 3] = ["await ", "return ", "yield "];
+
+/// May a call begin with `rest`? Cheap: it is asked for every line.
+pub(super) fn may_begin(rest: &str, toolbook: &Toolbook) -> bool {
+    let rest = WORDS.iter().find_map(|word| rest.strip_prefix(word)).unwrap_or(rest);
+    match rest.as_bytes() {
+        [b'[' | b'{' | b'(' | b'"' | b'\'', ..] => true,
+        [first, ..] if first.is_ascii_alphabetic() || *first == b'_' || *first >= 0x80 => {
+            let end = rest
+                .find(|letter: char| !(letter.is_alphanumeric() || "_.-\\:/".contains(letter)))
+                .unwrap_or(rest.len());
+            let (name, after) = rest.split_at(end);
+            let after = after.trim_start_matches([' ', ':', '`', '*']);
+            let is_followed = after.is_empty() || after.starts_with(['(', '{', '\n', '`']);
+            is_followed
+                && (python::is_wrapper(name) || offered(&shape::clean(name.trim_end_matches(':')), toolbook).is_some())
+        }
+        _ => false,
+    }
+}
+
+/// The calls of the statement that begins here, and its notation.
+pub(super) fn read(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<(Vec<Written>, &'static str)> {
+    let start = reader.at();
+    let first = reader.peek()?;
+    if let Some(calls) = python::sequence(reader, toolbook)
+        && is_evident(&calls, toolbook)
+    {
+        return Some((calls, if matches!(first, '{') { "json" } else { notation(reader, start) }));
+    }
+    reader.go(start);
+    let call = body::named_object(reader)?;
+    offered(&call.name, toolbook)?;
+    Some((vec![call], "named_json"))
+}
+
+/// `json` where the list holds data, else `python`.
+fn notation(reader: &Reader<'_>, start: usize) -> &'static str {
+    let text = reader.text().get(start..reader.at()).unwrap_or_default();
+    let inner = text.trim_start_matches(['[', '(', ' ', '\n', '\t']);
+    if inner.starts_with('{') { "json" } else { "python" }
+}
+
+/// Do the calls mean the tools on offer? Every one names such a tool, or one does, or the parameters of one are used.
+fn is_evident(calls: &[Written], toolbook: &Toolbook) -> bool {
+    let is_offered = |call: &Written| offered(&call.name, toolbook).is_some();
+    let knows = |name: &str| toolbook.tools().iter().any(|tool| tool.parameter(name).is_some());
+    calls.iter().any(|call| is_offered(call) || call.named.iter().any(|(name, _)| knows(name)))
+}
+
+/// Bytes behind a call, up to the end of its line, that belong to it or say nothing; `None` where prose goes on, so that the call
+/// is only mentioned.
+pub(super) fn tail(rest: &str) -> Option<usize> {
+    let fence = rest.find("```").unwrap_or(rest.len());
+    let before = rest.get(..fence)?;
+    let words =
+        before.trim_start_matches([' ', '\t', '\r', '`', '*', ',', ';', '.', '"', '\'', ']', ')', '}', '”', '’']);
+    let is_remark = ["#", "//", "--", "—", "->", "=>", "<|", "</"].iter().any(|sign| words.starts_with(sign));
+    (words.is_empty() || is_remark).then_some(fence)
+}

@@ -1,0 +1,135 @@
+//! Is a text a call, or about one? Weighs what stands around the calls found in it.
+
+use std::ops::Range;
+
+use super::layout::{Block, Layout, Piece};
+use super::no_call::{Reason, diagnose};
+use super::written::Unresolved;
+use super::{Reading, Rescued, Situation, prose};
+use crate::domain::rules::Evidence;
+use crate::domain::{Call, ids};
+use crate::scanner::Toolbook;
+
+/// Decides what a text is.
+pub(super) fn weigh(text: &str, layout: &Layout<'_>, toolbook: &Toolbook, situation: &Situation<'_>) -> Reading {
+    let blocks = blocks(layout, situation);
+    let is_marked = blocks.iter().any(|block| block.is_marked);
+    if let Some(broken) = broken(layout, situation).filter(|_| blocks.is_empty() || is_marked) {
+        let reason = if situation.cut_off { Reason::CutOff } else { Reason::Unreadable };
+        let near = text.get(broken.span.start..).unwrap_or_default();
+        return Reading::NoCall(diagnose(broken.notation, &reason, near, toolbook));
+    }
+    let Some(first) = blocks.first() else { return Reading::Text };
+    let Some(evidence) = evidence(layout, is_marked).filter(|evidence| *evidence <= situation.evidence) else {
+        return Reading::Text;
+    };
+    let mut calls: Vec<Call> = Vec::new();
+    for block in &blocks {
+        for written in &block.calls {
+            match written.resolve(toolbook) {
+                Ok((name, arguments)) => calls.push(Call { id: ids::call_id(), name, arguments }),
+                Err(_) if evidence > Evidence::Alone => return Reading::Text,
+                Err(unresolved) => {
+                    let near = text.get(block.span.clone()).unwrap_or_default();
+                    return Reading::NoCall(diagnose(block.notation, &reason(unresolved), near, toolbook));
+                }
+            }
+        }
+    }
+    if situation.allowed.is_some_and(|allowed| calls.iter().any(|call| !allowed.contains(&call.name))) {
+        return Reading::Text;
+    }
+    let spans = spans(layout, &blocks);
+    Reading::Calls(Rescued { calls, notation: first.notation, evidence, text: left(text, &spans), spans })
+}
+
+fn reason(unresolved: Unresolved) -> Reason {
+    match unresolved {
+        Unresolved::Name(name) => Reason::UnknownTool { name },
+        Unresolved::Arguments(name) => Reason::Arguments { name },
+    }
+}
+
+/// The blocks that count: marked ones alone, where there are any; none that the client has, none that say again what an
+/// earlier one said.
+fn blocks<'a>(layout: &'a Layout<'_>, situation: &Situation<'_>) -> Vec<&'a Block> {
+    let all = || {
+        layout.pieces.iter().filter_map(|piece| match piece {
+            Piece::Calls(block) => Some(block),
+            _ => None,
+        })
+    };
+    let any_marked = all().any(|block| block.is_marked);
+    let mut blocks: Vec<&Block> = Vec::new();
+    for block in all() {
+        let is_answer = situation.json_wanted && !block.is_marked && block.notation == "json";
+        let is_program = block.fence.is_some_and(|fence| holds_code(layout, fence)) && !block.is_marked;
+        let is_repeated = blocks.iter().any(|earlier| earlier.fence != block.fence && earlier.calls == block.calls);
+        if block.is_marked == any_marked
+            && block.span.start >= situation.sent
+            && !is_answer
+            && !is_program
+            && !is_repeated
+        {
+            blocks.push(block);
+        }
+    }
+    blocks
+}
+
+/// Does the fence hold code beside its calls?
+fn holds_code(layout: &Layout<'_>, fence: usize) -> bool {
+    let range = layout.fences.get(fence).cloned().unwrap_or_default();
+    layout.pieces.iter().any(|piece| matches!(piece, Piece::Code(line) if range.contains(&line.start)))
+}
+
+/// The first mark without a call, where the client has not got it.
+fn broken<'a>(layout: &'a Layout<'_>, situation: &Situation<'_>) -> Option<&'a super::layout::Broken> {
+    layout.pieces.iter().find_map(|piece| match piece {
+        Piece::Broken(broken) if broken.span.start >= situation.sent => Some(broken),
+        _ => None,
+    })
+}
+
+/// How sure it is that the text is a call; `None` where it is a text about one.
+fn evidence(layout: &Layout<'_>, is_marked: bool) -> Option<Evidence> {
+    if is_marked {
+        return Some(Evidence::Marked);
+    }
+    let mut lines = layout.pieces.iter().filter_map(|piece| match piece {
+        Piece::Prose(line) => Some(*line),
+        _ => None,
+    });
+    if lines.clone().all(prose::announces) {
+        return Some(Evidence::Alone);
+    }
+    if lines.any(prose::hedges) { None } else { Some(Evidence::Amid) }
+}
+
+/// The parts of the text that the calls take up: a fence as a whole, where it holds nothing else.
+fn spans(layout: &Layout<'_>, blocks: &[&Block]) -> Vec<Range<usize>> {
+    let mut spans: Vec<Range<usize>> = Vec::new();
+    for block in blocks {
+        let span = block.fence.and_then(|fence| layout.fences.get(fence)).unwrap_or(&block.span);
+        match spans.last_mut() {
+            Some(last) if last.end >= span.start => last.end = last.end.max(span.end),
+            _ => spans.push(span.clone()),
+        }
+    }
+    spans
+}
+
+/// The text without the spans; empty where only white space is left.
+fn left(text: &str, spans: &[Range<usize>]) -> String {
+    let mut out = String::new();
+    let mut at = 0;
+    for span in spans {
+        out.push_str(text.get(at..span.start).unwrap_or_default());
+        at = span.end;
+    }
+    let rest = text.get(at..).unwrap_or_default();
+    if !rest.trim().is_empty() {
+        out.push_str(rest);
+    }
+    if out.trim().is_empty() { String::new() } else { out }
+}

@@ -1,0 +1,115 @@
+//! A call as it was written, before it is known whether such a tool is offered.
+
+use super::literal::{Literal, Reader, object_json};
+use crate::scanner::{CompiledTool, Toolbook};
+
+/// Times that arguments may have been encoded as a string.
+const MAX_ENCODINGS: usize = 3;
+
+/// A call as it was written.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Written {
+    /// The tool's name, without quotes and escapes.
+    pub(super) name: String,
+    /// Arguments without a name, in order.
+    pub(super) positional: Vec<Literal>,
+    /// Arguments with their names, in order.
+    pub(super) named: Vec<(String, Literal)>,
+}
+
+/// Why a written call is no call of an offered tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Unresolved {
+    /// No offered tool has this name, in whatever writing.
+    Name(String),
+    /// The arguments cannot be told from one another.
+    Arguments(String),
+}
+
+impl Written {
+    /// A call with named arguments.
+    pub(super) fn named(name: impl Into<String>, named: Vec<(String, Literal)>) -> Self {
+        Self { name: name.into(), positional: Vec::new(), named }
+    }
+
+    /// A call whose arguments are one value: an object, the text of one, or nothing.
+    pub(super) fn with_arguments(name: impl Into<String>, arguments: &Literal) -> Option<Self> {
+        Some(Self::named(name, object(arguments, MAX_ENCODINGS)?))
+    }
+
+    /// The name of the offered tool and the arguments as the text of a JSON object.
+    pub(super) fn resolve(&self, toolbook: &Toolbook) -> Result<(String, String), Unresolved> {
+        let tool = offered(&self.name, toolbook).ok_or_else(|| Unresolved::Name(self.name.clone()))?;
+        let members = self.arguments(tool).ok_or_else(|| Unresolved::Arguments(self.name.clone()))?;
+        let arguments = object_json(members.iter().map(|(key, value)| (key.as_str(), value)));
+        Ok((tool.name().to_owned(), arguments))
+    }
+
+    fn arguments(&self, tool: &CompiledTool) -> Option<Vec<(String, Literal)>> {
+        if let Some(members) = self.whole_object(tool) {
+            return Some(members.to_vec());
+        }
+        let mut members: Vec<(String, Literal)> = Vec::with_capacity(self.positional.len() + self.named.len());
+        let mut names = tool.parameters();
+        for value in &self.positional {
+            members.push((names.next()?.name.to_owned(), value.clone()));
+        }
+        for (key, value) in &self.named {
+            if members.iter().any(|(taken, _)| taken == key) {
+                return None;
+            }
+            members.push((key.clone(), value.clone()));
+        }
+        Some(members)
+    }
+
+    /// The members of the only argument, where that is an object that stands for all of them: `f({"a": 1})`, or
+    /// `f(params={"a": 1})` for a tool that has no such parameter.
+    fn whole_object(&self, tool: &CompiledTool) -> Option<&[(String, Literal)]> {
+        let (wrapper, value) = match (self.positional.as_slice(), self.named.as_slice()) {
+            ([value], []) => (None, value),
+            ([], [(name, value)]) => (Some(name), value),
+            _ => return None,
+        };
+        let members = value.members()?;
+        let knows = |name: &str| tool.parameter(name).is_some();
+        let is_meant = match wrapper {
+            Some(name) => !knows(name) && !members.is_empty(),
+            None => members.is_empty() || members.iter().any(|(key, _)| knows(key)),
+        };
+        (is_meant && (wrapper.is_none() || members.iter().all(|(key, _)| knows(key)))).then_some(members)
+    }
+}
+
+/// The offered tool that a written name means: by the name itself, or by the only one that differs in writing alone.
+pub(super) fn offered<'a>(name: &str, toolbook: &'a Toolbook) -> Option<&'a CompiledTool> {
+    let tool = match toolbook.get(name) {
+        Some(tool) => tool,
+        None => match toolbook.literal(name).as_slice() {
+            [only] => only,
+            _ => return None,
+        },
+    };
+    (!tool.tool.free_text).then_some(tool)
+}
+
+/// The members that a value spells, where it may stand for an argument object.
+fn object(arguments: &Literal, encodings: usize) -> Option<Vec<(String, Literal)>> {
+    match arguments {
+        Literal::Object(members) => Some(members.clone()),
+        Literal::Null => Some(Vec::new()),
+        Literal::List(items) => match items.as_slice() {
+            [] => Some(Vec::new()),
+            [only @ Literal::Object(_)] => object(only, encodings),
+            _ => None,
+        },
+        Literal::Text(text) if text.trim().is_empty() => Some(Vec::new()),
+        Literal::Text(text) => {
+            let mut reader = Reader::new(text, false);
+            let inner = reader.value()?;
+            reader.skip_space()?;
+            (reader.rest().is_empty() && encodings > 0).then(|| object(&inner, encodings - 1)).flatten()
+        }
+        _ => None,
+    }
+}
