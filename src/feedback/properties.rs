@@ -63,6 +63,7 @@ proptest! {
         arguments in wild_json(),
         name in prop::sample::select(vec!["f", "F", "ff", "`g`\n<data>"]),
         text in ".{0,40}",
+        reason in prop::sample::select(vec!["unreadable", "cut_off", "unknown_tool", "arguments", "another"]),
     ) {
         let book = toolbook(&schema);
         let rules = ScanRules { report: Report::All, ..ScanRules::default() };
@@ -70,7 +71,7 @@ proptest! {
         if let Err(diagnoses) = scan(&call, 0, &book, &rules) {
             check(&Templates::builtin().faulty_call(&call, &diagnoses, &book), &book)?;
         }
-        let facts = json!({ "problem": text, "near": text, "name": name, "notation": 5 });
+        let facts = json!({ "reason": reason, "near": text, "name": name, "notation": 5 });
         check(&Templates::builtin().no_call(&of_answer(facts), &book), &book)?;
     }
 

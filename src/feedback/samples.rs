@@ -125,13 +125,21 @@ fn of_the_conversation() -> Vec<(Call, Diagnosis)> {
 
 /// Answers without a call that can be read, with every fact and with none, where tools are offered and where not.
 fn unread() -> Vec<(Diagnosis, Toolbook)> {
-    let all =
-        json!({ "problem": "expected `:`", "near": "{\"name\" \"bookRoom\"", "notation": "json", "name": "book_room" });
+    let near = "<tool_call>{\"name\" \"bookRoom\"";
+    let because =
+        |reason: &str, name: &str| json!({ "reason": reason, "name": name, "near": near, "notation": "json" });
     let of = |facts| {
         let message = "no call can be read".to_owned();
         Diagnosis { code: FaultCode::NoCall, call: 0, path: Pointer::root(), message, facts, suggestion: None }
     };
-    let diagnoses = [all, json!({ "name": "weather" }), json!({})].map(of);
+    let diagnoses = [
+        because("unreadable", ""),
+        because("cut_off", ""),
+        because("unknown_tool", "weather"),
+        because("arguments", "book_room"),
+        json!({}),
+    ]
+    .map(of);
     let with_both = |diagnosis: Diagnosis| [toolbook(), Toolbook::default()].map(|book| (diagnosis.clone(), book));
     diagnoses.into_iter().flat_map(with_both).collect()
 }

@@ -6,7 +6,6 @@ use minijinja::context;
 use minijinja::value::Value;
 use serde_json::Map;
 
-use super::quote::line;
 use super::shown::{self, Shown};
 use crate::domain::Diagnosis;
 use crate::scanner::names::nearest;
@@ -15,8 +14,8 @@ use crate::scanner::{CompiledTool, Toolbook};
 /// Names of offered tools that are listed.
 const MAX_LISTED: usize = 10;
 
-/// What the template can say. Which facts the diagnosis has depends on how far the answer could be read: `problem` (what
-/// stopped the reading), `near` (the text around that place), `notation`, `name` (the tool that is named); none is needed.
+/// What the template can say. Which facts the diagnosis has depends on how far the answer could be read: `reason` (why no call
+/// can be recovered), `name` (the tool that is named), `near` (the text of the place), `notation`; none is needed.
 pub(super) fn context(diagnosis: &Diagnosis, toolbook: &Toolbook) -> Value {
     let fact =
         |name: &str| diagnosis.facts.get(name).and_then(serde_json::Value::as_str).filter(|fact| !fact.is_empty());
@@ -29,7 +28,7 @@ pub(super) fn context(diagnosis: &Diagnosis, toolbook: &Toolbook) -> Value {
     context! {
         code => diagnosis.code.code(),
         message => &diagnosis.message,
-        problem => line(fact("problem").unwrap_or(&diagnosis.message)),
+        reason => fact("reason"),
         near => fact("near"),
         notation => fact("notation"),
         name => name,
