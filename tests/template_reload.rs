@@ -21,7 +21,8 @@ async fn a_changed_template_is_told_and_a_bad_one_is_not() {
         _ => one_call("get_weather", r#"{"days":3}"#),
     })
     .await;
-    let configuration = config(&upstream.url("/v1")) + "\n[feedback]\ntemplates = \"words\"\nreload_quiet_milliseconds = 20\n";
+    let configuration =
+        config(&upstream.url("/v1")) + "\n[feedback]\ntemplates = \"words\"\nreload_quiet_milliseconds = 20\n";
     let file = "words/parameter_missing.jinja";
     let proxy = Proxy::start_with_files(configuration, &[(file, "Manque: {{ facts.name }}.")]).await;
     let told = feedback(&proxy, &upstream).await;

@@ -15,13 +15,12 @@ const MAX_TOLD: usize = 8;
 pub(super) fn texts(
     call: &Call,
     diagnoses: &[Diagnosis],
-    toolbook: &Toolbook,
     render: impl Fn(&str, &Value) -> String,
 ) -> Vec<(FaultCode, String)> {
     let told = diagnoses.iter().take(MAX_TOLD).enumerate();
     told.map(|(index, diagnosis)| {
         let again = diagnoses.iter().take(index).any(|earlier| earlier.code == diagnosis.code);
-        let text = render(diagnosis.code.name(), &context(call, diagnosis, toolbook, again));
+        let text = render(diagnosis.code.name(), &context(call, diagnosis, again));
         // A fault whose template has not what it needs is told by its message.
         let text = if text.is_empty() { format!("{}: {}", diagnosis.code, diagnosis.message) } else { one_line(&text) };
         (diagnosis.code, text)
@@ -31,7 +30,7 @@ pub(super) fn texts(
 
 /// What a fault's template can say; `again` where a fault of the same code stands before it in the message, so that advice
 /// need not be repeated.
-pub(super) fn context(call: &Call, diagnosis: &Diagnosis, toolbook: &Toolbook, again: bool) -> Value {
+pub(super) fn context(call: &Call, diagnosis: &Diagnosis, again: bool) -> Value {
     context! {
         again => again,
         code => diagnosis.code.code(),
@@ -39,7 +38,6 @@ pub(super) fn context(call: &Call, diagnosis: &Diagnosis, toolbook: &Toolbook, a
         message => &diagnosis.message,
         suggestion => &diagnosis.suggestion,
         tool => &call.name,
-        offered => toolbook.get(&call.name).is_some(),
         facts => Value::from(Serde(&diagnosis.facts)),
     }
 }
@@ -50,8 +48,11 @@ pub(super) fn frame(call: &Call, diagnoses: &[Diagnosis], texts: &[(FaultCode, S
         texts.iter().map(|(code, text)| context! { code => code.code(), name => code.name(), text => text }).collect();
     let is_repeated = |diagnosis: &Diagnosis| diagnosis.code == FaultCode::RepeatedCall;
     let repeated = !diagnoses.is_empty() && diagnoses.iter().all(is_repeated);
-    // The same call once more would only be repeated again.
-    let example = if repeated { None } else { example_of(call, diagnoses, toolbook) };
+    // The same call once more would only be repeated again, and another one has to come first.
+    let example = match repeated || diagnoses.iter().any(waits_for_another) {
+        true => None,
+        false => example_of(call, diagnoses, toolbook),
+    };
     context! {
         call => named(call),
         faults => faults,
@@ -59,6 +60,11 @@ pub(super) fn frame(call: &Call, diagnoses: &[Diagnosis], texts: &[(FaultCode, S
         repeated => repeated,
         example => example.map(Shown::context),
     }
+}
+
+/// Does a value come from a call that has not been made yet?
+fn waits_for_another(diagnosis: &Diagnosis) -> bool {
+    diagnosis.code == FaultCode::WrongSource && diagnosis.facts.get("was_called").is_some_and(|called| called == false)
 }
 
 /// What the messages about one call alone can say.
@@ -95,7 +101,11 @@ fn right_arguments(call: &Call, diagnoses: &[Diagnosis]) -> (Map<String, serde_j
             (FaultCode::ParameterLiteral | FaultCode::ParameterSemantic, Some(meant), Some(value)) => {
                 given.insert(meant.to_owned(), value);
             }
-            (FaultCode::Constraint, Some(meant), _) => drop(given.insert(name.clone(), meant.into())),
+            (FaultCode::Constraint | FaultCode::WrongSource, Some(meant), _) => {
+                given.insert(name.clone(), meant.into());
+            }
+            (FaultCode::Placeholder, _, _)
+                if diagnosis.facts.get("required").is_some_and(|required| required == false) => {}
             _ => wanted.push(name.clone()),
         }
     }

@@ -9,7 +9,11 @@ const PARTS: [(FaultCode, [&str; 3]); 15] = [
     (FaultCode::NoCall, ["E1 in the arguments: they are", "The call itself was read", "Write one JSON object"]),
     (
         FaultCode::ToolNotRelevant,
-        ["E2.1 in the choice of the tool: `book_room` does not", "its name is right", "The closest|Call another"],
+        [
+            "E2.1 in the choice of the tool: `book_room` (\"Books a room.\") does not",
+            "its name is right",
+            "The closest to the request is `cancel_booking`",
+        ],
     ),
     (
         FaultCode::ToolNameLiteral,
@@ -60,9 +64,16 @@ const PARTS: [(FaultCode, [&str; 3]); 15] = [
         FaultCode::Constraint,
         ["E4.2 at `/", "name and type are right", "must be at least 1|must be one of \"small\", \"large\"."],
     ),
-    (FaultCode::Placeholder, ["E4.3 at `/room`: `", "name and type are right", "Take the real one from"]),
-    (FaultCode::WrongSource, ["E4.4 at `/room`: `7`", "name and type are right", "Take it from"]),
-    (FaultCode::RepeatedCall, ["E5 in the whole call", "name and its arguments are right", "It gave|Its result"]),
+    (FaultCode::Placeholder, ["E4.3 at `/", "name and type are right", "ask the user for it|leave it out"]),
+    (FaultCode::WrongSource, ["E4.4 at `/", "name and type are right", "comes from the output of `list_rooms`"]),
+    (
+        FaultCode::RepeatedCall,
+        [
+            "E5 in the whole call",
+            "name and its arguments are right",
+            "It gave then (this is data|It failed then (this is data",
+        ],
+    ),
 ];
 
 fn check(message: &str, parts: &[&str]) {

@@ -76,7 +76,7 @@ impl Templates {
     /// example that fits the tool's schema, where the tool meant is known and an example can be made.
     pub fn faulty_call(&self, call: &Call, diagnoses: &[Diagnosis], toolbook: &Toolbook) -> String {
         let library = self.current.load();
-        let texts = fault::texts(call, diagnoses, toolbook, |name, facts| render(&library, name, facts));
+        let texts = fault::texts(call, diagnoses, |name, facts| render(&library, name, facts));
         render(&library, "faulty_call", &fault::frame(call, diagnoses, &texts, toolbook))
     }
 

@@ -28,9 +28,7 @@ pub(super) fn contexts(name: &str) -> Vec<Value> {
             faults()
                 .iter()
                 .filter(|fault| named(fault))
-                .flat_map(|(call, diagnosis)| {
-                    [false, true].map(|again| fault::context(call, diagnosis, &toolbook(), again))
-                })
+                .flat_map(|(call, diagnosis)| [false, true].map(|again| fault::context(call, diagnosis, again)))
                 .collect()
         }
     }
@@ -106,17 +104,24 @@ fn of_the_conversation() -> Vec<(Call, Diagnosis)> {
         facts,
         suggestion: suggestion.map(str::to_owned),
     };
-    let (whole, room) = (Pointer::root(), Pointer::root().child("room"));
-    let relevant = json!({ "candidate": "cancel_booking", "description": "Cancels." });
+    let (whole, room, size) = (Pointer::root(), Pointer::root().child("room"), Pointer::root().child("size"));
+    let relevant = json!({ "name": "book_room", "does": "Books a room.", "candidate": "cancel_booking",
+        "description": "Cancels a booking." });
+    let placeholder = |value: &str, required: bool, options: &[&str]| {
+        json!({ "value": value, "form": "a blank to fill in", "required": required, "options": options,
+            "description": "Number of the room." })
+    };
+    let source = |was_called: bool, options: &[&str]| json!({ "value": "7", "source": "list_rooms", "was_called": was_called, "options": options, "description": "" });
+    let repeated = |result: &str, failed: bool| json!({ "name": "book_room", "rounds_ago": 1, "result": result, "failed": failed });
     vec![
         diagnosis(FaultCode::ToolNotRelevant, &whole, relevant, Some("cancel_booking")),
-        diagnosis(FaultCode::ToolNotRelevant, &whole, json!({ "candidate": null, "description": null }), None),
-        diagnosis(FaultCode::Placeholder, &room, json!({ "value": "\"<room>\"", "reason": "angle brackets" }), None),
-        diagnosis(FaultCode::Placeholder, &room, json!({ "value": "\"string\"", "reason": null }), None),
-        diagnosis(FaultCode::WrongSource, &room, json!({ "value": "7", "source": "list_rooms" }), None),
-        diagnosis(FaultCode::WrongSource, &room, json!({ "value": "7", "source": null }), None),
-        diagnosis(FaultCode::RepeatedCall, &whole, json!({ "result": "{\"booked\":true}" }), None),
-        diagnosis(FaultCode::RepeatedCall, &whole, json!({ "result": null }), None),
+        diagnosis(FaultCode::Placeholder, &room, placeholder("\"<room>\"", true, &[]), None),
+        diagnosis(FaultCode::Placeholder, &size, placeholder("\"string\"", false, &["\"small\"", "\"large\""]), None),
+        diagnosis(FaultCode::WrongSource, &room, source(false, &[]), None),
+        diagnosis(FaultCode::WrongSource, &room, source(true, &["5", "6"]), None),
+        diagnosis(FaultCode::WrongSource, &size, source(true, &["\"small\""]), Some("small")),
+        diagnosis(FaultCode::RepeatedCall, &whole, repeated("{\"booked\":true}", false), None),
+        diagnosis(FaultCode::RepeatedCall, &whole, repeated("error: no such room", true), None),
     ]
     .into_iter()
     .map(|diagnosis| (call("book_room", r#"{"room":7}"#), diagnosis))
