@@ -21,6 +21,7 @@ pub(crate) struct Record {
 #[derive(Debug)]
 pub(crate) struct Opening {
     pub(crate) id: String,
+    pub(crate) started_at: Timestamp,
     pub(crate) session: Option<String>,
     pub(crate) endpoint: &'static str,
     pub(crate) model: String,
@@ -37,7 +38,7 @@ impl Record {
         let trace = Trace {
             id: opening.id,
             session: opening.session,
-            started_at: Timestamp::now(),
+            started_at: opening.started_at,
             endpoint: opening.endpoint.to_owned(),
             model: opening.model,
             upstream: opening.upstream,
@@ -181,6 +182,7 @@ mod tests {
     fn record(keep_bodies: bool) -> Record {
         let opening = Opening {
             id: "t".into(),
+            started_at: Timestamp::UNIX_EPOCH,
             session: None,
             endpoint: "/v1/chat/completions",
             model: "m".into(),

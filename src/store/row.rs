@@ -1,6 +1,7 @@
 //! A trace made ready to be stored: what is looked for in columns, and the whole as one JSON document.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::StoreError;
 use crate::domain::Trace;
@@ -24,7 +25,7 @@ pub struct TraceRow {
     /// Names of the tools that were called or executed.
     pub(super) tools: BTreeSet<String>,
     /// The whole trace as JSON text.
-    pub(super) document: Box<str>,
+    pub(super) document: Arc<str>,
 }
 
 impl TraceRow {
@@ -34,7 +35,7 @@ impl TraceRow {
     /// [`StoreError::Refused`] where the trace has no JSON form.
     pub fn new(trace: Trace) -> Result<Self, StoreError> {
         let document =
-            serde_json::to_string(&trace).map_err(|error| StoreError::Refused(error.to_string()))?.into_boxed_str();
+            serde_json::to_string(&trace).map_err(|error| StoreError::Refused(error.to_string()))?;
         Ok(Self {
             tools: tools(&trace),
             id: trace.id,
@@ -48,7 +49,7 @@ impl TraceRow {
             verdict: trace.verdict.label(),
             status: trace.status,
             duration_ms: trace.duration_ms,
-            document,
+            document: document.into(),
         })
     }
 

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
+use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 
@@ -84,8 +85,10 @@ pub(crate) fn open(
     let upstream = pipeline.upstream(&settings.upstream);
     let model = if settings.model.is_empty() { name.clone() } else { settings.model };
     let debug = text(&headers, DEBUG_HEADER).is_some_and(|value| value.eq_ignore_ascii_case("true"));
+    let started_at = Timestamp::now();
     let opening = Opening {
-        id: ids::trace_id(),
+        id: ids::trace_id(started_at),
+        started_at,
         session: session(&headers, &chat),
         endpoint,
         model: name,
