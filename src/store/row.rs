@@ -34,8 +34,7 @@ impl TraceRow {
     /// # Errors
     /// [`StoreError::Refused`] where the trace has no JSON form.
     pub fn new(trace: Trace) -> Result<Self, StoreError> {
-        let document =
-            serde_json::to_string(&trace).map_err(|error| StoreError::Refused(error.to_string()))?;
+        let document = serde_json::to_string(&trace).map_err(|error| StoreError::Refused(error.to_string()))?;
         Ok(Self {
             tools: tools(&trace),
             id: trace.id,
