@@ -1,9 +1,19 @@
 //! What a turn gives back, and the way it gets to the client.
 
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use http::{HeaderMap, StatusCode};
+use tokio::runtime::Handle;
+use tokio::sync::oneshot::error::TryRecvError;
 use tokio::sync::{mpsc, oneshot};
-use tokio_util::sync::DropGuard;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 /// The answer to a turn's request.
 #[derive(Debug)]
@@ -25,15 +35,119 @@ pub enum AnswerBody {
     Events(mpsc::Receiver<Bytes>),
 }
 
-/// An answer that is on its way. Dropping it tells the turn that the client has gone.
+/// An answer that is on its way: the turn goes on while it is waited for. Dropping it tells the turn that the client has gone.
 #[derive(Debug)]
 pub struct Pending {
-    /// Gives the answer once its head is known; an error means that the turn's task died.
-    pub answer: oneshot::Receiver<Answer>,
-    /// Cancels the turn when dropped; hold it until the body is sent.
-    pub guard: DropGuard,
+    answer: oneshot::Receiver<Answer>,
+    running: Running,
+    stream: bool,
+}
+
+impl Pending {
+    /// An answer that comes out of `running`; `stream` says whether it will be one, if all goes well.
+    pub(crate) fn new(answer: oneshot::Receiver<Answer>, running: Running, stream: bool) -> Self {
+        Self { answer, running, stream }
+    }
+
     /// Will the answer be a stream, if all goes well?
-    pub stream: bool,
+    pub fn is_stream(&self) -> bool {
+        self.stream
+    }
+
+    /// The answer once its head is known.
+    ///
+    /// # Errors
+    /// When the turn ended without one.
+    pub async fn answer(&mut self) -> Result<Answer, NoAnswer> {
+        let Self { answer, running, .. } = self;
+        let next = |cx: &mut Context<'_>, alone: bool| match answer.try_recv() {
+            Err(TryRecvError::Empty) if alone => Pin::new(&mut *answer).poll(cx).map(Result::ok),
+            Err(TryRecvError::Empty) => Poll::Pending,
+            found => Poll::Ready(found.ok()),
+        };
+        running.until(next).await.ok_or(NoAnswer)
+    }
+
+    /// The turn alone, to be kept and driven until its events are sent.
+    pub fn into_running(self) -> Running {
+        self.running
+    }
+}
+
+/// A turn ended without an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the turn ended without an answer")]
+pub struct NoAnswer;
+
+/// A turn under way. Where it executes nothing it runs in the task that waits for its answer, which saves it the way to a task of
+/// its own and back; it stands still then while the client takes nothing. Where it is dropped before its end, the client has
+/// gone: the turn is told so and ends in a task of its own, because what was begun is finished and recorded.
+pub struct Running {
+    /// The turn, unless it has a task of its own or has ended.
+    turn: Option<BoxFuture<'static, ()>>,
+    cancelled: CancellationToken,
+    tracker: TaskTracker,
+    runtime: Handle,
+    /// Counts the turn among the tracker's.
+    _counted: TaskTrackerToken,
+}
+
+impl Running {
+    /// A turn that runs in the task that waits for it. `tracker` counts it; from `cancelled` it learns that the client has gone.
+    pub(crate) fn here(turn: BoxFuture<'static, ()>, cancelled: CancellationToken, tracker: &TaskTracker) -> Self {
+        let mut running = Self::elsewhere(cancelled, tracker);
+        running.turn = Some(turn);
+        running
+    }
+
+    /// A turn that has a task of its own, or no turn at all.
+    pub(crate) fn elsewhere(cancelled: CancellationToken, tracker: &TaskTracker) -> Self {
+        Self { turn: None, cancelled, tracker: tracker.clone(), runtime: Handle::current(), _counted: tracker.token() }
+    }
+
+    /// The next events of the turn's stream; `None` at their end.
+    pub async fn event(&mut self, events: &mut mpsc::Receiver<Bytes>) -> Option<Bytes> {
+        let next = |cx: &mut Context<'_>, alone: bool| match events.try_recv() {
+            Ok(event) => Poll::Ready(Some(event)),
+            Err(_) if alone => events.poll_recv(cx),
+            Err(_) => Poll::Pending,
+        };
+        self.until(next).await
+    }
+
+    /// Takes the turn further until `next` is ready. It is told whether it is alone: where the turn runs here nobody else
+    /// sends, and what it sends needs to wake nobody.
+    async fn until<T>(&mut self, mut next: impl FnMut(&mut Context<'_>, bool) -> Poll<T>) -> T {
+        poll_fn(|cx| {
+            let Some(mut turn) = self.turn.take() else { return next(cx, true) };
+            if let Poll::Ready(found) = next(cx, false) {
+                self.turn = Some(turn);
+                return Poll::Ready(found);
+            }
+            // A turn that panics is not put back.
+            let ended = turn.as_mut().poll(cx).is_ready();
+            if !ended {
+                self.turn = Some(turn);
+            }
+            next(cx, ended)
+        })
+        .await
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.cancelled.cancel();
+        if let Some(turn) = self.turn.take() {
+            self.tracker.spawn_on(turn, &self.runtime);
+        }
+    }
+}
+
+impl fmt::Debug for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Running").field("here", &self.turn.is_some()).finish_non_exhaustive()
+    }
 }
 
 /// The client went away; nothing more can be sent.

@@ -9,6 +9,7 @@ use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, Response, StatusCode};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
+use serde::de::IgnoredAny;
 use tokio::time::timeout;
 
 use super::failure::Failures;
@@ -82,6 +83,21 @@ impl Answer {
             body.extend_from_slice(&piece);
         }
         Ok(body.freeze())
+    }
+
+    /// The whole body, which is JSON.
+    ///
+    /// # Errors
+    /// As for [`Answer::whole`], and when it is not.
+    pub async fn whole_json(self) -> Result<Bytes, UpstreamFailure> {
+        let failures = self.failures.clone();
+        let body = self.whole().await?;
+        match serde_json::from_slice::<IgnoredAny>(&body) {
+            Ok(_) => Ok(body),
+            Err(error) => {
+                Err(failures.failure(UpstreamFailureKind::Malformed, format!("the answer is not JSON: {error}")))
+            }
+        }
     }
 
     /// The next piece of the body; `None` at its end.
