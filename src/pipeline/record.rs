@@ -1,5 +1,6 @@
 //! Collects the trace of a turn while it runs. Nothing here waits or writes: the finished trace goes to a bounded queue.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
@@ -47,7 +48,7 @@ impl Record {
             stream: opening.stream,
             status: 0,
             verdict: Verdict::Unguarded,
-            tools_offered: Vec::new(),
+            tools_offered: Arc::default(),
             attempts: Vec::new(),
             executions: Vec::new(),
             record: Vec::new(),

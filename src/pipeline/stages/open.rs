@@ -1,5 +1,6 @@
 //! Open: a request becomes a turn with its trace, snapshot, policy and upstream, or a 4xx.
 
+use std::fmt::Write;
 use std::time::Instant;
 
 use bytes::Bytes;
@@ -25,6 +26,8 @@ const POLICY_HEADER: &str = "x-callwright-policy";
 const DEBUG_HEADER: &str = "x-callwright-debug";
 /// Longest session name that is taken from a header.
 const SESSION_CHARS: usize = 200;
+/// Bytes of the hash that names a session.
+const SESSION_HASH_BYTES: usize = 16;
 
 /// A request for a turn.
 #[derive(Debug)]
@@ -141,7 +144,12 @@ fn session(headers: &HeaderMap, chat: &ChatRequest) -> Option<String> {
     hash.update([0]);
     hash.update(chat.first_messages_text());
     let digest = hash.finalize();
-    Some(digest.iter().take(16).fold(String::from("auto-"), |name, byte| name + &format!("{byte:02x}")))
+    let mut name = String::from("auto-");
+    for byte in digest.iter().take(SESSION_HASH_BYTES) {
+        // Writing into a string cannot fail.
+        let _ = write!(name, "{byte:02x}");
+    }
+    Some(name)
 }
 
 #[cfg(test)]
