@@ -1,5 +1,8 @@
 //! An upstream's answer: its head at once, its body as it comes.
 
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -10,7 +13,7 @@ use http::{HeaderMap, Response, StatusCode};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use serde::de::IgnoredAny;
-use tokio::time::timeout;
+use tokio::time::sleep;
 
 use super::failure::Failures;
 use super::gunzip::{Gunzip, Gunzipped};
@@ -127,14 +130,14 @@ impl Answer {
 
     async fn next_as_sent(&mut self) -> Option<Result<Bytes, UpstreamFailure>> {
         loop {
-            return match timeout(self.idle_timeout, self.body.frame()).await {
-                Ok(Some(Ok(frame))) => match frame.into_data() {
+            return match within(self.idle_timeout, self.body.frame()).await {
+                Some(Some(Ok(frame))) => match frame.into_data() {
                     Ok(piece) => Some(Ok(piece)),
                     Err(_trailers) => continue,
                 },
-                Ok(Some(Err(error))) => Some(Err(self.failures.of_body(&error))),
-                Ok(None) => None,
-                Err(_) => Some(Err(self.silence())),
+                Some(Some(Err(error))) => Some(Err(self.failures.of_body(&error))),
+                Some(None) => None,
+                None => Some(Err(self.silence())),
             };
         }
     }
@@ -165,6 +168,26 @@ impl Answer {
         let message = format!("the answer is longer than {} bytes (max_answer_bytes)", self.max_bytes);
         self.failures.failure(UpstreamFailureKind::Malformed, message)
     }
+}
+
+/// What `future` gives, or `None` after `limit`. The clock is only read where there is something to be waited for: most pieces of
+/// an answer are there when they are asked for.
+async fn within<F: Future>(limit: Duration, future: F) -> Option<F::Output> {
+    let mut future = pin!(future);
+    let mut patience = pin!(None);
+    poll_fn(|cx| {
+        if let Poll::Ready(output) = future.as_mut().poll(cx) {
+            return Poll::Ready(Some(output));
+        }
+        if patience.is_none() {
+            patience.set(Some(sleep(limit)));
+        }
+        match patience.as_mut().as_pin_mut() {
+            Some(patience) => patience.poll(cx).map(|()| None),
+            None => Poll::Pending,
+        }
+    })
+    .await
 }
 
 /// RFC 9110, section 8.4.1.3.
