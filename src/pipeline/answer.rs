@@ -198,3 +198,87 @@ impl Outlet {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An answer whose turn sends `ready` as it begins, `late` once `gate` lets it, and says in the end whether the client was there.
+    struct Fixture {
+        pending: Pending,
+        gate: oneshot::Sender<()>,
+        ended: oneshot::Receiver<Result<(), ClientGone>>,
+        tracker: TaskTracker,
+    }
+
+    fn fixture(here: bool) -> Fixture {
+        let (tracker, cancelled) = (TaskTracker::new(), CancellationToken::new());
+        let (head, answer) = oneshot::channel();
+        let (gate, opened) = oneshot::channel();
+        let (end, ended) = oneshot::channel();
+        let told = cancelled.clone();
+        let turn = async move {
+            let mut outlet = Outlet::new(head, 4);
+            let mut sent = outlet.open(HeaderMap::new());
+            for piece in ["a", "b"] {
+                sent = sent.and(outlet.send(Bytes::from_static(piece.as_bytes())).await);
+            }
+            tokio::select! {
+                () = told.cancelled() => {}
+                _ = opened => {}
+            }
+            let _ = end.send(sent.and(outlet.send(Bytes::from_static(b"late")).await));
+        };
+        let running = if here {
+            Running::here(Box::pin(turn), cancelled, &tracker)
+        } else {
+            tracker.spawn(turn);
+            Running::elsewhere(cancelled, &tracker)
+        };
+        Fixture { pending: Pending::new(answer, running, true), gate, ended, tracker }
+    }
+
+    #[tokio::test]
+    async fn events_come_in_order_wherever_the_turn_runs() {
+        for here in [true, false] {
+            let Fixture { mut pending, gate, ended, .. } = fixture(here);
+            let AnswerBody::Events(mut events) = pending.answer().await.unwrap().body else { panic!("no stream") };
+            let mut running = pending.into_running();
+            assert_eq!(running.event(&mut events).await.unwrap(), "a");
+            assert_eq!(running.event(&mut events).await.unwrap(), "b");
+            gate.send(()).unwrap();
+            assert_eq!(running.event(&mut events).await.unwrap(), "late");
+            assert_eq!(running.event(&mut events).await, None);
+            assert_eq!(ended.await.unwrap(), Ok(()));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_turn_whose_client_goes_is_told_ends_all_the_same_and_is_waited_for() {
+        for here in [true, false] {
+            let Fixture { mut pending, gate: _gate, ended, tracker } = fixture(here);
+            drop(pending.answer().await.unwrap());
+            drop(pending);
+            tracker.close();
+            tracker.wait().await;
+            assert_eq!(ended.await.unwrap(), Err(ClientGone));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_turn_that_was_never_waited_for_is_taken_to_its_end() {
+        let Fixture { pending, gate: _gate, ended, tracker } = fixture(true);
+        drop(pending);
+        tracker.close();
+        tracker.wait().await;
+        assert_eq!(ended.await.unwrap(), Err(ClientGone));
+    }
+
+    #[tokio::test]
+    async fn a_turn_that_ends_without_an_answer_is_no_answer() {
+        let (tracker, (head, answer)) = (TaskTracker::new(), oneshot::channel());
+        let turn = Box::pin(async move { drop(Outlet::new(head, 1)) });
+        let running = Running::here(turn, CancellationToken::new(), &tracker);
+        assert_eq!(Pending::new(answer, running, false).answer().await.err(), Some(NoAnswer));
+    }
+}

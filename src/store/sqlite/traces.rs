@@ -116,8 +116,8 @@ fn insert_traces(rows: &[TraceRow]) -> QueryBuilder<Driver> {
             .push_bind(row.verdict)
             .push_bind(row.status)
             .push_bind(row.duration_ms)
-            .push_bind(serde_json::json!(row.tools).to_string())
-            .push_bind(Arc::clone(&row.document));
+            .push_bind(serde_json::to_string(&row.tools).unwrap_or_default())
+            .push_bind(row.document.clone());
     });
     insert.push(" ON CONFLICT (id) DO NOTHING");
     insert
@@ -125,12 +125,12 @@ fn insert_traces(rows: &[TraceRow]) -> QueryBuilder<Driver> {
 
 /// The tools of traces that are not stored yet, with the number of rows of each statement; nothing where no trace has any.
 fn insert_tools(rows: &[TraceRow]) -> Vec<(usize, QueryBuilder<Driver>)> {
-    let tools: Vec<(&String, &TraceRow)> =
+    let tools: Vec<(&Arc<str>, &TraceRow)> =
         rows.iter().flat_map(|row| row.tools.iter().map(move |tool| (tool, row))).collect();
-    let insert = |tools: &[(&String, &TraceRow)]| {
+    let insert = |tools: &[(&Arc<str>, &TraceRow)]| {
         let mut insert = QueryBuilder::new(INSERT_TOOLS);
         insert.push_values(tools, |mut values, (tool, row)| {
-            values.push_bind((*tool).clone()).push_bind(row.started_at).push_bind(row.id.clone());
+            values.push_bind(Arc::clone(tool)).push_bind(row.started_at).push_bind(row.id.clone());
         });
         insert.push(") WHERE NOT EXISTS (SELECT 1 FROM traces WHERE id = column3) ON CONFLICT DO NOTHING");
         (tools.len(), insert)
