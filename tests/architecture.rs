@@ -29,13 +29,14 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("telemetry", &["domain"]),
     ("store", &["domain"]),
     ("upstream", &["domain", "openai"]),
+    ("watch", &[]),
     // The working rooms; among them an import points one way.
-    ("policy", &["domain"]),
+    ("policy", &["domain", "watch"]),
     ("catalog", &["domain"]),
     ("retrieval", &["domain"]),
     ("scanner", &["domain"]),
     ("repair", &["domain", "scanner"]),
-    ("feedback", &["domain", "scanner"]),
+    ("feedback", &["domain", "scanner", "watch"]),
     ("explain", &["domain", "retrieval"]),
     ("executor", &["domain", "catalog", "scanner", "store"]),
     // Work on files instead of requests.
@@ -101,6 +102,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "store",
             "telemetry",
             "upstream",
+            "watch",
         ],
     ),
     // Verbs: what serves goes through `app`, what works offline uses the working rooms.
@@ -114,6 +116,7 @@ const LIBRARIES: &[(&str, &[&str])] = &[
     ("prometheus", &["telemetry"]),
     ("reqwest", &["upstream", "executor", "embedding"]),
     ("jsonschema", &["scanner"]),
+    ("notify", &["watch"]),
     ("minijinja", &["feedback"]),
     ("toml", &["config"]),
     ("clap", &["cli"]),

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use crate::domain::rules::Mode;
 use crate::domain::trace::{Attempt, Execution, Round};
-use crate::domain::{Trace, Usage, Verdict};
+use crate::domain::{RepairKind, Trace, Usage, Verdict};
 
 /// The trace of a running turn, and the clock of its times.
 #[derive(Debug)]
@@ -148,7 +148,8 @@ fn redact(trace: &mut Trace) {
             diagnosis.facts = serde_json::Value::Null;
             diagnosis.suggestion = None;
         }
-        for repair in &mut attempt.repairs {
+        // A rescue tells a notation and a tool, which nobody wrote.
+        for repair in attempt.repairs.iter_mut().filter(|repair| repair.kind != RepairKind::Rescued) {
             repair.from = serde_json::Value::Null;
             repair.to = serde_json::Value::Null;
         }
@@ -176,7 +177,7 @@ mod tests {
 
     use super::*;
     use crate::domain::json::Pointer;
-    use crate::domain::{Call, Diagnosis, FaultCode, Repair, RepairKind};
+    use crate::domain::{Call, Diagnosis, FaultCode, Repair};
 
     fn record(keep_bodies: bool) -> Record {
         let opening = Opening {

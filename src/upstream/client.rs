@@ -11,7 +11,8 @@ use tokio::time::{sleep, timeout};
 use super::connection::client;
 use super::failure::Failures;
 use super::headers::HeaderRules;
-use super::{Answer, BuildError, Settings};
+use super::tool_calls::NativeModels;
+use super::{Answer, BuildError, Settings, ToolCalls};
 use crate::domain::{UpstreamFailure, UpstreamFailureKind};
 
 /// Pause before a connection is tried again, doubled each time: long enough for a restarting server's listener to be back,
@@ -28,6 +29,7 @@ pub struct Upstream {
     base_path: String,
     chat_url: Url,
     rules: HeaderRules,
+    native: NativeModels,
     /// Its answers are judged: what comes gzipped all the same is decoded.
     judged: Client,
     /// Its answers are passed on as they come.
@@ -47,6 +49,7 @@ impl Upstream {
             base_path: url.path().trim_end_matches('/').to_owned(),
             base,
             rules: HeaderRules::build(name, settings, is_default)?,
+            native: NativeModels::default(),
             judged: client(name, settings, true)?,
             passed: client(name, settings, false)?,
             settings: settings.clone(),
@@ -71,6 +74,20 @@ impl Upstream {
     /// Bytes that an event of a judged stream may have: [`Settings::max_event_bytes`].
     pub fn max_event_bytes(&self) -> usize {
         self.settings.max_event_bytes
+    }
+
+    /// Is it known to deliver this model's calls as `tool_calls`, so that a text is rather a text?
+    pub fn delivers_calls(&self, model: &str) -> bool {
+        match self.settings.tool_calls {
+            ToolCalls::Native => true,
+            ToolCalls::Text => false,
+            ToolCalls::Auto => self.native.contains(model),
+        }
+    }
+
+    /// Notes that it delivered a call of this model as `tool_calls`.
+    pub fn delivered_call(&self, model: &str) {
+        self.native.add(model);
     }
 
     /// Posts a body to `chat/completions` and waits for the head of the answer. Identity encoding is asked for.

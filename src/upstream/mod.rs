@@ -12,11 +12,13 @@ mod headers;
 mod settings;
 #[cfg(test)]
 mod test_server;
+mod tool_calls;
 mod upstreams;
 
 pub use answer::Answer;
 pub use client::Upstream;
 pub use settings::Settings;
+pub use tool_calls::ToolCalls;
 /// A request's body that is passed through as it comes.
 pub type RequestBody = reqwest::Body;
 

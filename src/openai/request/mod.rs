@@ -83,6 +83,13 @@ impl ChatRequest {
         self.fields.get_as("parallel_tool_calls").unwrap_or(true)
     }
 
+    /// Does `response_format` ask for JSON?
+    pub fn wants_json(&self) -> bool {
+        let format = present(self.fields.get("response_format")).and_then(|value| Fields::parse(value.get()));
+        let kind = format.as_ref().and_then(|format| format.string("type"));
+        matches!(kind.as_deref(), Some("json_object" | "json_schema"))
+    }
+
     /// `tool_choice`, or the legacy `function_call`.
     pub fn tool_choice(&self) -> ToolChoice {
         let key = if self.is_legacy() { "function_call" } else { "tool_choice" };
@@ -175,6 +182,7 @@ mod tests {
             let request = request(text);
             assert_eq!((request.model(), request.is_stream(), request.choice_count()), ("", false, 1));
             assert!(request.parallel_tool_calls() && !request.wants_logprobs() && !request.wants_usage_chunk());
+            assert!(!request.wants_json());
             assert!(request.tools_text().is_none() && request.client_tools().is_empty() && !request.is_legacy());
             assert_eq!(request.tool_choice(), ToolChoice::Auto);
             assert!(request.messages().is_empty());
@@ -185,10 +193,11 @@ mod tests {
     fn set_fields_are_read() {
         let request = request(
             r#"{"model":"m","stream":true,"stream_options":{"include_usage":true},"n":2,"logprobs":true,
-                "parallel_tool_calls":false,"tool_choice":"required",
+                "parallel_tool_calls":false,"tool_choice":"required","response_format":{"type":"json_object"},
                 "tools":[{"type":"function","function":{"name":"f"}},{"type":"function"}]}"#,
         );
         assert!(request.is_stream() && request.wants_usage_chunk() && request.wants_logprobs());
+        assert!(request.wants_json());
         assert_eq!((request.choice_count(), request.parallel_tool_calls()), (2, false));
         assert_eq!(request.tool_choice(), ToolChoice::Required);
         let names: Vec<String> = request.client_tools().into_iter().map(|tool| tool.name).collect();

@@ -47,6 +47,14 @@ impl Draft {
         append(self.pending(), message, replies);
     }
 
+    /// Appends an answer that should have called and wrote text, as it came, and what is said to it. A `tool` message would answer a
+    /// call that the message does not hold.
+    pub(crate) fn append_feedback_on_text(&mut self, message: &AssistantMessage, text: &str) {
+        let pending = self.pending();
+        pending.push_assistant(message);
+        pending.push_user(text);
+    }
+
     /// Appends an answer whose calls were executed, and their results; forgets the feedback that led to it. From here on
     /// the model chooses freely: a required tool has been called, and the turn would otherwise never end.
     pub(crate) fn commit_results(&mut self, message: &AssistantMessage, results: &[(Call, String)]) {
