@@ -148,6 +148,34 @@ async fn the_assistants_message_goes_back_as_it_came() {
 }
 
 #[tokio::test]
+async fn every_call_gets_a_reply_one_that_is_not_judged_too() {
+    let custom = json!({"id": "call_sql", "type": "custom", "custom": {"name": "sql", "input": "select 1"}});
+    let upstream =
+        Server::replying([calls(&[custom.clone(), call("bad", "get_weather", "{}")]), calls(&[custom])]).await;
+    let proxy = proxy_of(&upstream).await;
+    let mut request = with_tools("Weather?");
+    request["tools"].as_array_mut().unwrap().push(json!({"type": "custom", "custom": {"name": "sql"}}));
+    let message = proxy.client().chat(&request).await.message();
+    assert_eq!(message["tool_calls"][0]["custom"]["input"], "select 1");
+    let messages = upstream.received()[1].messages();
+    let mut answered: Vec<&str> = messages.iter().filter_map(|message| message["tool_call_id"].as_str()).collect();
+    answered.sort_unstable();
+    assert_eq!(answered, ["bad", "call_sql"], "providers refuse a conversation with an open call");
+}
+
+#[tokio::test]
+async fn a_call_that_is_not_judged_is_the_clients_beside_one_of_the_proxys() {
+    let custom = json!({"id": "call_sql", "type": "custom", "custom": {"name": "sql", "input": "select 1"}});
+    let both = calls(&[call("own", "listRooms", r#"{"floor":2}"#), custom.clone()]);
+    let (upstream, api) = (Server::replying([both]).await, Server::replying([]).await);
+    let proxy = Proxy::start_with_files(rooms::config_of(&upstream, &api), &rooms::FILES).await;
+    let mut request = to_helper(plain("Which rooms?"));
+    request["tools"] = json!([{"type": "custom", "custom": {"name": "sql"}}]);
+    let message = proxy.client().chat(&request).await.message();
+    assert_eq!(message["tool_calls"], json!([custom]));
+}
+
+#[tokio::test]
 async fn minted_ids_are_the_same_in_every_place() {
     let nameless = json!({"type": "function", "function": {"name": "get_weather", "arguments": "{}"}});
     let upstream = Server::replying([calls(&[nameless]), one_call("get_weather", PARIS)]).await;

@@ -86,6 +86,12 @@ impl Templates {
         self.render("unread_answer", &unread::context(diagnosis, toolbook))
     }
 
+    /// What is only noted about a call, a line each, for the end of [`Templates::faulty_call`]; empty where nothing is.
+    pub fn hints(&self, call: &Call, advice: &[Diagnosis]) -> String {
+        let texts = fault::texts(call, advice, |name, facts| self.render(name, facts));
+        texts.into_iter().map(|(_, text)| format!("\nNote besides: {text}")).collect()
+    }
+
     /// For a good call beside a faulty one: it is accepted, not run yet, and not to be repeated.
     pub fn accepted_call(&self, call: &Call) -> String {
         self.render("accepted_call", &fault::call_alone(call))

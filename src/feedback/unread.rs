@@ -8,7 +8,6 @@ use serde_json::Map;
 
 use super::shown::{self, Shown};
 use crate::domain::Diagnosis;
-use crate::scanner::names::nearest;
 use crate::scanner::{CompiledTool, Toolbook};
 
 /// Names of offered tools that are listed.
@@ -20,10 +19,9 @@ pub(super) fn context(diagnosis: &Diagnosis, toolbook: &Toolbook) -> Value {
     let fact =
         |name: &str| diagnosis.facts.get(name).and_then(serde_json::Value::as_str).filter(|fact| !fact.is_empty());
     let name = fact("name");
-    let offered = toolbook.tools().iter().map(|tool| tool.name());
     let tools: Vec<String> = match name {
-        Some(name) => nearest(name, offered, MAX_LISTED).into_iter().map(|(near, _)| near.to_owned()).collect(),
-        None => offered.take(MAX_LISTED).map(str::to_owned).collect(),
+        Some(name) => toolbook.nearest(name, MAX_LISTED).into_iter().map(|(near, _)| near.to_owned()).collect(),
+        None => toolbook.tools().iter().take(MAX_LISTED).map(|tool| tool.name().to_owned()).collect(),
     };
     context! {
         code => diagnosis.code.code(),

@@ -53,6 +53,24 @@ impl Choice {
         changes
     }
 
+    /// Did the answer end before the model had said all, because its tokens ran out or a filter stopped it?
+    pub fn is_cut_off(&self) -> bool {
+        // `max_tokens` is the word of some other providers.
+        matches!(self.finish_reason.as_deref(), Some("length" | "max_tokens" | "content_filter"))
+    }
+
+    /// Makes calls of what was text: `text` is what is left of it, `calls` are in the legacy form if so asked. The finish reason
+    /// follows, except that of an answer that was cut off: the client has to know. `logprobs` become `null`.
+    pub fn rescue(&mut self, text: &str, calls: &[Call], legacy: bool) {
+        self.message.set_text(text);
+        self.message.call_in_form(legacy);
+        self.message.set_calls(calls);
+        self.message_changed();
+        if !calls.is_empty() && !self.is_cut_off() {
+            self.finish_with_calls();
+        }
+    }
+
     /// Replaces the message's content; `logprobs` become `null`.
     pub fn set_text(&mut self, text: &str) {
         self.message.set_text(text);

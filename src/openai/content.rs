@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
+use super::completion::object;
 use super::fields::{Fields, string};
+use crate::domain::json::raw;
 
 /// The text of a content: the string, or the text of its parts joined with `separator`. `None` where it holds no text at all.
 pub(super) fn text_of<'a>(content: &'a RawValue, separator: &str) -> Option<Cow<'a, str>> {
@@ -21,8 +23,26 @@ pub(super) fn text_of<'a>(content: &'a RawValue, separator: &str) -> Option<Cow<
 }
 
 /// Parts with a string `text` are text whatever their `type` is called; so are plain strings, which some servers accept.
-fn part_text(part: &RawValue) -> Option<Cow<'_, str>> {
+pub(super) fn part_text(part: &RawValue) -> Option<Cow<'_, str>> {
     string(part).or_else(|| Fields::parse(part.get())?.string("text"))
+}
+
+/// The content with `text` in place of all its text: a string, or, where it is an array, the other parts with one text part. `null`
+/// where nothing is left.
+pub(super) fn with_text(content: Option<&RawValue>, text: &str) -> Box<RawValue> {
+    let parts: Option<Vec<&RawValue>> = content.and_then(|content| serde_json::from_str(content.get()).ok());
+    let others: Vec<&RawValue> =
+        parts.unwrap_or_default().into_iter().filter(|part| part_text(part).is_none()).collect();
+    match (others.is_empty(), text.is_empty()) {
+        (true, true) => raw(&()),
+        (true, false) => raw(text),
+        (false, true) => raw(&others),
+        (false, false) => {
+            let text = object([("type", raw("text")), ("text", raw(text))]).to_raw();
+            let parts: Vec<&RawValue> = others.into_iter().chain([&*text]).collect();
+            raw(&parts)
+        }
+    }
 }
 
 #[cfg(test)]
@@ -39,6 +59,19 @@ mod tests {
         assert_eq!(text(r#""a\tb""#).as_deref(), Some("a\tb"));
         let parts = r#"[{"type":"text","text":"one"},{"type":"image_url","image_url":{"url":"data:"}},{"type":"text","text":"two"},"x"]"#;
         assert_eq!(text(parts).as_deref(), Some("one\ntwo\nx"));
+    }
+
+    #[test]
+    fn other_text_takes_the_place_of_a_contents_text() {
+        let with = |content: &str, text| {
+            let raw: Box<RawValue> = serde_json::from_str(content).unwrap();
+            with_text(Some(&raw), text).get().to_owned()
+        };
+        assert_eq!((with(r#""a""#, "b"), with(r#""a""#, "")), (r#""b""#.to_owned(), "null".to_owned()));
+        let parts = r#"[{"type":"thinking","thinking":"hm"},{"type":"text","text":"a"},"b"]"#;
+        assert_eq!(with(parts, ""), r#"[{"type":"thinking","thinking":"hm"}]"#);
+        assert_eq!(with(parts, "c"), r#"[{"type":"thinking","thinking":"hm"},{"type":"text","text":"c"}]"#);
+        assert_eq!(with_text(None, "a").get(), r#""a""#);
     }
 
     #[test]

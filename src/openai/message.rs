@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use serde_json::value::RawValue;
 
 use super::AnswerError;
-use super::content::text_of;
+use super::content::{text_of, with_text};
 use super::fields::{Fields, present, string};
 use crate::domain::json::{RawObject, raw};
 use crate::domain::{Call, ids};
@@ -50,6 +50,16 @@ impl AssistantMessage {
     /// Are there calls that are not judged, such as those of custom tools?
     pub fn has_unjudged_calls(&self) -> bool {
         self.elements.contains(&Element::Unjudged)
+    }
+
+    /// Those calls that are not judged and have an id: with their name and input, where they have these.
+    pub fn unjudged_calls(&self) -> Vec<Call> {
+        if !self.has_unjudged_calls() {
+            return Vec::new();
+        }
+        let elements: Vec<&RawValue> = self.fields.get_as("tool_calls").unwrap_or_default();
+        let unjudged = elements.into_iter().zip(&self.elements).filter(|(_, kind)| **kind == Element::Unjudged);
+        unjudged.filter_map(|(element, _)| read_unjudged(&Fields::parse(element.get())?)).collect()
     }
 
     /// Does the message call with the legacy `function_call`?
@@ -137,9 +147,17 @@ impl AssistantMessage {
         true
     }
 
-    /// Replaces the content.
+    /// Replaces the text of the content; `null` where nothing is left of it.
     pub(super) fn set_text(&mut self, text: &str) {
-        self.fields.set("content", raw(text));
+        let content = with_text(self.fields.get("content"), text);
+        self.fields.set("content", content);
+    }
+
+    /// Chooses the form of the calls that a message without any is to get.
+    pub(super) fn call_in_form(&mut self, legacy: bool) {
+        if self.calls.is_empty() && self.elements.is_empty() {
+            self.legacy = legacy;
+        }
     }
 
     /// The object, as it is now.
@@ -193,6 +211,13 @@ impl AssistantMessage {
         let new = calls.iter().filter(|call| self.calls.iter().all(|own| own.id != call.id));
         kept.chain(new.map(|call| with_tool_call(RawObject::default(), call))).collect()
     }
+}
+
+fn read_unjudged(element: &Fields<'_>) -> Option<Call> {
+    let id = element.string("id").filter(|id| !id.is_empty())?.into_owned();
+    let body = element.object("custom");
+    let text = |key| body.as_ref().and_then(|body| body.string(key)).map(Cow::into_owned).unwrap_or_default();
+    Some(Call { id, name: text("name"), arguments: text("input") })
 }
 
 /// An element of `tool_calls` that makes this call; its other fields stay.
@@ -285,6 +310,8 @@ mod tests {
         let mut message = message(&json!({"tool_calls": [custom, element("a", "f", "{}")]}));
         assert!(message.has_unjudged_calls());
         assert_eq!(message.calls().len(), 1);
+        let unjudged = Call { id: "c".into(), name: "sql".into(), arguments: "select 1".into() };
+        assert_eq!(message.unjudged_calls(), [unjudged]);
         assert!(message.set_calls(&[]));
         assert_eq!(written(&message)["tool_calls"], json!([custom]));
     }

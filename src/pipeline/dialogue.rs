@@ -103,11 +103,11 @@ impl Limit {
 /// What a judged answer holds, calls accepted earlier in the turn included.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Judged {
-    /// Are there faulty calls?
+    /// Are there faulty calls, or a text that should have been one?
     pub(crate) faulty: bool,
-    /// Could the client make use of the faulty calls? Not if they are calls of the catalog's tools.
+    /// Could the client make use of what is faulty? Not if it is calls of the catalog's tools.
     pub(crate) faults_are_the_clients: bool,
-    /// Checked calls that the client executes.
+    /// Calls that the client executes: checked ones, and those that are not ours to judge.
     pub(crate) client_calls: usize,
     /// Checked calls that the proxy executes.
     pub(crate) proxy_calls: usize,

@@ -1,12 +1,13 @@
 //! Collects the trace of a turn while it runs. Nothing here waits or writes: the finished trace goes to a bounded queue.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
 use crate::domain::rules::Mode;
 use crate::domain::trace::{Attempt, Execution, Round};
-use crate::domain::{Trace, Usage, Verdict};
+use crate::domain::{RepairKind, Trace, Usage, Verdict};
 
 /// The trace of a running turn, and the clock of its times.
 #[derive(Debug)]
@@ -21,6 +22,7 @@ pub(crate) struct Record {
 #[derive(Debug)]
 pub(crate) struct Opening {
     pub(crate) id: String,
+    pub(crate) started_at: Timestamp,
     pub(crate) session: Option<String>,
     pub(crate) endpoint: &'static str,
     pub(crate) model: String,
@@ -37,7 +39,7 @@ impl Record {
         let trace = Trace {
             id: opening.id,
             session: opening.session,
-            started_at: Timestamp::now(),
+            started_at: opening.started_at,
             endpoint: opening.endpoint.to_owned(),
             model: opening.model,
             upstream: opening.upstream,
@@ -46,7 +48,7 @@ impl Record {
             stream: opening.stream,
             status: 0,
             verdict: Verdict::Unguarded,
-            tools_offered: Vec::new(),
+            tools_offered: Arc::default(),
             attempts: Vec::new(),
             executions: Vec::new(),
             record: Vec::new(),
@@ -142,13 +144,14 @@ fn redact(trace: &mut Trace) {
         for call in &mut attempt.calls {
             call.arguments.clear();
         }
-        for diagnosis in &mut attempt.diagnoses {
+        for diagnosis in attempt.diagnoses.iter_mut().chain(&mut attempt.advice) {
             // Messages and facts may quote values.
             diagnosis.message.clear();
             diagnosis.facts = serde_json::Value::Null;
             diagnosis.suggestion = None;
         }
-        for repair in &mut attempt.repairs {
+        // A rescue tells a notation and a tool, which nobody wrote.
+        for repair in attempt.repairs.iter_mut().filter(|repair| repair.kind != RepairKind::Rescued) {
             repair.from = serde_json::Value::Null;
             repair.to = serde_json::Value::Null;
         }
@@ -176,11 +179,12 @@ mod tests {
 
     use super::*;
     use crate::domain::json::Pointer;
-    use crate::domain::{Call, Diagnosis, FaultCode, Repair, RepairKind};
+    use crate::domain::{Call, Diagnosis, FaultCode, Repair};
 
     fn record(keep_bodies: bool) -> Record {
         let opening = Opening {
             id: "t".into(),
+            started_at: Timestamp::UNIX_EPOCH,
             session: None,
             endpoint: "/v1/chat/completions",
             model: "m".into(),
@@ -210,6 +214,7 @@ mod tests {
                     facts: json!({"value": "canary"}),
                     suggestion: Some("canary".into()),
                 }],
+                advice: Vec::new(),
                 repairs: vec![Repair {
                     kind: RepairKind::TypeCoerced,
                     call: 0,

@@ -89,7 +89,9 @@ async fn converse(pipeline: &Pipeline, turn: &mut Turn, outlet: &mut Outlet) -> 
 
     let first = dialogue.start();
     let mut judged = match ask::ask(pipeline, turn, &offer, &draft, outlet, first).await {
-        Asked::Completion(completion) => timed(pipeline, Stage::Judge, || judge::judge(turn, &offer, completion)),
+        Asked::Completion(completion) => {
+            timed(pipeline, Stage::Judge, || judge::judge(turn, &offer, &draft, completion))
+        }
         // The client sees what it would have seen without us.
         Asked::Relay(relay) => return answer::relay(turn, outlet, relay).await,
         Asked::ClientGone => return Err(ClientGone),
@@ -105,7 +107,7 @@ async fn converse(pipeline: &Pipeline, turn: &mut Turn, outlet: &mut Outlet) -> 
             }
             Step::Ask(purpose) => match ask::ask(pipeline, turn, &offer, &draft, outlet, purpose).await {
                 Asked::Completion(completion) => {
-                    judged = timed(pipeline, Stage::Judge, || judge::judge(turn, &offer, completion));
+                    judged = timed(pipeline, Stage::Judge, || judge::judge(turn, &offer, &draft, completion));
                     dialogue.judged(judged.summary(&offer, &draft.kept), turn.spent())
                 }
                 // What we have is better than an error.

@@ -5,19 +5,22 @@
 //! `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` of the environment are honoured for every upstream.
 
 mod answer;
+mod body;
 mod client;
 mod connection;
+mod connector;
 mod failure;
+mod gunzip;
 mod headers;
 mod settings;
 #[cfg(test)]
 mod test_server;
+mod tool_calls;
 mod upstreams;
 
 pub use answer::Answer;
+pub use body::RequestBody;
 pub use client::Upstream;
 pub use settings::Settings;
-/// A request's body that is passed through as it comes.
-pub type RequestBody = reqwest::Body;
-
+pub use tool_calls::ToolCalls;
 pub use upstreams::{BuildError, Upstreams};

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::ToolCalls;
 use crate::domain::Secret;
 
 /// One `[upstreams.NAME]` table.
@@ -32,6 +33,8 @@ pub struct Settings {
     pub idle_timeout_seconds: u64,
     /// How often a connection that could not be made is tried again. Nothing else is: a request that was sent may have been served.
     pub connect_retries: u32,
+    /// Does it deliver calls as `tool_calls`?
+    pub tool_calls: ToolCalls,
     /// Bytes of a judged answer, decoded; a longer one is an error.
     pub max_answer_bytes: usize,
     /// Bytes of one server-sent event; a longer one is an error.
@@ -56,6 +59,7 @@ impl Default for Settings {
             first_byte_timeout_seconds: 600,
             idle_timeout_seconds: 300,
             connect_retries: 2,
+            tool_calls: ToolCalls::Auto,
             max_answer_bytes: 64 * 1024 * 1024,
             max_event_bytes: 8 * 1024 * 1024,
             pool_idle_timeout_seconds: 30,

@@ -3,11 +3,14 @@
 mod edit;
 mod messages;
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 pub use messages::MessageView;
+pub(super) use messages::view;
 
 use super::fields::{Fields, present, string};
 use super::tools::{read_legacy_tool, read_tool};
@@ -20,7 +23,8 @@ use crate::domain::json::RawObject;
 #[derive(Debug, Clone)]
 pub struct ChatRequest {
     original: Bytes,
-    fields: RawObject,
+    /// Shared by the copies of a request until one of them is edited.
+    fields: Arc<RawObject>,
     model: String,
     stream: bool,
     choice_count: u32,
@@ -48,7 +52,7 @@ impl ChatRequest {
         let stream = scalar(&fields, "stream", "true or false")?.unwrap_or(false);
         let choice_count = choice_count(&fields)?;
         let additions = edit::Additions::default();
-        Ok(Self { original: body, model, stream, choice_count, fields, additions, edited: false })
+        Ok(Self { original: body, model, stream, choice_count, fields: Arc::new(fields), additions, edited: false })
     }
 
     /// `model`; empty where the request names none.
@@ -80,6 +84,13 @@ impl ChatRequest {
     /// `parallel_tool_calls`, true where it is absent.
     pub fn parallel_tool_calls(&self) -> bool {
         self.fields.get_as("parallel_tool_calls").unwrap_or(true)
+    }
+
+    /// Does `response_format` ask for JSON?
+    pub fn wants_json(&self) -> bool {
+        let format = present(self.fields.get("response_format")).and_then(|value| Fields::parse(value.get()));
+        let kind = format.as_ref().and_then(|format| format.string("type"));
+        matches!(kind.as_deref(), Some("json_object" | "json_schema"))
     }
 
     /// `tool_choice`, or the legacy `function_call`.
@@ -174,6 +185,7 @@ mod tests {
             let request = request(text);
             assert_eq!((request.model(), request.is_stream(), request.choice_count()), ("", false, 1));
             assert!(request.parallel_tool_calls() && !request.wants_logprobs() && !request.wants_usage_chunk());
+            assert!(!request.wants_json());
             assert!(request.tools_text().is_none() && request.client_tools().is_empty() && !request.is_legacy());
             assert_eq!(request.tool_choice(), ToolChoice::Auto);
             assert!(request.messages().is_empty());
@@ -184,10 +196,11 @@ mod tests {
     fn set_fields_are_read() {
         let request = request(
             r#"{"model":"m","stream":true,"stream_options":{"include_usage":true},"n":2,"logprobs":true,
-                "parallel_tool_calls":false,"tool_choice":"required",
+                "parallel_tool_calls":false,"tool_choice":"required","response_format":{"type":"json_object"},
                 "tools":[{"type":"function","function":{"name":"f"}},{"type":"function"}]}"#,
         );
         assert!(request.is_stream() && request.wants_usage_chunk() && request.wants_logprobs());
+        assert!(request.wants_json());
         assert_eq!((request.choice_count(), request.parallel_tool_calls()), (2, false));
         assert_eq!(request.tool_choice(), ToolChoice::Required);
         let names: Vec<String> = request.client_tools().into_iter().map(|tool| tool.name).collect();

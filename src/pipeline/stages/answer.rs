@@ -70,20 +70,45 @@ pub(crate) async fn answer(
         _ if turn.policy.mode != Mode::Guard || !offer.is_judged() => false,
         _ => {
             let mut changed = false;
-            for (number, JudgedMessage { calls, .. }) in choices.iter().enumerate() {
+            for (number, judged) in choices.iter().enumerate() {
                 let kept = if number == 0 { kept } else { &[] };
-                let wanted = wanted_calls(turn, offer, calls, kept, ending);
                 let Some(choice) = completion.choices_mut().get_mut(number) else { continue };
-                if wanted != choice.message.calls() || !choice.message.is_well_formed() {
-                    choice.set_calls(&wanted);
-                    changed = true;
-                }
-                changed |= says_stop_for_calls(turn, choice) && choice.finish_with_calls();
+                changed |= change(turn, offer, choice, judged, kept, ending);
             }
             changed
         }
     };
     deliver(turn, outlet, completion, changed).await
+}
+
+/// Makes a choice what the client gets; tells whether that is a change.
+fn change(
+    turn: &Turn,
+    offer: &Offer,
+    choice: &mut Choice,
+    judged: &JudgedMessage,
+    kept: &[CheckedCall],
+    ending: Ending,
+) -> bool {
+    let pass_faulty = match ending {
+        Ending::Exhausted(_) => turn.policy.on_exhausted == OnExhausted::Pass,
+        _ => true,
+    };
+    // Faulty calls that were text are passed on as what they were.
+    let stays_text = pass_faulty && judged.calls.iter().any(|call| call.result.is_err());
+    let rescued = judged.rescued.as_ref();
+    let calls = if rescued.is_some() && stays_text { &[][..] } else { &judged.calls };
+    let wanted = wanted_calls(turn, offer, calls, kept, pass_faulty);
+    if let Some(rescued) = rescued.filter(|_| !stays_text) {
+        choice.rescue(&rescued.text, &wanted, turn.request.is_legacy());
+        return true;
+    }
+    let mut changed = false;
+    if wanted != choice.message.calls() || !choice.message.is_well_formed() {
+        choice.set_calls(&wanted);
+        changed = true;
+    }
+    changed | (says_stop_for_calls(turn, choice) && choice.finish_with_calls())
 }
 
 /// Agents decide by the finish reason whether there are calls to make. Where a call was forced, `stop` is what OpenAI
@@ -113,11 +138,13 @@ fn verdict(turn: &Turn, judged: &JudgedAnswer, ending: Ending) -> Verdict {
 
 /// The calls that the client gets: those that were kept, then the answer's, repaired; never a call of a tool that the
 /// client does not know.
-fn wanted_calls(turn: &Turn, offer: &Offer, calls: &[JudgedCall], kept: &[CheckedCall], ending: Ending) -> Vec<Call> {
-    let pass_faulty = match ending {
-        Ending::Exhausted(_) => turn.policy.on_exhausted == OnExhausted::Pass,
-        _ => true,
-    };
+fn wanted_calls(
+    turn: &Turn,
+    offer: &Offer,
+    calls: &[JudgedCall],
+    kept: &[CheckedCall],
+    pass_faulty: bool,
+) -> Vec<Call> {
     let mut wanted: Vec<Call> = kept.iter().map(|checked| checked.call().clone()).collect();
     for judged in calls {
         let call = match &judged.result {
@@ -317,6 +344,7 @@ fn debug(turn: &Turn) -> Value {
         "tools_offered": trace.tools_offered,
         "attempts": trace.attempts.len(),
         "diagnoses": of_attempts(trace, |attempt| json!(attempt.diagnoses)),
+        "advice": of_attempts(trace, |attempt| json!(attempt.advice)),
         "repairs": of_attempts(trace, |attempt| json!(attempt.repairs)),
         "executions": trace.executions.iter().map(|execution| json!({
             "call": execution.call,

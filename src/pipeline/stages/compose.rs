@@ -37,9 +37,22 @@ impl Draft {
         self.pending.as_ref().unwrap_or(&self.committed)
     }
 
+    /// The conversation without the rounds of feedback that are under way.
+    pub(crate) fn conversation(&self) -> &ChatRequest {
+        &self.committed
+    }
+
     /// Appends a faulty answer, and what is said to each of its calls.
     pub(crate) fn append_feedback(&mut self, message: &AssistantMessage, replies: &[(Call, String)]) {
         append(self.pending(), message, replies);
+    }
+
+    /// Appends an answer that should have called and wrote text, as it came, and what is said to it. A `tool` message would answer a
+    /// call that the message does not hold.
+    pub(crate) fn append_feedback_on_text(&mut self, message: &AssistantMessage, text: &str) {
+        let pending = self.pending();
+        pending.push_assistant(message);
+        pending.push_user(text);
     }
 
     /// Appends an answer whose calls were executed, and their results; forgets the feedback that led to it. From here on

@@ -1,7 +1,7 @@
 //! Feed back: diagnoses → messages to the model (static feedback), and the closing request when a limit is reached.
 
-use crate::domain::Call;
 use crate::domain::trace::Round;
+use crate::domain::{Call, FaultCode};
 use crate::pipeline::Pipeline;
 use crate::pipeline::dialogue::Purpose;
 use crate::pipeline::turn::Turn;
@@ -13,7 +13,7 @@ use super::offer::Offer;
 use crate::repair::JudgedCall;
 
 /// Appends what the scan found to the next request. Every call of the answer gets a reply, as providers demand: a faulty
-/// one its diagnosis, a right one that it is accepted, and it is kept.
+/// one its diagnosis, a right one that it is accepted, and it is kept. What was said in text is answered with text.
 pub(crate) fn faults(
     pipeline: &Pipeline,
     turn: &mut Turn,
@@ -22,10 +22,28 @@ pub(crate) fn faults(
     judged: &JudgedAnswer,
     purpose: Purpose,
 ) {
-    let (Some(choice), Some(calls)) = (judged.completion.choices().first(), judged.choices.first()) else { return };
-    let replies: Vec<(Call, String)> =
-        calls.calls.iter().map(|call| (call.made.clone(), reply(pipeline, turn, offer, draft, call))).collect();
-    draft.append_feedback(&choice.message, &replies);
+    let (Some(choice), Some(found)) = (judged.completion.choices().first(), judged.choices.first()) else { return };
+    let message = &choice.message;
+    if let Some(diagnosis) = &found.no_call {
+        let text = pipeline.templates.no_call(diagnosis, &offer.toolbook);
+        note(turn, unread_action(message.text().as_deref().unwrap_or_default()), &text);
+        draft.append_feedback_on_text(message, &text);
+    } else {
+        let mut replies: Vec<(Call, String)> =
+            found.calls.iter().map(|call| (call.made.clone(), reply(pipeline, turn, offer, draft, call))).collect();
+        if found.rescued.is_some() {
+            let texts: Vec<String> = replies.into_iter().map(|(_, text)| text).collect();
+            draft.append_feedback_on_text(message, &texts.join("\n\n"));
+        } else {
+            // They are not ours to keep: the model makes them again with the mended ones.
+            let unjudged = message.unjudged_calls().into_iter();
+            replies.extend(unjudged.map(|call| {
+                let text = pipeline.templates.deferred_call(&call);
+                (call, text)
+            }));
+            draft.append_feedback(message, &replies);
+        }
+    }
     if purpose == Purpose::Closing {
         let text = pipeline.templates.closing(&turn.record.trace().record);
         draft.append_closing(&text);
@@ -39,17 +57,31 @@ fn reply(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, draft: &mut Draft,
             pipeline.templates.accepted_call(&call.made)
         }
         Err(diagnoses) => {
-            let text = pipeline.templates.faulty_call(&call.made, diagnoses, &offer.toolbook);
-            turn.record.round(Round {
-                kind: "static".to_owned(),
-                action: action(&call.made),
-                observation: text.clone(),
-                thought: None,
-                new_action: None,
-            });
+            let mut text = pipeline.templates.faulty_call(&call.made, diagnoses, &offer.toolbook);
+            text.push_str(&pipeline.templates.hints(&call.made, &call.advice));
+            note(turn, action(&call.made), &text);
             text
         }
     }
+}
+
+fn note(turn: &mut Turn, action: String, observation: &str) {
+    turn.record.round(Round {
+        kind: "static".to_owned(),
+        action,
+        observation: observation.to_owned(),
+        thought: None,
+        new_action: None,
+    });
+}
+
+/// Characters of a text without a readable call that the record of the loop keeps.
+const UNREAD_CHARS: usize = 300;
+
+/// A text that meant to call, as the record of the feedback loop has it: in the form of [`action`].
+fn unread_action(text: &str) -> String {
+    let end = text.char_indices().nth(UNREAD_CHARS).map_or(text.len(), |(end, _)| end);
+    format!("{}({})", FaultCode::NoCall.name(), text.get(..end).unwrap_or_default())
 }
 
 /// Keeps a right call of a faulty answer, once: a model may repeat it although it was told not to.

@@ -1,14 +1,18 @@
 //! Judge: an answer → text, clean calls, repaired calls, or diagnoses. Total: it never fails.
 
+use std::cell::LazyCell;
+
+use crate::domain::rules::Evidence;
 use crate::domain::{Call, Diagnosis, Verdict};
-use crate::openai::{Choice, Completion};
+use crate::openai::{ChatRequest, Choice, Completion, ToolChoice};
 use crate::pipeline::dialogue::Judged;
 use crate::pipeline::turn::Turn;
-use crate::policy::Policy;
 use crate::repair::rescue::Situation;
 use crate::repair::{self, JudgedCall, JudgedMessage, Spoken};
-use crate::scanner::CheckedCall;
+use crate::scanner::{CheckedCall, Context};
 
+use super::compose::Draft;
+use super::known;
 use super::offer::Offer;
 
 /// An answer, judged.
@@ -20,14 +24,20 @@ pub(crate) struct JudgedAnswer {
     pub(crate) choices: Vec<JudgedMessage>,
 }
 
-/// Judges an answer, counts what was found and notes it in the trace.
-pub(crate) fn judge(turn: &mut Turn, offer: &Offer, completion: Completion) -> JudgedAnswer {
+/// Judges an answer to the draft, counts what was found and notes it in the trace.
+pub(crate) fn judge(turn: &mut Turn, offer: &Offer, draft: &Draft, completion: Completion) -> JudgedAnswer {
+    note_native_calls(turn, &completion);
     let policy = turn.policy.clone();
+    let allowed = Allowed::by(draft.request());
+    let transcript = LazyCell::new(|| known::transcript(draft.conversation()));
+    let relevance = known::relevance(draft.conversation(), offer, &policy.scan);
+    let context = Context { conversation: Some(&transcript), relevance: relevance.as_ref(), ..Context::default() };
+    let asked = AskedFor { request: draft.request(), allowed: allowed.names() };
     let choices: Vec<JudgedMessage> = completion
         .choices()
         .iter()
         .map(|choice| match offer.is_judged() {
-            true => judge_choice(choice, offer, &policy),
+            true => judge_choice(turn, offer, &asked, choice, &context),
             false => JudgedMessage::default(),
         })
         .collect();
@@ -36,16 +46,73 @@ pub(crate) fn judge(turn: &mut Turn, offer: &Offer, completion: Completion) -> J
         attempt.verdict = Some(judged.verdict());
         attempt.calls = judged.calls().map(|call| call.made.clone()).collect();
         attempt.diagnoses = judged.diagnoses().cloned().collect();
+        attempt.advice = judged.choices.iter().flat_map(JudgedMessage::advice).cloned().collect();
         attempt.repairs = judged.calls().flat_map(|call| call.repairs.iter().cloned()).collect();
     }
     note_reaction(turn, &judged);
     judged
 }
 
-fn judge_choice(choice: &Choice, offer: &Offer, policy: &Policy) -> JudgedMessage {
-    let spoken =
-        Spoken { text: None, calls: choice.message.calls(), situation: Situation::with(policy.repair.rescue.native) };
-    repair::judge_message(&spoken, &offer.toolbook, &policy.scan, &policy.repair)
+/// What the request says about the calls that an answer may make.
+struct AskedFor<'a> {
+    request: &'a ChatRequest,
+    allowed: Option<&'a [String]>,
+}
+
+fn judge_choice(
+    turn: &Turn,
+    offer: &Offer,
+    asked: &AskedFor<'_>,
+    choice: &Choice,
+    context: &Context<'_>,
+) -> JudgedMessage {
+    let policy = &turn.policy;
+    // Where a call came natively, the text beside it is only text.
+    let text = if choice.message.has_unjudged_calls() { None } else { choice.message.text() };
+    let situation = Situation {
+        evidence: evidence(turn, asked.request),
+        allowed: asked.allowed,
+        cut_off: choice.is_cut_off(),
+        json_wanted: asked.request.wants_json(),
+        sent: turn.streamed.sent(choice.index),
+    };
+    let spoken = Spoken { text: text.as_deref(), calls: choice.message.calls(), situation };
+    repair::judge_message(&spoken, &offer.toolbook, &policy.scan, &policy.repair, context)
+}
+
+/// How sure it must be that a text is a call, by the request that it answers.
+pub(crate) fn evidence(turn: &Turn, request: &ChatRequest) -> Evidence {
+    let rescue = &turn.policy.repair.rescue;
+    match request.tool_choice() {
+        ToolChoice::None => Evidence::Off,
+        _ if turn.upstream.delivers_calls(&turn.model) => rescue.native,
+        _ => rescue.text,
+    }
+}
+
+/// The tools that the request lets the model call.
+#[derive(Debug)]
+struct Allowed(Option<Vec<String>>);
+
+impl Allowed {
+    fn by(request: &ChatRequest) -> Self {
+        Self(match request.tool_choice() {
+            ToolChoice::Named(name) => Some(vec![name]),
+            ToolChoice::Allowed { names, .. } => Some(names),
+            _ => None,
+        })
+    }
+
+    fn names(&self) -> Option<&[String]> {
+        self.0.as_deref()
+    }
+}
+
+fn note_native_calls(turn: &Turn, completion: &Completion) {
+    let calls = |choice: &Choice| !choice.message.calls().is_empty() || choice.message.has_unjudged_calls();
+    if completion.choices().iter().any(calls) {
+        turn.upstream.delivered_call(&turn.model);
+    }
 }
 
 /// Completes the open rounds of the record with what the model said and called next.
@@ -72,21 +139,14 @@ impl JudgedAnswer {
 
     /// All diagnoses.
     pub(crate) fn diagnoses(&self) -> impl Iterator<Item = &Diagnosis> {
-        self.calls().filter_map(|call| call.result.as_ref().err()).flatten()
+        self.choices.iter().flat_map(JudgedMessage::diagnoses)
     }
 
     /// The verdict on this answer alone.
     pub(crate) fn verdict(&self) -> Verdict {
-        let verdicts = || self.calls().map(JudgedCall::verdict);
-        if verdicts().any(|verdict| verdict == Verdict::Faulty) {
-            Verdict::Faulty
-        } else if verdicts().any(|verdict| verdict == Verdict::Repaired) {
-            Verdict::Repaired
-        } else if verdicts().next().is_some() {
-            Verdict::Clean
-        } else {
-            Verdict::Text
-        }
+        let has = |verdict| self.choices.iter().any(|choice| choice.verdict() == verdict);
+        let worst = [Verdict::Faulty, Verdict::Repaired, Verdict::Clean].into_iter().find(|verdict| has(*verdict));
+        worst.unwrap_or(Verdict::Text)
     }
 
     /// Could the client make use of this answer, faulty as it may be? Not if all it holds are calls of our own tools.
@@ -99,11 +159,15 @@ impl JudgedAnswer {
     pub(crate) fn summary(&self, offer: &Offer, kept: &[CheckedCall]) -> Judged {
         let checked = || self.calls().filter_map(|call| call.result.as_ref().ok()).chain(kept);
         let faulty = || self.calls().filter(|call| call.result.is_err());
+        let no_call = self.choices.iter().any(|choice| choice.no_call.is_some());
         let proxy_calls = checked().filter(|call| offer.is_proxys(&call.call().name)).count();
+        let unjudged: usize =
+            self.completion.choices().iter().map(|choice| choice.message.unjudged_calls().len()).sum();
         Judged {
-            faulty: faulty().next().is_some(),
-            faults_are_the_clients: faulty().any(|call| !offer.is_proxys(&call.mended.name)),
-            client_calls: checked().count() - proxy_calls,
+            faulty: no_call || faulty().next().is_some(),
+            // A text that should have been a call is still a text.
+            faults_are_the_clients: no_call || faulty().any(|call| !offer.is_proxys(&call.mended.name)),
+            client_calls: checked().count() - proxy_calls + unjudged,
             proxy_calls,
         }
     }

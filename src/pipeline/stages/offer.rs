@@ -1,7 +1,8 @@
 //! Offer: which tools the model is offered, compiled for judgement.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use indexmap::Equivalent;
 use moka::sync::Cache;
 
 use crate::domain::rules::Mode;
@@ -9,7 +10,8 @@ use crate::domain::{Owner, Tool};
 use crate::openai::ToolChoice;
 use crate::pipeline::Pipeline;
 use crate::pipeline::turn::Turn;
-use crate::scanner::{Toolbook, Validators};
+use crate::retrieval::{Bm25, Hit};
+use crate::scanner::{CompiledTool, Toolbook, Validators};
 
 /// The tools offered in a turn.
 #[derive(Debug)]
@@ -20,22 +22,34 @@ pub(crate) struct Offer {
     pub(crate) added: Vec<Arc<Tool>>,
     /// Did the client send tools of its own?
     pub(crate) client_sent_tools: bool,
+    /// The tools' texts, indexed when they are searched first.
+    index: OnceLock<Bm25<String>>,
+    /// The names of all tools.
+    names: Arc<[String]>,
 }
 
 impl Offer {
-    fn compile(client: Vec<Tool>, catalog: Vec<Arc<Tool>>, validators: &Validators) -> Self {
+    pub(crate) fn compile(client: Vec<Tool>, catalog: Vec<Arc<Tool>>, validators: &Validators) -> Self {
         let client: Vec<Arc<Tool>> = client.into_iter().map(Arc::new).collect();
         // The client's own tool wins a shared name: it knows nothing of ours.
         let added: Vec<Arc<Tool>> =
             catalog.into_iter().filter(|tool| client.iter().all(|own| own.name != tool.name)).collect();
         let client_sent_tools = !client.is_empty();
         let toolbook = Toolbook::compile(client.into_iter().chain(added.iter().cloned()).collect(), validators);
-        Self { toolbook, added, client_sent_tools }
+        let names = toolbook.tools().iter().map(|compiled| compiled.tool.name.clone()).collect();
+        Self { toolbook, added, client_sent_tools, index: OnceLock::new(), names }
     }
 
     /// Is there anything to judge calls by?
     pub(crate) fn is_judged(&self) -> bool {
         !self.toolbook.is_empty()
+    }
+
+    /// The `limit` tools whose names and descriptions serve a request best, best first.
+    pub(crate) fn search(&self, request: &str, limit: usize) -> Vec<Hit<'_, String>> {
+        let text = |tool: &CompiledTool| format!("{} {}", tool.name(), tool.tool.description);
+        let texts = || self.toolbook.tools().iter().map(|tool| (tool.name().to_owned(), text(tool)));
+        self.index.get_or_init(|| Bm25::build(texts())).search(request, limit)
     }
 
     /// Does the proxy execute calls of the tool `name`?
@@ -55,6 +69,19 @@ struct Key {
     toolsets: Vec<String>,
 }
 
+/// A key that is looked for, hashed as [`Key`] is.
+#[derive(Debug, Hash)]
+struct KeyView<'a> {
+    tools: &'a str,
+    toolsets: &'a [String],
+}
+
+impl Equivalent<Key> for KeyView<'_> {
+    fn equivalent(&self, key: &Key) -> bool {
+        self.tools == key.tools && self.toolsets == key.toolsets
+    }
+}
+
 /// Offers compiled before: agents send the same tools with every request.
 #[derive(Debug, Clone)]
 pub struct Offers {
@@ -70,21 +97,24 @@ impl Offers {
 
 /// Which tools the model is offered. Without tools, an empty offer: nothing is judged then.
 pub(crate) fn offer(pipeline: &Pipeline, turn: &mut Turn) -> Arc<Offer> {
-    let key = Key {
-        tools: turn.request.tools_text().unwrap_or_default().to_owned(),
-        toolsets: if catalog_joins(turn) { turn.toolsets.clone() } else { Vec::new() },
+    let key = KeyView {
+        tools: turn.request.tools_text().unwrap_or_default(),
+        toolsets: if catalog_joins(turn) { &turn.toolsets } else { &[] },
     };
-    let offer = turn.snapshot.offers.cache.get_with(key.clone(), || {
-        let catalog = key
-            .toolsets
-            .iter()
-            .filter_map(|name| turn.snapshot.catalog.toolset(name))
-            .flat_map(|toolset| toolset.operations.iter().map(|operation| operation.tool.clone()))
-            .collect();
-        Arc::new(Offer::compile(turn.request.client_tools(), catalog, &pipeline.validators))
+    let cache = &turn.snapshot.offers.cache;
+    let offer = cache.get(&key).unwrap_or_else(|| {
+        let key = Key { tools: key.tools.to_owned(), toolsets: key.toolsets.to_vec() };
+        cache.get_with(key.clone(), || {
+            let catalog = key
+                .toolsets
+                .iter()
+                .filter_map(|name| turn.snapshot.catalog.toolset(name))
+                .flat_map(|toolset| toolset.operations.iter().map(|operation| operation.tool.clone()))
+                .collect();
+            Arc::new(Offer::compile(turn.request.client_tools(), catalog, &pipeline.validators))
+        })
     });
-    turn.record.trace_mut().tools_offered =
-        offer.toolbook.tools().iter().map(|compiled| compiled.tool.name.clone()).collect();
+    turn.record.trace_mut().tools_offered = offer.names.clone();
     offer
 }
 

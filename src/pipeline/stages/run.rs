@@ -154,7 +154,10 @@ pub(crate) fn hand_back(
     let mut completion = judged.completion.clone();
     let Some(choice) = completion.choices_mut().first_mut() else { return };
     let calls: Vec<Call> = results.iter().map(|(call, _)| call.clone()).collect();
-    choice.set_calls(&calls);
+    match judged.choices.first().and_then(|choice| choice.rescued.as_ref()) {
+        Some(rescued) => choice.rescue(&rescued.text, &calls, turn.request.is_legacy()),
+        None => choice.set_calls(&calls),
+    }
     draft.commit_results(&choice.message, &results);
     if next == Step::Ask(Purpose::Closing) {
         draft.append_closing(&pipeline.templates.closing(&turn.record.trace().record));

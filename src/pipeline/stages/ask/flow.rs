@@ -32,6 +32,13 @@ pub(crate) struct Streamed {
     pub(crate) delivered: bool,
 }
 
+impl Streamed {
+    /// Bytes of a choice's text that the client may have got before the judgement.
+    pub(crate) fn sent(&self, index: u32) -> usize {
+        if self.unsent.is_empty() && index == 0 { self.text.len() } else { 0 }
+    }
+}
+
 /// What may flow before the judgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
