@@ -9,6 +9,7 @@ use crate::domain::{Owner, Tool};
 use crate::openai::ToolChoice;
 use crate::pipeline::Pipeline;
 use crate::pipeline::turn::Turn;
+use crate::repair::rescue::hold::Starts;
 use crate::scanner::{Toolbook, Validators};
 
 /// The tools offered in a turn.
@@ -16,6 +17,8 @@ use crate::scanner::{Toolbook, Validators};
 pub(crate) struct Offer {
     /// All tools, compiled.
     pub(crate) toolbook: Toolbook,
+    /// With what their calls may begin in a text.
+    pub(crate) starts: Starts,
     /// Those that the catalog adds behind the client's own.
     pub(crate) added: Vec<Arc<Tool>>,
     /// Did the client send tools of its own?
@@ -30,7 +33,7 @@ impl Offer {
             catalog.into_iter().filter(|tool| client.iter().all(|own| own.name != tool.name)).collect();
         let client_sent_tools = !client.is_empty();
         let toolbook = Toolbook::compile(client.into_iter().chain(added.iter().cloned()).collect(), validators);
-        Self { toolbook, added, client_sent_tools }
+        Self { starts: Starts::of(&toolbook), toolbook, added, client_sent_tools }
     }
 
     /// Is there anything to judge calls by?

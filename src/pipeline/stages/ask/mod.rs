@@ -1,6 +1,7 @@
 //! Ask: an upstream request → the answer, assembled from the stream where it is one.
 
 mod flow;
+mod texts;
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +11,7 @@ use http::StatusCode;
 use crate::domain::rules::Mode;
 use crate::domain::trace::Attempt;
 use crate::domain::{UpstreamFailure, UpstreamFailureKind, Usage};
-use crate::openai::Completion;
+use crate::openai::{ChatRequest, Completion};
 use crate::pipeline::Pipeline;
 use crate::pipeline::answer::Outlet;
 use crate::pipeline::dialogue::Purpose;
@@ -61,12 +62,12 @@ pub(crate) async fn ask(
 ) -> Asked {
     let started = Instant::now();
     let mut notes = Notes::default();
-    let body = draft.request().to_bytes();
+    turn.streamed.begin_attempt();
     let cancelled = turn.cancelled.clone();
     let asked = tokio::select! {
         biased;
         () = cancelled.cancelled() => Asked::ClientGone,
-        asked = exchange(turn, offer, body, outlet, &mut notes, purpose) => asked,
+        asked = exchange(pipeline, turn, (offer, draft.request()), outlet, &mut notes, purpose) => asked,
     };
     note(pipeline, turn, purpose, &asked, notes, started.elapsed());
     asked
@@ -81,14 +82,14 @@ struct Notes {
 }
 
 async fn exchange(
+    pipeline: &Pipeline,
     turn: &mut Turn,
-    offer: &Offer,
-    body: Bytes,
+    (offer, request): (&Offer, &ChatRequest),
     outlet: &mut Outlet,
     notes: &mut Notes,
     purpose: Purpose,
 ) -> Asked {
-    let answer = match turn.upstream.chat(body, &turn.headers).await {
+    let answer = match turn.upstream.chat(request.to_bytes(), &turn.headers).await {
         Ok(answer) => answer,
         Err(failure) => return Asked::Relay(Relay::Failure(failure)),
     };
@@ -96,7 +97,7 @@ async fn exchange(
     notes.request_id = answer.request_id().map(str::to_owned);
     if answer.status.is_success() && turn.request.is_stream() && answer.is_event_stream() {
         turn.answer_headers = answer.headers.clone();
-        return flow::flow(turn, offer, answer, outlet, notes, purpose).await;
+        return flow::flow(pipeline, turn, (offer, request), answer, outlet, notes, purpose).await;
     }
     let (status, headers) = (answer.status, answer.headers.clone());
     let whole = whole(turn, answer).await;
