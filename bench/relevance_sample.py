@@ -81,9 +81,14 @@ def is_rescued(verdict):
     return verdict["verdict"] != "text" and bool(verdict.get("calls"))
 
 
-def score(labels, verdicts):
-    """Precision and recall over labels; null where nothing was rescued, or where there is nothing to rescue."""
-    found = {label["id"] for label in labels if is_rescued(verdicts[label["id"]])}
+def is_read_as_call(verdict):
+    """Was the text taken for a call, be it that it was sent back because no call could be recovered?"""
+    return verdict["verdict"] != "text"
+
+
+def score(labels, verdicts, is_found=is_rescued):
+    """Precision and recall over labels; null where nothing was found, or where there is nothing to find."""
+    found = {label["id"] for label in labels if is_found(verdicts[label["id"]])}
     calls = {label["id"] for label in labels if label["label"] == "call"}
     right = len(found & calls)
     return {
@@ -124,6 +129,7 @@ def compare(answers, drawn, labels, verdicts, limit):
     show("false positives", false_positives, answers, verdicts, limit)
     show("false negatives", false_negatives, answers, verdicts, limit)
     print("without doubtful records: " + json.dumps(score([label for label in ordered if not label["doubt"]], verdicts)))
+    print("read as calls, those sent back included: " + json.dumps(score(ordered, verdicts, is_read_as_call)))
     print(json.dumps(score(ordered, verdicts)))
 
 

@@ -8,6 +8,7 @@ mod demo;
 mod errors;
 mod policy;
 mod progress;
+mod replay;
 mod scan;
 mod serve;
 
@@ -35,6 +36,9 @@ enum Verb {
     /// Judge recorded answers of models as the proxy would, without a server: JSON Lines in, JSON Lines out. Status 1 where a line
     /// could not be used.
     Scan(scan::Arguments),
+    /// Tell what a policy would have done with recorded turns, before it is switched from `shadow` to `guard`. Status 1 where a line
+    /// could not be used.
+    Replay(replay::Arguments),
     /// Look at the configuration.
     Config(config::Arguments),
     /// Look at the policies.
@@ -54,6 +58,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Demo(arguments) => demo::run(arguments),
         Verb::Check(arguments) => check::run(&arguments),
         Verb::Scan(arguments) => scan::run(arguments),
+        Verb::Replay(arguments) => replay::run(arguments),
         Verb::Config(arguments) => config::run(arguments),
         Verb::Policy(arguments) => policy::run(arguments),
     };

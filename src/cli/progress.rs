@@ -1,7 +1,8 @@
 //! A bar on the terminal while files are read, and what is said of single lines.
 
 use std::io::IsTerminal;
-use std::sync::Mutex;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -9,8 +10,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::offline::{Problem, Watcher};
 
 /// With the file's size, and without.
-const SIZED: &str = "{prefix} {bar:30} {bytes}/{total_bytes} {msg} {eta} left";
+const SIZED: &str = "{prefix} {wide_bar} {bytes}/{total_bytes} {msg} {eta} left";
 const UNSIZED: &str = "{prefix} {spinner} {bytes} {msg} {elapsed}";
+
+/// Characters of a file's name in front of the bar.
+const NAME_WIDTH: usize = 24;
 
 const PLACE: Style = AnsiColor::Yellow.on_default();
 
@@ -27,7 +31,7 @@ impl Progress {
     }
 
     fn bar(&self) -> ProgressBar {
-        self.bar.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+        self.bar.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -41,8 +45,9 @@ impl Watcher for Progress {
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
-        bar.set_prefix(file.to_owned());
-        *self.bar.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = bar;
+        let name = Path::new(file).file_name().unwrap_or_default().to_string_lossy();
+        bar.set_prefix(name.chars().take(NAME_WIDTH).collect::<String>());
+        *self.bar.lock().unwrap_or_else(PoisonError::into_inner) = bar;
     }
 
     fn advances(&self, bytes: u64, records: u64) {

@@ -60,6 +60,18 @@ impl FaultCode {
         Self::RepeatedCall,
     ];
 
+    /// Every code and every name.
+    pub const WORDS: [&str; 30] = {
+        let mut words = [""; 30];
+        let mut index = 0;
+        while index < Self::ALL.len() {
+            words[index] = Self::ALL[index].code();
+            words[index + Self::ALL.len()] = Self::ALL[index].name();
+            index += 1;
+        }
+        words
+    };
+
     /// The short code: metric label and API value.
     pub const fn code(self) -> &'static str {
         match self {

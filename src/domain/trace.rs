@@ -82,6 +82,9 @@ pub struct Attempt {
     pub calls: Vec<Call>,
     /// What the scan found.
     pub diagnoses: Vec<Diagnosis>,
+    /// What the scan found and policy says is only noted.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub advice: Vec<Diagnosis>,
     /// What was repaired.
     pub repairs: Vec<Repair>,
     /// Tokens of this attempt.

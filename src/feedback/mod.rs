@@ -65,6 +65,12 @@ impl Templates {
         self.render("faulty_call", &fault::frame(call, diagnoses, &texts, toolbook))
     }
 
+    /// What is only noted about a call, a line each, for the end of [`Templates::faulty_call`]; empty where nothing is.
+    pub fn hints(&self, call: &Call, advice: &[Diagnosis]) -> String {
+        let texts = fault::texts(call, advice, |name, facts| self.render(name, facts));
+        texts.into_iter().map(|(_, text)| format!("\nNote besides: {text}")).collect()
+    }
+
     /// Static feedback for an answer that meant to call and holds no call that can be read (E1), to be sent as the user's: it
     /// has no call that a tool could answer.
     pub fn no_call(&self, diagnosis: &Diagnosis, toolbook: &Toolbook) -> String {

@@ -59,6 +59,19 @@ impl Lines {
         self.input.size
     }
 
+    /// All batches; an error is the last of them.
+    pub(super) fn into_batches(mut self) -> impl Iterator<Item = Result<Batch, OfflineError>> + Send {
+        let mut failed = false;
+        std::iter::from_fn(move || {
+            if failed {
+                return None;
+            }
+            let next = self.next_batch();
+            failed = next.is_err();
+            next.transpose()
+        })
+    }
+
     /// The next lines. A batch is closed where the next line would have to be waited for, so that what comes through a pipe is
     /// answered as it comes.
     ///
@@ -85,12 +98,19 @@ impl Lines {
     /// [`OfflineError::Unreadable`].
     pub(super) fn next_line(&mut self) -> Result<Option<Line>, OfflineError> {
         loop {
-            let offset = self.offset;
+            let mut offset = self.offset;
             let read = self.read_line();
             let line = read.map_err(|source| super::input::unreadable(&self.input.name, source))?;
             let Some(bytes) = line else { return Ok(None) };
             self.number += 1;
-            let text = bytes.and_then(|bytes| utf8(bytes, self.number == 1));
+            let mut text = bytes.and_then(utf8);
+            if let Ok(text) = &mut text
+                && self.number == 1
+                && text.starts_with(BYTE_ORDER_MARK)
+            {
+                text.drain(..BYTE_ORDER_MARK.len());
+                offset += BYTE_ORDER_MARK.len() as u64;
+            }
             if text.as_ref().map_or(true, |text| !text.trim_ascii().is_empty()) {
                 return Ok(Some(Line { number: self.number, offset, text }));
             }
@@ -127,15 +147,11 @@ impl Line {
     }
 }
 
-fn utf8(bytes: Vec<u8>, is_first: bool) -> Result<String, String> {
-    match String::from_utf8(bytes) {
-        Ok(text) if is_first && text.starts_with(BYTE_ORDER_MARK) => Ok(text[BYTE_ORDER_MARK.len()..].to_owned()),
-        Ok(text) => Ok(text),
-        Err(error) => Err(format!(
-            "the line is not UTF-8 from byte {} on; convert the file to UTF-8",
-            error.utf8_error().valid_up_to() + 1
-        )),
-    }
+fn utf8(bytes: Vec<u8>) -> Result<String, String> {
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        format!("the line is not UTF-8 from byte {} on; convert the file to UTF-8", valid + 1)
+    })
 }
 
 /// Passes over what is left of a line, however long that is; says how many bytes that were.
@@ -152,5 +168,80 @@ fn skip_line(reader: &mut impl BufRead) -> io::Result<u64> {
         if is_end {
             return Ok(skipped);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::path::Path;
+
+    use super::*;
+
+    /// The lines of a file with these bytes: number, place and text or why there is none.
+    fn lines_of(bytes: &[u8]) -> Vec<(u64, u64, Result<String, String>)> {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(bytes).unwrap();
+        let mut lines = open(file.path());
+        let mut found = Vec::new();
+        while let Some(batch) = lines.next_batch().unwrap() {
+            found.extend(batch.lines.into_iter().map(|line| (line.number, line.offset, line.text)));
+        }
+        found
+    }
+
+    fn open(path: &Path) -> Lines {
+        Lines::of(Input::open(path).unwrap())
+    }
+
+    fn texts(bytes: &[u8]) -> Vec<String> {
+        lines_of(bytes).into_iter().map(|(_, _, text)| text.unwrap()).collect()
+    }
+
+    #[test]
+    fn ends_of_lines_blank_lines_and_byte_order_marks_are_no_text() {
+        assert_eq!(texts(b"a\r\n\n \t\nb"), ["a", "b"]);
+        assert!(texts(b"").is_empty() && texts(b"\n\n").is_empty());
+        let marked = lines_of("\u{feff}a\n\u{feff}b\n".as_bytes());
+        assert_eq!(marked[0], (1, 3, Ok("a".to_owned())));
+        assert_eq!(marked[1], (2, 5, Ok("\u{feff}b".to_owned())));
+    }
+
+    #[test]
+    fn places_are_those_in_the_decompressed_text() {
+        let bytes = b"{}\n\n  [1]\r\nx";
+        let found = lines_of(bytes);
+        assert_eq!(found.iter().map(|(number, _, _)| *number).collect::<Vec<_>>(), [1, 3, 4]);
+        for (_, offset, text) in found {
+            assert!(bytes[usize::try_from(offset).unwrap()..].starts_with(text.unwrap().as_bytes()));
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_no_text_is_told_apart_from_its_neighbours() {
+        let found = lines_of(b"a\nb\xffc\nd\n");
+        assert!(found[1].2.as_ref().unwrap_err().contains("from byte 2 on"));
+        assert_eq!((found[2].0, found[2].2.as_deref()), (3, Ok("d")));
+    }
+
+    #[test]
+    fn a_line_beyond_the_bound_is_passed_over() {
+        let mut bytes = vec![b'x'; MAX_LINE_BYTES];
+        bytes.push(b'\n');
+        let exact = lines_of(&bytes);
+        assert!(exact.len() == 1 && exact[0].2.is_ok());
+        bytes.splice(..0, *b"yy");
+        bytes.extend_from_slice(b"z");
+        let found = lines_of(&bytes);
+        assert!(found[0].2.as_ref().unwrap_err().contains("64 MiB"));
+        assert_eq!((found[1].0, found[1].1, found[1].2.as_deref()), (2, bytes.len() as u64 - 1, Ok("z")));
+    }
+
+    #[test]
+    fn batches_are_bounded() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(&b"x\n".repeat(1000)).unwrap();
+        let batch = open(file.path()).next_batch().unwrap().unwrap();
+        assert_eq!((batch.lines.len(), batch.consumed), (MAX_BATCH_LINES, 2000));
     }
 }

@@ -8,14 +8,18 @@
 
 mod error;
 mod input;
+mod judge;
 mod lines;
 mod output;
 mod parallel;
 mod questions;
+mod replay;
 mod scan;
+mod toolbooks;
 mod watcher;
 
 pub use error::{OfflineError, Problem};
 pub use lines::MAX_LINE_BYTES;
+pub use replay::{Fates, Judgements, Replay, ReplayJob, Row, Rows, TurnFates, grouped, replay};
 pub use scan::{ScanJob, ScanSummary, scan};
 pub use watcher::Watcher;

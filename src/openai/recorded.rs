@@ -3,6 +3,7 @@
 use serde_json::value::RawValue;
 
 use super::fields::{Fields, present, string};
+use super::request::{MessageView, view};
 use super::tools::read_tool;
 use super::{AnswerError, AssistantMessage, ToolChoice};
 use crate::domain::Tool;
@@ -11,8 +12,9 @@ use crate::domain::json::RawObject;
 /// `finish_reason` of an answer whose tokens ran out.
 const CUT_OFF: &str = "length";
 
-/// A JSON object with an assistant's `message`, and beside it, under the names that they have in a request and a choice, what bears on
-/// how it is judged: `tools`, `tool_choice`, `response_format`, `finish_reason`. Other members are the caller's.
+/// A JSON object with what bears on how an answer is judged, under the names that it has in a request and a choice: `messages`, `tools`,
+/// `tool_choice`, `response_format`, `finish_reason`; and with the assistant's `message`, unless that stands elsewhere. Other members are
+/// the caller's.
 #[derive(Debug)]
 pub struct RecordedAnswer<'a> {
     fields: Fields<'a>,
@@ -46,12 +48,17 @@ impl<'a> RecordedAnswer<'a> {
         AssistantMessage::read(fields)
     }
 
-    /// The JSON text of `tools`, where the line has its own.
+    /// The conversation before the answer, as the request had it; empty where the line does not have it.
+    pub fn messages(&self) -> Vec<MessageView<'a>> {
+        self.fields.items("messages").unwrap_or_default().into_iter().filter_map(view).collect()
+    }
+
+    /// The JSON text of `tools` (or legacy `functions`), where the line has its own.
     ///
     /// # Errors
     /// When they are not a list.
     pub fn tools_text(&self) -> Result<Option<&'a str>, AnswerError> {
-        match self.fields.get("tools").map(RawValue::get) {
+        match self.fields.get("tools").or_else(|| self.fields.get("functions")).map(RawValue::get) {
             Some(text) if !text.starts_with('[') => {
                 Err(AnswerError::new("`tools` is not a list; give the tools as a request offers them"))
             }
@@ -59,9 +66,10 @@ impl<'a> RecordedAnswer<'a> {
         }
     }
 
-    /// `tool_choice`.
+    /// `tool_choice`, or the legacy `function_call`.
     pub fn tool_choice(&self) -> ToolChoice {
-        self.fields.get("tool_choice").map(ToolChoice::read).unwrap_or_default()
+        let choice = self.fields.get("tool_choice").or_else(|| self.fields.get("function_call"));
+        choice.map(ToolChoice::read).unwrap_or_default()
     }
 
     /// Does `response_format` ask for JSON?
@@ -72,8 +80,13 @@ impl<'a> RecordedAnswer<'a> {
 
     /// Did the answer end because its tokens ran out?
     pub fn is_cut_off(&self) -> bool {
-        self.fields.string("finish_reason").is_some_and(|reason| reason == CUT_OFF)
+        self.fields.string("finish_reason").is_some_and(|reason| is_cut_off(&reason))
     }
+}
+
+/// Does this `finish_reason` say that the tokens ran out?
+pub fn is_cut_off(finish_reason: &str) -> bool {
+    finish_reason == CUT_OFF
 }
 
 /// A member that names something: a string, or a number by its digits.

@@ -142,7 +142,7 @@ fn redact(trace: &mut Trace) {
         for call in &mut attempt.calls {
             call.arguments.clear();
         }
-        for diagnosis in &mut attempt.diagnoses {
+        for diagnosis in attempt.diagnoses.iter_mut().chain(&mut attempt.advice) {
             // Messages and facts may quote values.
             diagnosis.message.clear();
             diagnosis.facts = serde_json::Value::Null;
@@ -211,6 +211,7 @@ mod tests {
                     facts: json!({"value": "canary"}),
                     suggestion: Some("canary".into()),
                 }],
+                advice: Vec::new(),
                 repairs: vec![Repair {
                     kind: RepairKind::TypeCoerced,
                     call: 0,

@@ -87,7 +87,8 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::domain::rules::{Mode, OnExhausted, Permission, Report};
+    use crate::domain::FaultCode;
+    use crate::domain::rules::{Action, Mode, OnExhausted, Permission, Report};
     use crate::policy::sources::builtin;
 
     fn source(text: &str) -> Source {
@@ -172,6 +173,24 @@ mod tests {
     }
 
     #[test]
+    fn a_fault_is_named_by_its_code_or_its_name_and_an_unknown_one_is_shown_with_its_place() {
+        let faults = policy("scan:\n  faults: {E3.1: advise, placeholder: off}\n").scan.faults;
+        assert_eq!(faults.of(FaultCode::ParameterOfOtherTool), Action::Advise);
+        assert_eq!(faults.of(FaultCode::Placeholder), Action::Off);
+        assert_eq!(
+            error("scan:\n  faults:\n    paramter_missing: off\n"),
+            "team.yaml:3:5: unknown key `paramter_missing`; did you mean `parameter_missing`?"
+        );
+        assert_eq!(error("scan: {faults: {E4.9: off}}\n"), "team.yaml:1:17: unknown key `E4.9`; did you mean `E4.4`?");
+        assert_eq!(
+            error("scan: {faults: {E4.3: on}}\n"),
+            "team.yaml:1:23: unknown value `on`; there are off, advise, repair, feedback"
+        );
+        let twice = error("scan: {faults: {E1: off, no_call: off}}\n");
+        assert!(twice.starts_with("team.yaml:1:") && twice.contains("are the same fault"), "{twice}");
+    }
+
+    #[test]
     fn an_unknown_value_is_shown_with_its_place_and_the_nearest_known_one() {
         assert_eq!(error("mode: gaurd\n"), "team.yaml:1:7: unknown value `gaurd`; did you mean `guard`?");
         assert_eq!(
@@ -185,6 +204,9 @@ mod tests {
         let cases = [
             ("\nlimits:\n  upstream_requests: 0\n", "team.yaml:3:22: `upstream_requests` is 0; it must be 1 to 1000"),
             ("scan:\n  similarity: 1.5\n", "team.yaml:2:15: `similarity` is 1.5; it must be 0 to 1"),
+            ("scan: {semantic_similarity: 2}\n", "team.yaml:1:29: `semantic_similarity` is 2; it must be 0 to 1"),
+            ("scan:\n  relevance: {share: -1}\n", "team.yaml:2:22: `share` is -1; it must be 0 to 1"),
+            ("scan:\n  repeat_window: 101\n", "team.yaml:2:18: `repeat_window` is 101; it must be 0 to 100"),
             ("scan: {similarity: .nan}\n", "team.yaml:1:20: `similarity` is NaN; it must be 0 to 1"),
             ("match:\n  models: ['a', 'b[']\n", "team.yaml:2:17: error parsing glob 'b['"),
             ("match:\n  headers: {x-a: '{'}\n", "team.yaml:2:18: error parsing glob '{'"),

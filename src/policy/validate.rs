@@ -7,7 +7,7 @@ use super::fault::Fault;
 use super::selector::{Selector, glob};
 use crate::domain::Limits;
 use crate::domain::json::Pointer;
-use crate::domain::rules::ExecuteRule;
+use crate::domain::rules::{ExecuteRule, ScanRules};
 
 /// Longest name: it is a header value, a label and a column.
 const MAX_NAME: usize = 64;
@@ -15,7 +15,7 @@ const MAX_NAME: usize = 64;
 /// Most rules of execution: combining two policies takes time and space in the product of their rules.
 const MAX_EXECUTE_RULES: usize = 64;
 
-/// Rounds of feedback beyond which no model learns anything more, and only costs grow.
+/// Rounds, of feedback or looked back at, beyond which no model learns anything more, and only costs grow.
 const ROUNDS: RangeInclusive<u64> = 0..=100;
 /// Upstream requests: at least the client's own.
 const REQUESTS: RangeInclusive<u64> = 1..=1_000;
@@ -29,10 +29,7 @@ pub(super) fn validate(policy: &Policy) -> Result<Option<Selector>, Fault> {
     let root = Pointer::root();
     name(&policy.name, root.child("name"))?;
     limits(&policy.limits, &root.child("limits"))?;
-    if !(0.0..=1.0).contains(&policy.scan.similarity) {
-        let message = format!("`similarity` is {}; it must be 0 to 1", policy.scan.similarity);
-        return Err(Fault::new(root.child("scan").child("similarity"), message));
-    }
+    scan(&policy.scan, &root.child("scan"))?;
     execute(&policy.execute.rules, &root.child("execute").child("rules"))?;
     policy.matches.as_ref().map(|matches| Selector::compile(matches, &root.child("match"))).transpose()
 }
@@ -42,6 +39,27 @@ fn name(name: &str, place: Pointer) -> Result<(), Fault> {
     if name.is_empty() || name.len() > MAX_NAME || !name.bytes().all(fits) {
         let message = format!("the name `{name}` must be 1 to {MAX_NAME} letters, digits, `-`, `_` or `.`");
         return Err(Fault::new(place, message));
+    }
+    Ok(())
+}
+
+fn scan(rules: &ScanRules, place: &Pointer) -> Result<(), Fault> {
+    let relevance = place.child("relevance");
+    let shares = [
+        (place, "similarity", rules.similarity),
+        (place, "semantic_similarity", rules.semantic_similarity),
+        (&relevance, "share", rules.relevance.share),
+        (&relevance, "coverage", rules.relevance.coverage),
+    ];
+    for (place, key, value) in shares {
+        if !(0.0..=1.0).contains(&value) {
+            return Err(Fault::new(place.child(key), format!("`{key}` is {value}; it must be 0 to 1")));
+        }
+    }
+    if !ROUNDS.contains(&u64::from(rules.repeat_window)) {
+        let message =
+            format!("`repeat_window` is {}; it must be {} to {}", rules.repeat_window, ROUNDS.start(), ROUNDS.end());
+        return Err(Fault::new(place.child("repeat_window"), message));
     }
     Ok(())
 }

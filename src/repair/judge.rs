@@ -1,33 +1,31 @@
 //! Scan, repair where that is needed, and scan again.
 
-use super::{Mended, mend};
+use super::{Mended, mend_in};
+use crate::domain::Call;
 use crate::domain::rules::{RepairRules, ScanRules};
-use crate::domain::{Call, Diagnosis};
-use crate::scanner::{CheckedCall, Toolbook, scan};
+use crate::scanner::{Context, Scan, Toolbook, scan_in};
 
-/// Mends the call at `index` of an answer and scans what came of it: the same as [`mend`] and then [`scan`], but a call
-/// that is right as it came, which is what nearly all calls are, is read only once.
-///
-/// # Errors
-/// The second value holds the faults that are left after repair.
+/// Mends the call at `index` of an answer and scans what came of it, but a call that is right as it came, which is what
+/// nearly all calls are, is read only once.
 pub fn judge(
     call: &Call,
     index: usize,
     toolbook: &Toolbook,
     scan_rules: &ScanRules,
     repair_rules: &RepairRules,
-) -> (Mended, Result<CheckedCall, Vec<Diagnosis>>) {
-    let untouched = || Mended { call: call.clone(), repairs: Vec::new() };
-    let found = match scan(call, index, toolbook, scan_rules) {
-        Ok(checked) => return (untouched(), Ok(checked)),
-        Err(found) => found,
-    };
-    let mended = mend(call, index, toolbook, scan_rules, repair_rules);
-    if mended.repairs.is_empty() {
-        return (mended, Err(found));
+    context: &Context<'_>,
+) -> (Mended, Scan) {
+    let scanned = scan_in(call, index, toolbook, scan_rules, context);
+    let can_be_mended = scanned.advice.iter().any(|diagnosis| scan_rules.faults.of(diagnosis.code).mends());
+    if scanned.result.is_ok() && !can_be_mended {
+        return (Mended { call: call.clone(), repairs: Vec::new() }, scanned);
     }
-    let judged = scan(&mended.call, index, toolbook, scan_rules);
-    (mended, judged)
+    let mended = mend_in(call, index, toolbook, scan_rules, repair_rules, context);
+    if mended.repairs.is_empty() {
+        return (mended, scanned);
+    }
+    let scanned = scan_in(&mended.call, index, toolbook, scan_rules, context);
+    (mended, scanned)
 }
 
 #[cfg(test)]
@@ -39,7 +37,11 @@ mod tests {
     #[test]
     fn right_mended_and_faulty_calls_are_told_apart() {
         let book = toolbook(TOOLS);
-        let judged = |text| judge(&call("get_weather", text), 2, &book, &ScanRules::default(), &RepairRules::default());
+        let judged = |text| {
+            let (scan, repair) = (ScanRules::default(), RepairRules::default());
+            let (mended, scanned) = judge(&call("get_weather", text), 2, &book, &scan, &repair, &Context::default());
+            (mended, scanned.result)
+        };
         let (mended, result) = judged(r#"{ "city":"Oslo" }"#);
         assert!(mended.repairs.is_empty() && result.is_ok());
         let (mended, result) = judged(r#"{"city":"Oslo","num_days":"2"}"#);

@@ -3,9 +3,9 @@
 use super::judge::judge;
 use super::rescue::{Reading, Rescued, Situation, rescue};
 use crate::domain::json::Pointer;
-use crate::domain::rules::{RepairRules, ScanRules};
-use crate::domain::{Call, Diagnosis, Repair, RepairKind, Verdict};
-use crate::scanner::{CheckedCall, Toolbook};
+use crate::domain::rules::{Action, RepairRules, ScanRules};
+use crate::domain::{Call, Diagnosis, FaultCode, Repair, RepairKind, Verdict};
+use crate::scanner::{CheckedCall, Context, Scan, Toolbook};
 use serde_json::Value;
 
 /// What a model said in one message.
@@ -30,6 +30,8 @@ pub struct JudgedCall {
     pub repairs: Vec<Repair>,
     /// The call that may be passed on or executed, or what is wrong with it after the repairs.
     pub result: Result<CheckedCall, Vec<Diagnosis>>,
+    /// What policy says is only noted: it holds nothing up and does not change the verdict.
+    pub advice: Vec<Diagnosis>,
 }
 
 impl JudgedCall {
@@ -52,6 +54,8 @@ pub struct JudgedMessage {
     pub rescued: Option<Rescued>,
     /// The message meant to call and holds no call that can be recovered (E1).
     pub no_call: Option<Diagnosis>,
+    /// The same, where policy says that it is only noted.
+    pub no_call_advice: Option<Diagnosis>,
 }
 
 impl JudgedMessage {
@@ -69,6 +73,11 @@ impl JudgedMessage {
         }
     }
 
+    /// Everything that is only noted.
+    pub fn advice(&self) -> impl Iterator<Item = &Diagnosis> {
+        self.no_call_advice.iter().chain(self.calls.iter().flat_map(|call| &call.advice))
+    }
+
     /// Everything that is wrong with it.
     pub fn diagnoses(&self) -> impl Iterator<Item = &Diagnosis> {
         self.no_call.iter().chain(self.calls.iter().filter_map(|call| call.result.as_ref().err()).flatten())
@@ -81,23 +90,32 @@ pub fn judge_message(
     toolbook: &Toolbook,
     scan: &ScanRules,
     repair: &RepairRules,
+    context: &Context<'_>,
 ) -> JudgedMessage {
     let judge = |(index, call): (usize, &Call)| {
-        let (mended, result) = judge(call, index, toolbook, scan, repair);
-        JudgedCall { made: call.clone(), mended: mended.call, repairs: mended.repairs, result }
+        let (mended, Scan { result, advice }) = judge(call, index, toolbook, scan, repair, context);
+        JudgedCall { made: call.clone(), mended: mended.call, repairs: mended.repairs, result, advice }
     };
     if !spoken.calls.is_empty() {
         return JudgedMessage { calls: spoken.calls.iter().enumerate().map(judge).collect(), ..Default::default() };
     }
-    match spoken.text.map_or(Reading::Text, |text| rescue(text, toolbook, &spoken.situation)) {
+    let action = scan.faults.of(FaultCode::NoCall);
+    let text = spoken.text.filter(|_| action != Action::Off);
+    match text.map_or(Reading::Text, |text| rescue(text, toolbook, &spoken.situation)) {
         Reading::Text => JudgedMessage::default(),
-        Reading::NoCall(diagnosis) => JudgedMessage { no_call: Some(diagnosis), ..Default::default() },
+        Reading::NoCall(diagnosis) if action.blocks() => {
+            JudgedMessage { no_call: Some(diagnosis), ..Default::default() }
+        }
+        Reading::NoCall(diagnosis) => JudgedMessage { no_call_advice: Some(diagnosis), ..Default::default() },
+        Reading::Calls(rescued) if !action.mends() => {
+            JudgedMessage { no_call_advice: Some(written_as_text(&rescued)), ..Default::default() }
+        }
         Reading::Calls(rescued) => {
             let mut calls: Vec<JudgedCall> = rescued.calls.iter().enumerate().map(judge).collect();
             for (index, call) in calls.iter_mut().enumerate() {
                 call.repairs.insert(0, rescue_of(index, call, &rescued));
             }
-            JudgedMessage { calls, rescued: Some(rescued), no_call: None }
+            JudgedMessage { calls, rescued: Some(rescued), ..Default::default() }
         }
     }
 }
@@ -109,5 +127,17 @@ fn rescue_of(index: usize, call: &JudgedCall, rescued: &Rescued) -> Repair {
         path: Pointer::root(),
         from: Value::from(rescued.notation),
         to: Value::from(call.made.name.as_str()),
+    }
+}
+
+/// For calls that stand in the text and that policy leaves there.
+fn written_as_text(rescued: &Rescued) -> Diagnosis {
+    Diagnosis {
+        code: FaultCode::NoCall,
+        call: 0,
+        path: Pointer::root(),
+        message: format!("calls are written into the text, in the notation `{}`", rescued.notation),
+        facts: serde_json::json!({ "empty": false, "problem": "written into the text", "near": rescued.notation }),
+        suggestion: None,
     }
 }

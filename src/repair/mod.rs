@@ -2,6 +2,8 @@
 //!
 //! Owns the rescue of calls from text, renames, coercions and mended JSON. Must not judge: what it cannot mend it leaves to the scanner.
 
+#[cfg(test)]
+mod actions;
 mod arguments;
 mod coercion;
 mod default;
@@ -25,8 +27,8 @@ use serde_json::Value;
 
 use crate::domain::json::{Edit, Pointer};
 use crate::domain::rules::{RepairRules, ScanRules};
-use crate::domain::{Call, Repair, RepairKind};
-use crate::scanner::{CompiledTool, Toolbook};
+use crate::domain::{Call, FaultCode, Repair, RepairKind};
+use crate::scanner::{CompiledTool, Context, Toolbook};
 
 /// A call after repair.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,11 +44,24 @@ pub struct Mended {
 /// A call that is right already is never touched, not even its whitespace. A value is only changed if that makes it fit
 /// its schema; what cannot be mended is left as it came, for the scan to report. Mending twice changes nothing more.
 pub fn mend(call: &Call, index: usize, toolbook: &Toolbook, scan: &ScanRules, rules: &RepairRules) -> Mended {
+    mend_in(call, index, toolbook, scan, rules, &Context::default())
+}
+
+/// As [`mend`], with what else is known.
+fn mend_in(
+    call: &Call,
+    index: usize,
+    toolbook: &Toolbook,
+    scan: &ScanRules,
+    rules: &RepairRules,
+    context: &Context<'_>,
+) -> Mended {
     let mut mended = Mended { call: call.clone(), repairs: Vec::new() };
-    let Some(tool) = tool_name::mend(&mut mended, toolbook, rules) else { return mended };
+    let renames = rules.names && scan.faults.of(FaultCode::ToolNameLiteral).mends();
+    let Some(tool) = tool_name::mend(&mut mended, toolbook, renames) else { return mended };
     if !tool.tool.free_text {
-        let job = Job { tool, toolbook, scan, rules };
-        if rules.values {
+        let job = Job { tool, toolbook, scan, rules, context };
+        if rules.values && job.mends(FaultCode::NoCall) {
             arguments::mend(&mut mended, tool);
         }
         passes::mend(&mut mended, &job);
@@ -63,6 +78,14 @@ struct Job<'a> {
     toolbook: &'a Toolbook,
     scan: &'a ScanRules,
     rules: &'a RepairRules,
+    context: &'a Context<'a>,
+}
+
+impl Job<'_> {
+    /// Does policy let this fault be mended?
+    fn mends(&self, code: FaultCode) -> bool {
+        self.scan.faults.of(code).mends()
+    }
 }
 
 /// A repair that is to be made, and the edit that makes it.

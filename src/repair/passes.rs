@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{Change, Job, Mended, coercion, default, null, option, parameter_name, unknown_parameter};
 use crate::domain::json::{Edit, Pointer, apply};
-use crate::domain::{Call, Repair, RepairKind};
+use crate::domain::{Call, FaultCode, Repair, RepairKind};
 use crate::scanner::examination::Examination;
 use crate::scanner::schema::{Rule, Violation};
 
@@ -109,7 +109,8 @@ fn holds(outer: &Pointer, inner: &Pointer) -> bool {
 fn name_changes(found: &Examination<'_>, arguments: &Value, call: &Call, job: &Job<'_>) -> Vec<Change> {
     let mut changes = Vec::new();
     for member in &found.unknown {
-        let rename = if job.rules.names { parameter_name::propose(member, &changes) } else { None };
+        let renames = job.rules.names && job.mends(FaultCode::ParameterLiteral);
+        let rename = if renames { parameter_name::propose(member, &changes) } else { None };
         changes.extend(rename.or_else(|| unknown_parameter::propose(member, arguments, call, job)));
     }
     // An object that is renamed takes its members along: what is inside is looked at in the next pass.
@@ -135,15 +136,15 @@ fn value_changes(
 ) -> Vec<Change> {
     let mut changes: Vec<Change> = Vec::new();
     let mut taken = blocked.clone();
+    let fills = job.rules.defaults && found.unknown.is_empty() && job.mends(FaultCode::ParameterMissing);
+    let coerces = job.rules.values && job.mends(FaultCode::TypeMismatch);
+    let normalises = job.rules.values && job.mends(FaultCode::Constraint);
     for violation in &found.violations {
-        let filled =
-            if job.rules.defaults && found.unknown.is_empty() { default::propose(violation, job.tool) } else { None };
-        let changed = || {
-            null::propose(violation, arguments)
-                .or_else(|| coercion::propose(violation, arguments))
-                .or_else(|| option::propose(violation, arguments))
-        };
-        let change = filled.or_else(|| if job.rules.values { changed() } else { None });
+        let filled = || if fills { default::propose(violation, job.tool) } else { None };
+        let coerced = || null::propose(violation, arguments).or_else(|| coercion::propose(violation, arguments));
+        let coerced = || if coerces { coerced() } else { None };
+        let normalised = || if normalises { option::propose(violation, arguments) } else { None };
+        let change = filled().or_else(coerced).or_else(normalised);
         if let Some(change) = change.filter(|change| taken.insert(change.repair.path.clone())) {
             changes.push(change);
         }

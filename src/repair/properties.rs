@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use crate::domain::rules::{RepairRules, ScanRules, UnknownParameters};
 use crate::repair::{judge, mend};
 use crate::scanner::generated::{call_of, config, misspelt, schema_and_arguments, toolbook, wild_json};
-use crate::scanner::scan;
+use crate::scanner::{Context, scan};
 
 proptest! {
     #![proptest_config(config(256))]
@@ -50,9 +50,9 @@ proptest! {
         for unknown_parameters in [UnknownParameters::Allow, UnknownParameters::Refuse, UnknownParameters::Drop] {
             let rules = ScanRules { unknown_parameters, ..ScanRules::default() };
             let call = call_of(&misspelt(&arguments, &mut choices.iter().copied()));
-            let (judged, result) = judge(&call, 0, &book, &rules, &RepairRules::default());
+            let (judged, scanned) = judge(&call, 0, &book, &rules, &RepairRules::default(), &Context::default());
             let mended = mend(&call, 0, &book, &rules, &RepairRules::default());
-            prop_assert_eq!(result.err(), scan(&mended.call, 0, &book, &rules).err());
+            prop_assert_eq!(scanned.result.err(), scan(&mended.call, 0, &book, &rules).err());
             prop_assert_eq!(judged, mended);
         }
     }

@@ -4,18 +4,17 @@ use serde_json::Value;
 
 use super::Mended;
 use crate::domain::json::Pointer;
-use crate::domain::rules::RepairRules;
 use crate::domain::{Repair, RepairKind};
 use crate::scanner::{CompiledTool, Toolbook};
 
-/// The tool that is called, under its right name from now on; `None` where that is not known.
-pub(super) fn mend<'a>(mended: &mut Mended, toolbook: &'a Toolbook, rules: &RepairRules) -> Option<&'a CompiledTool> {
+/// The tool that is called, under its right name from now on; `None` where that is not known, or may not be mended.
+pub(super) fn mend<'a>(mended: &mut Mended, toolbook: &'a Toolbook, renames: bool) -> Option<&'a CompiledTool> {
     let name = &mut mended.call.name;
     if let Some(tool) = toolbook.get(name) {
         return Some(tool);
     }
     match toolbook.literal(name).as_slice() {
-        [only] if rules.names => {
+        [only] if renames => {
             let from = std::mem::replace(name, only.name().to_owned());
             mended.repairs.push(Repair {
                 kind: RepairKind::ToolRenamed,

@@ -4,14 +4,15 @@ use serde_json::Value;
 
 use super::{Change, Job};
 use crate::domain::rules::UnknownParameters;
-use crate::domain::{Call, RepairKind};
+use crate::domain::{Call, FaultCode, RepairKind};
 use crate::scanner::examination::UnknownMember;
 use crate::scanner::means_nothing;
 
 /// The removal of `member`.
 pub(super) fn propose(member: &UnknownMember<'_>, arguments: &Value, call: &Call, job: &Job<'_>) -> Option<Change> {
     let drops = job.scan.unknown_parameters == UnknownParameters::Drop
-        && means_nothing(call, job.toolbook, job.scan, job.tool, member);
+        && job.mends(FaultCode::ParameterUnknown)
+        && means_nothing(call, job.toolbook, job.scan, job.context, job.tool, member);
     let path = member.path();
     let value = arguments.pointer(path.as_str()).filter(|_| drops)?;
     Some(Change::remove(RepairKind::ParameterDropped, &path, value))

@@ -14,11 +14,13 @@ pub struct CheckedCall {
     call: Call,
     tool: Arc<CompiledTool>,
     arguments: Map<String, Value>,
+    is_read: bool,
 }
 
 impl CheckedCall {
-    pub(super) fn new(call: Call, tool: Arc<CompiledTool>, arguments: Map<String, Value>) -> Self {
-        Self { call, tool, arguments }
+    pub(super) fn new(call: Call, tool: Arc<CompiledTool>, arguments: Option<Map<String, Value>>) -> Self {
+        let is_read = arguments.is_some();
+        Self { call, tool, arguments: arguments.unwrap_or_default(), is_read }
     }
 
     /// The call as it was scanned.
@@ -31,13 +33,14 @@ impl CheckedCall {
         &self.tool
     }
 
-    /// The parsed arguments; empty for a free-text tool, whose text is in [`Call::arguments`].
+    /// The parsed arguments; empty where [`CheckedCall::is_free_text`].
     pub fn arguments(&self) -> &Map<String, Value> {
         &self.arguments
     }
 
-    /// Does the tool take free text, which nobody judged?
+    /// Is the text of [`Call::arguments`] all there is? The tool takes free text, which nobody judged, or policy let arguments
+    /// through that cannot be read (E1).
     pub fn is_free_text(&self) -> bool {
-        self.tool.tool.free_text
+        self.tool.tool.free_text || !self.is_read
     }
 }

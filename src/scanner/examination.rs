@@ -1,5 +1,8 @@
 //! What is found in a call's arguments before it is put into faults: by the scan to judge, by repair to mend.
 
+use std::collections::HashSet;
+use std::rc::Rc;
+
 use serde_json::{Map, Number, Value};
 
 use super::schema::{CompiledSchema, Node, NodeId, Openness, Rule, Violation};
@@ -44,7 +47,10 @@ impl<'a> Examination<'a> {
         let is_known = self.unknown.iter().any(|known| known.object == *object && known.name == name);
         let members = arguments.pointer(object.as_str()).and_then(Value::as_object);
         if let Some(members) = members.filter(|_| !is_known && self.unknown.len() < MAX_FINDINGS) {
-            self.unknown.push(UnknownMember::new(object.clone(), name, schema.shape().at(object), members));
+            let known = self.unknown.iter().find(|known| known.object == *object).map(|known| Rc::clone(&known.unset));
+            let node = schema.shape().at(object);
+            let unset = known.unwrap_or_else(|| unset(node, members));
+            self.unknown.push(UnknownMember::new(object.clone(), name, node, unset));
         }
     }
 }
@@ -56,18 +62,30 @@ pub(crate) struct UnknownMember<'a> {
     pub(crate) object: Pointer,
     /// The member's name.
     pub(crate) name: String,
-    /// Known names that the object does not have yet.
-    pub(crate) unset: Vec<&'a str>,
+    /// Known names that the object does not have yet, in the order of the schema; shared by the members of one object.
+    pub(crate) unset: Rc<[&'a str]>,
+    /// What is known about the object.
+    node: Option<&'a Node>,
     /// Known names that are the same but for case and separators, set or not.
     pub(crate) literal: Vec<&'a str>,
 }
 
+/// The names that an object can still be given.
+fn unset<'a>(node: Option<&'a Node>, members: &Map<String, Value>) -> Rc<[&'a str]> {
+    let known = node.into_iter().flat_map(|node| node.members.keys());
+    known.map(String::as_str).filter(|known| !members.contains_key(*known)).collect()
+}
+
 impl<'a> UnknownMember<'a> {
-    fn new(object: Pointer, name: &str, node: Option<&'a Node>, members: &Map<String, Value>) -> Self {
-        let known = node.into_iter().flat_map(|node| node.members.keys());
-        let unset = known.map(String::as_str).filter(|known| !members.contains_key(*known)).collect();
+    fn new(object: Pointer, name: &str, node: Option<&'a Node>, unset: Rc<[&'a str]>) -> Self {
         let literal = node.map_or_else(Vec::new, |node| node.literal(name).collect());
-        Self { object, name: name.to_owned(), unset, literal }
+        Self { object, name: name.to_owned(), unset, node, literal }
+    }
+
+    /// The `limit` names most similar to it among those that are not set yet, best first.
+    pub(crate) fn nearest(&self, limit: usize) -> Vec<(&'a str, f64)> {
+        let unset: HashSet<&str> = self.unset.iter().copied().collect();
+        self.node.map_or_else(Vec::new, |node| node.nearest(&self.name, limit, |name| unset.contains(name)))
     }
 
     /// Where it stands.
@@ -132,12 +150,14 @@ impl<'a> Survey<'a> {
     }
 
     fn members(&mut self, node: &'a Node, members: &Map<String, Value>, place: &Place<'_>) {
+        let mut shared = None;
         for (name, value) in members {
             match node.members.get(name) {
                 Some(member) => self.descend(member.node, value, &Place::Member(place, name)),
                 None if self.is_fault(node, name, members, place) => {
                     if self.found.unknown.len() < MAX_FINDINGS {
-                        self.found.unknown.push(UnknownMember::new(place.pointer(), name, Some(node), members));
+                        let unset = Rc::clone(shared.get_or_insert_with(|| unset(Some(node), members)));
+                        self.found.unknown.push(UnknownMember::new(place.pointer(), name, Some(node), unset));
                     }
                 }
                 None => self.descend(node.others, value, &Place::Member(place, name)),

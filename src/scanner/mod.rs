@@ -5,17 +5,24 @@
 //! A call that it did not pass cannot be executed: `CheckedCall` has no other constructor.
 
 mod checked_call;
+mod context;
 pub(crate) mod examination;
 pub(crate) mod excerpt;
+mod expectations;
 mod faults;
 #[cfg(test)]
 pub(crate) mod generated;
 pub(crate) mod names;
+mod relevance;
+mod same_value;
 pub(crate) mod schema;
 mod settings;
 #[cfg(test)]
+mod shared_data_tests;
+#[cfg(test)]
 pub(crate) mod testing;
 mod toolbook;
+mod transcript;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -23,13 +30,17 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 pub use checked_call::CheckedCall;
+pub use context::Context;
+pub use expectations::{Expectation, Expectations};
+pub use relevance::Relevance;
 pub use schema::{Parameter, Validators};
 pub use settings::Settings;
 pub use toolbook::{CompiledTool, Toolbook};
+pub use transcript::{Conversation, PastCall, Round, Transcript};
 
 use crate::domain::json::Pointer;
-use crate::domain::rules::{Report, ScanRules};
-use crate::domain::{Call, Diagnosis, FaultCode};
+use crate::domain::rules::{Action, Report, ScanRules};
+use crate::domain::{Call, Diagnosis, FaultCode, Owner};
 use examination::{Examination, UnknownMember};
 use faults::{Case, Check, TABLE};
 use schema::{Rule, Violation};
@@ -37,64 +48,130 @@ use schema::{Rule, Violation};
 /// Diagnoses of one call that are reported; more do not help anybody to mend it.
 const MAX_DIAGNOSES: usize = 32;
 
-/// Judges the call at `index` of an answer against the tools offered.
+/// What a scan gives.
+#[derive(Debug)]
+pub struct Scan {
+    /// The call that may be passed on or executed, or the faults that hold it up: in the order of judgement, all of the
+    /// first faulty level or all that can be judged, as the rules say; never empty.
+    pub result: Result<CheckedCall, Vec<Diagnosis>>,
+    /// Faults that the rules say are noted only.
+    pub advice: Vec<Diagnosis>,
+}
+
+/// Judges the call at `index` of an answer against the tools offered, and nothing else.
 ///
 /// # Errors
-/// The faults found, in the order of judgement: all of the first faulty level, or all that can be judged, as `rules` say.
-/// Never empty.
+/// The faults that hold the call up.
 pub fn scan(call: &Call, index: usize, toolbook: &Toolbook, rules: &ScanRules) -> Result<CheckedCall, Vec<Diagnosis>> {
-    let case = Case { call, index, toolbook, rules };
+    scan_in(call, index, toolbook, rules, &Context::default()).result
+}
+
+/// Judges the call at `index` of an answer against the tools offered and what else is known.
+///
+/// Which fault something is does not depend on the rules; what is done about it does ([`Action`]): first the faults are
+/// found, then those that are switched off are forgotten and those that are only noted set aside.
+pub fn scan_in(call: &Call, index: usize, toolbook: &Toolbook, rules: &ScanRules, context: &Context<'_>) -> Scan {
+    let case = Case { call, index, toolbook, rules, context };
     let tool = toolbook.get(&call.name);
     if let Some(tool) = tool.filter(|tool| tool.tool.free_text) {
-        return Ok(CheckedCall::new(call.clone(), Arc::clone(tool), Map::new()));
+        let checked = CheckedCall::new(call.clone(), Arc::clone(tool), Some(Map::new()));
+        return Scan { result: Ok(checked), advice: Vec::new() };
     }
     let arguments = serde_json::from_str::<Map<String, Value>>(&call.arguments);
-    match (tool, arguments) {
+    let (found, arguments) = match (tool, arguments) {
         (Some(tool), Ok(arguments)) => {
             let arguments = Value::Object(arguments);
-            let found = tool.examine(&arguments, rules.unknown_parameters);
-            match arguments {
-                Value::Object(arguments) if found.is_clean() => {
-                    Ok(CheckedCall::new(call.clone(), Arc::clone(tool), arguments))
-                }
-                arguments => Err(judge(&case, tool, &arguments, found)),
-            }
+            let found = judge(&case, tool, &arguments);
+            (found, if let Value::Object(arguments) = arguments { Some(arguments) } else { None })
         }
-        (tool, arguments) => Err(judge_unusable(&case, tool.is_some(), arguments.err())),
-    }
+        (tool, arguments) => (judge_unusable(&case, tool.is_some(), arguments.as_ref().err()), arguments.ok()),
+    };
+    settle(&case, tool, found, arguments)
+}
+
+/// Does with the faults found what the rules say.
+fn settle(
+    case: &Case<'_>,
+    tool: Option<&Arc<CompiledTool>>,
+    found: Vec<Diagnosis>,
+    arguments: Option<Map<String, Value>>,
+) -> Scan {
+    // What cannot be read cannot be executed: the proxy's own tools get no call that says nothing.
+    let is_proxys = tool.is_some_and(|tool| matches!(tool.tool.owner, Owner::Proxy(_)));
+    let blocks = |diagnosis: &Diagnosis| {
+        case.rules.faults.of(diagnosis.code).blocks() || (diagnosis.code == FaultCode::NoCall && is_proxys)
+    };
+    let (blocking, mut advice): (Vec<_>, Vec<_>) = found.into_iter().partition(blocks);
+    advice.retain(|diagnosis| case.rules.faults.of(diagnosis.code) != Action::Off);
+    let result = if blocking.is_empty() {
+        let tool = tool.map_or_else(|| Arc::new(CompiledTool::unknown(&case.call.name)), Arc::clone);
+        Ok(CheckedCall::new(case.call.clone(), tool, arguments))
+    } else {
+        Err(report(blocking, case.rules.report))
+    };
+    Scan { result, advice: report(advice, Report::All) }
 }
 
 /// The faults of a call that cannot be held against a schema: its arguments cannot be read, or its tool is not known.
-fn judge_unusable(case: &Case<'_>, tool_is_known: bool, error: Option<serde_json::Error>) -> Vec<Diagnosis> {
-    let mut diagnoses = Vec::new();
-    if let Some(error) = error {
-        diagnoses.extend(first(|check| match check {
-            Check::Arguments(check) => check(case, &error),
+fn judge_unusable(case: &Case<'_>, tool_is_known: bool, error: Option<&serde_json::Error>) -> Vec<Diagnosis> {
+    let unread = error.and_then(|error| {
+        first(|check| match check {
+            Check::Arguments(check) => check(case, error),
             _ => None,
-        }));
-    }
-    if !tool_is_known && (diagnoses.is_empty() || case.rules.report == Report::All) {
-        diagnoses.extend(first(|check| match check {
+        })
+    });
+    let unknown = || {
+        first(|check| match check {
             Check::ToolName(check) => check(case),
             _ => None,
-        }));
+        })
+    };
+    unread.into_iter().chain(if tool_is_known { None } else { unknown() }).collect()
+}
+
+/// The faults of arguments that were held against their tool's schema.
+fn judge(case: &Case<'_>, tool: &CompiledTool, arguments: &Value) -> Vec<Diagnosis> {
+    let found = tool.examine(arguments, case.rules.unknown_parameters);
+    let mut diagnoses = if found.is_clean() { Vec::new() } else { judge_schema(case, tool, arguments, found) };
+    let blocks = |diagnosis: &Diagnosis| case.rules.faults.of(diagnosis.code).blocks();
+    for fault in &TABLE {
+        let Check::Call(check) = fault.check else { continue };
+        // Only calls that are otherwise right are held against earlier ones.
+        let comes_last = fault.code.level() == FaultCode::RepeatedCall.level();
+        if case.rules.faults.of(fault.code) == Action::Off || (comes_last && diagnoses.iter().any(blocks)) {
+            continue;
+        }
+        let known = diagnoses.len();
+        for diagnosis in check(case, tool, arguments) {
+            debug_assert_eq!(diagnosis.code, fault.code, "a fault's check gives its own code");
+            // A value that breaks a rule of its schema is that fault alone.
+            if !diagnoses.iter().take(known).any(|other| is_at_value(other, &diagnosis)) {
+                diagnoses.push(diagnosis);
+            }
+        }
     }
     diagnoses
 }
 
-/// The faults of arguments that were held against their tool's schema.
-fn judge(case: &Case<'_>, tool: &CompiledTool, arguments: &Value, found: Examination<'_>) -> Vec<Diagnosis> {
+/// Is a fault already known at the very value of another one?
+fn is_at_value(known: &Diagnosis, diagnosis: &Diagnosis) -> bool {
+    known.path == diagnosis.path && !diagnosis.path.is_root()
+}
+
+fn judge_schema(case: &Case<'_>, tool: &CompiledTool, arguments: &Value, found: Examination<'_>) -> Vec<Diagnosis> {
     let Examination { unknown: members, mut violations } = found.explain(tool.compiled(), arguments);
-    let mut diagnoses: Vec<Diagnosis> = members.iter().filter_map(|member| judge_member(case, tool, member)).collect();
-    violations.retain(|violation| !is_meant(&members, &diagnoses, violation));
+    let judged: Vec<Option<Diagnosis>> =
+        members.iter().take(MAX_DIAGNOSES).map(|member| judge_member(case, tool, member)).collect();
+    violations.retain(|violation| !is_meant(case, &members, &judged, violation));
     drop_followers(&mut violations);
+    let mut diagnoses: Vec<Diagnosis> = judged.into_iter().flatten().collect();
     diagnoses.extend(violations.iter().filter_map(|violation| {
         first(|check| match check {
             Check::Value(check) => check(case, tool, arguments, violation),
             _ => None,
         })
     }));
-    report(diagnoses, case.rules.report)
+    diagnoses
 }
 
 fn judge_member(case: &Case<'_>, tool: &CompiledTool, member: &UnknownMember<'_>) -> Option<Diagnosis> {
@@ -109,20 +186,30 @@ pub(crate) fn means_nothing(
     call: &Call,
     toolbook: &Toolbook,
     rules: &ScanRules,
+    context: &Context<'_>,
     tool: &CompiledTool,
     member: &UnknownMember<'_>,
 ) -> bool {
-    let case = Case { call, index: 0, toolbook, rules };
+    let case = Case { call, index: 0, toolbook, rules, context };
     judge_member(&case, tool, member).is_some_and(|diagnosis| diagnosis.code == FaultCode::ParameterUnknown)
 }
 
-/// Is the parameter that is missing the one that a member with an unknown name means?
-fn is_meant(members: &[UnknownMember<'_>], diagnoses: &[Diagnosis], violation: &Violation) -> bool {
+/// Is the parameter that is missing the one that a member with an unknown name means? Then the name is the fault; but where
+/// wrong names are let through, the parameter is missing all the same.
+fn is_meant(
+    case: &Case<'_>,
+    members: &[UnknownMember<'_>],
+    judged: &[Option<Diagnosis>],
+    violation: &Violation,
+) -> bool {
     let Rule::Missing(name) = &violation.rule else { return false };
+    let means = |diagnosis: &Diagnosis| {
+        diagnosis.suggestion.as_ref() == Some(name) && case.rules.faults.of(diagnosis.code).blocks()
+    };
     members
         .iter()
-        .zip(diagnoses)
-        .any(|(member, diagnosis)| member.object == violation.path && diagnosis.suggestion.as_ref() == Some(name))
+        .zip(judged)
+        .any(|(member, judged)| member.object == violation.path && judged.as_ref().is_some_and(means))
 }
 
 /// A value of the wrong type breaks other rules for that reason alone: only the type is reported.

@@ -1,5 +1,7 @@
 //! When are two names the same but for their writing, and how alike are they otherwise?
 
+use std::hash::{Hash, Hasher};
+
 use unicode_normalization::UnicodeNormalization;
 
 /// A name without its writing: compatibility-normalised (Unicode NFKC), lower case, letters and digits only
@@ -23,37 +25,156 @@ pub(crate) fn without_namespace(name: &str) -> Option<&str> {
     name.get(start..).filter(|rest| !rest.is_empty())
 }
 
-/// How alike two names are, 0 to 1: the better of their spelling (Damerau-Levenshtein distance over the folded names,
-/// normalised by the longer) and their words (Sørensen-Dice coefficient), so that both `get_wether` and `weather_get` are
-/// close to `get_weather`.
-pub(crate) fn similarity(one: &str, other: &str) -> f64 {
-    let spelling = strsim::normalized_damerau_levenshtein(&fold(one), &fold(other));
-    spelling.max(dice(&words(one), &words(other)))
+/// A name, read once for many comparisons.
+#[derive(Debug, Clone)]
+pub(crate) struct Name {
+    folded: String,
+    /// Letters of the folded name.
+    length: usize,
+    /// Hashes of the words, sorted: two words of one hash are as good as the same.
+    words: Vec<u64>,
+    /// How often each letter occurs, by [`bucket`].
+    letters: [u8; BUCKETS],
 }
 
-/// The `limit` most similar of `candidates`, best first; equally similar ones keep their order.
-pub(crate) fn nearest<'a>(
-    name: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-    limit: usize,
-) -> Vec<(&'a str, f64)> {
-    let name = clip(name);
-    let mut ranked: Vec<_> =
-        candidates.into_iter().map(|candidate| (candidate, similarity(name, clip(candidate)))).collect();
-    ranked.sort_by(|one, other| other.1.total_cmp(&one.1));
-    ranked.truncate(limit);
-    ranked
+/// Letters `a` to `z`, digits, and everything else together.
+const BUCKETS: usize = 26 + 10 + 1;
+
+fn bucket(letter: char) -> usize {
+    match letter {
+        'a'..='z' => letter as usize - 'a' as usize,
+        '0'..='9' => 26 + letter as usize - '0' as usize,
+        _ => BUCKETS - 1,
+    }
+}
+
+impl Name {
+    /// Reads a name; of a very long one the beginning.
+    pub(crate) fn read(name: &str) -> Self {
+        let name = clip(name);
+        let folded = fold(name);
+        let mut letters = [0_u8; BUCKETS];
+        for letter in folded.chars() {
+            if let Some(count) = letters.get_mut(bucket(letter)) {
+                *count = count.saturating_add(1);
+            }
+        }
+        let mut words: Vec<u64> = words(name).iter().map(hash).collect();
+        words.sort_unstable();
+        Self { length: folded.chars().count(), folded, words, letters }
+    }
+
+    /// How alike two names are, 0 to 1: the better of their spelling (optimal string alignment distance over the folded
+    /// names, normalised by the longer) and their words (Sørensen-Dice coefficient), so that both `get_wether` and
+    /// `weather_get` are close to `get_weather`.
+    fn similarity(&self, other: &Self) -> f64 {
+        let longer = self.length.max(other.length);
+        if longer == 0 {
+            return 0.0;
+        }
+        let distance = strsim::osa_distance(&self.folded, &other.folded);
+        share(longer - distance.min(longer), longer).max(self.dice(other))
+    }
+
+    /// What the similarity is at most: each edit changes one letter, so the letters that two names do not share cost one
+    /// each. Takes a fraction of the time.
+    fn bound(&self, other: &Self) -> f64 {
+        let longer = self.length.max(other.length);
+        let common: usize =
+            self.letters.iter().zip(&other.letters).map(|(one, other)| usize::from(*one.min(other))).sum();
+        share(common.min(longer), longer.max(1)).max(self.dice(other))
+    }
+
+    fn dice(&self, other: &Self) -> f64 {
+        let all = self.words.len() + other.words.len();
+        let (mut one, mut two, mut shared) = (self.words.as_slice(), other.words.as_slice(), 0);
+        while let ([first, rest @ ..], [second, others @ ..]) = (one, two) {
+            if first == second {
+                shared += 1;
+            }
+            if first <= second {
+                one = rest;
+            }
+            if second <= first {
+                two = others;
+            }
+        }
+        if shared == 0 { 0.0 } else { share(2 * shared, all) }
+    }
+}
+
+fn hash(word: &String) -> u64 {
+    let mut hasher = std::collections::hash_map::DefaultHasher::new();
+    word.hash(&mut hasher);
+    hasher.finish()
+}
+
+fn share(part: usize, whole: usize) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "names are clipped to a few hundred letters")]
+    let share = part as f64 / whole as f64;
+    share
+}
+
+/// How alike two names are, 0 to 1.
+#[cfg(test)]
+pub(crate) fn similarity(one: &str, other: &str) -> f64 {
+    Name::read(one).similarity(&Name::read(other))
+}
+
+/// Names that others are compared with, read once.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Names(Vec<Name>);
+
+/// Names that are compared letter by letter for one that is looked up: those that can be most similar. Of real names a handful
+/// come that far.
+const MAX_COMPARED: usize = 32;
+
+impl Names {
+    /// Reads names.
+    pub(crate) fn read<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+        Self(names.into_iter().map(Name::read).collect())
+    }
+
+    /// The `limit` names most similar to `name` among those that are `wanted` by their position, best first, as positions with
+    /// similarities; equally similar ones keep their order.
+    pub(crate) fn nearest(&self, name: &str, limit: usize, wanted: impl Fn(usize) -> bool) -> Vec<(usize, f64)> {
+        let name = Name::read(name);
+        self.rank(&name, limit, wanted, |other| name.similarity(other))
+    }
+
+    fn rank(
+        &self,
+        name: &Name,
+        limit: usize,
+        wanted: impl Fn(usize) -> bool,
+        mut compare: impl FnMut(&Name) -> f64,
+    ) -> Vec<(usize, f64)> {
+        let numbered = self.0.iter().enumerate().filter(|(index, _)| wanted(*index));
+        let mut bounded: Vec<(usize, &Name, f64)> =
+            numbered.map(|(index, other)| (index, other, name.bound(other))).collect();
+        bounded.sort_by(|one, other| other.2.total_cmp(&one.2).then(one.0.cmp(&other.0)));
+        let mut best: Vec<(usize, f64)> = Vec::with_capacity(limit + 1);
+        for (index, other, bound) in bounded.into_iter().take(MAX_COMPARED.max(limit)) {
+            if best.len() == limit && best.last().is_some_and(|(_, worst)| bound < *worst) {
+                break;
+            }
+            best.push((index, compare(other)));
+            best.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
+            best.truncate(limit);
+        }
+        best
+    }
 }
 
 /// Characters of a name that are compared: the distance takes quadratic time, and no real name is longer.
-const MAX_COMPARED: usize = 128;
+const MAX_CHARS: usize = 128;
 
 fn clip(name: &str) -> &str {
-    name.char_indices().nth(MAX_COMPARED).map_or(name, |(end, _)| name.get(..end).unwrap_or(name))
+    name.char_indices().nth(MAX_CHARS).map_or(name, |(end, _)| name.get(..end).unwrap_or(name))
 }
 
 /// The words of a name, folded: split at separators, and where a capital follows a small letter or a digit.
-fn words(name: &str) -> Vec<String> {
+pub(crate) fn words(name: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut previous: Option<char> = None;
     for letter in name.chars() {
@@ -71,23 +192,6 @@ fn words(name: &str) -> Vec<String> {
         previous = Some(letter);
     }
     words
-}
-
-fn dice(one: &[String], other: &[String]) -> f64 {
-    if one.is_empty() || other.is_empty() {
-        return 0.0;
-    }
-    let mut left: Vec<&String> = other.iter().collect();
-    let shared = one
-        .iter()
-        .filter(|word| {
-            let found = left.iter().position(|candidate| candidate == word);
-            found.map(|index| left.swap_remove(index)).is_some()
-        })
-        .count();
-    #[expect(clippy::cast_precision_loss, reason = "names are clipped to a few hundred letters")]
-    let share = 2.0 * shared as f64 / (one.len() + other.len()) as f64;
-    share
 }
 
 #[cfg(test)]
@@ -120,11 +224,67 @@ mod tests {
         assert!(similarity("", "x") < 0.1);
     }
 
+    fn nearest<'a>(name: &str, offered: &[&'a str], limit: usize) -> Vec<&'a str> {
+        let ranked = Names::read(offered.iter().copied()).nearest(name, limit, |_| true);
+        ranked.into_iter().map(|(index, _)| offered[index]).collect()
+    }
+
     #[test]
     fn the_nearest_names_come_first() {
         let offered = ["cancel_order", "get_weather", "fetch_forecast"];
-        let ranked: Vec<_> = nearest("fetch_weather", offered, 2).into_iter().map(|(name, _)| name).collect();
-        assert_eq!(ranked, ["get_weather", "fetch_forecast"]);
-        assert_eq!(nearest(&"x".repeat(100_000), offered, 1).len(), 1);
+        assert_eq!(nearest("fetch_weather", &offered, 2), ["get_weather", "fetch_forecast"]);
+        assert_eq!(nearest(&"x".repeat(100_000), &offered, 1).len(), 1);
+        assert!(nearest("x", &[], 3).is_empty() && nearest("x", &offered, 0).is_empty());
+        let ranked = Names::read(offered).nearest("fetch_weather", 2, |index| index != 1);
+        assert_eq!(ranked[0].0, 2);
+    }
+
+    #[test]
+    fn letters_that_are_not_shared_bound_the_similarity() {
+        let names = ["get_weather", "weatherGet", "getw", "天气", "天气预报_x", "", "a1b2", "tteeaagghhrrww"];
+        for one in names.map(Name::read) {
+            for other in names.map(Name::read) {
+                assert!(one.similarity(&other) <= one.bound(&other) + 1e-9);
+                assert!((one.similarity(&other) - other.similarity(&one)).abs() < 1e-9);
+            }
+        }
+    }
+
+    #[test]
+    fn few_names_are_compared_letter_by_letter_however_many_there_are() {
+        let verbs = ["get", "set", "list", "create", "delete", "update", "find", "cancel"];
+        let offered: Vec<String> =
+            (0..400).map(|index| format!("{}_{}_{index}", verbs[index % 8], "entity".repeat(index % 3))).collect();
+        let hostile: Vec<String> = (0..400).map(|index| format!("{:09b}", index)).collect();
+        for names in [offered, hostile] {
+            let book = Names::read(names.iter().map(String::as_str));
+            let mut compared = 0;
+            for unknown in &names {
+                let name = Name::read(&format!("{unknown}x"));
+                book.rank(
+                    &name,
+                    2,
+                    |_| true,
+                    |other| {
+                        compared += 1;
+                        name.similarity(other)
+                    },
+                );
+            }
+            assert!(compared <= names.len() * MAX_COMPARED, "{compared}");
+        }
+    }
+
+    #[test]
+    fn the_bound_changes_no_result_where_few_names_can_be_meant() {
+        let offered = ["get_weather", "get_wether_map", "weather", "set_weather", "fetch_forecast", "cancel_order"];
+        let book = Names::read(offered);
+        for name in ["get_wheather", "weather_get", "cancelorders", "forecast", "zzz", ""] {
+            let mut all: Vec<(usize, f64)> =
+                offered.iter().enumerate().map(|(index, other)| (index, similarity(name, other))).collect();
+            all.sort_by(|one, other| other.1.total_cmp(&one.1));
+            all.truncate(3);
+            assert_eq!(book.nearest(name, 3, |_| true), all, "{name}");
+        }
     }
 }

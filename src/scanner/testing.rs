@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Toolbook, Validators, scan};
+use super::{PastCall, Toolbook, Validators, scan};
 use crate::domain::rules::ScanRules;
 use crate::domain::{Call, Diagnosis, FaultCode, Owner, Tool};
 
@@ -55,6 +55,12 @@ pub(crate) fn toolbook(tools: &str) -> Toolbook {
 /// A call.
 pub(crate) fn call(name: &str, arguments: &str) -> Call {
     Call { id: "call_1".to_owned(), name: name.to_owned(), arguments: arguments.to_owned() }
+}
+
+/// A call that was made before, and what it returned.
+pub(crate) fn past(name: &str, arguments: &str, result: &str) -> PastCall {
+    let [name, arguments] = [name, arguments].map(str::to_owned);
+    PastCall { id: String::new(), name, arguments, result: Some(result.to_owned()) }
 }
 
 /// What a scan by `rules` finds.

@@ -6,11 +6,11 @@ use std::sync::{Arc, OnceLock};
 use serde_json::{Map, Value};
 
 use super::examination::{Examination, examine};
-use super::names;
+use super::names::{self, Names};
 use super::schema::{CompiledSchema, Description, Parameter, SharedSchema, Validators, describe, find_keyword};
-use crate::domain::Tool;
 use crate::domain::json::Pointer;
 use crate::domain::rules::UnknownParameters;
+use crate::domain::{Owner, Tool};
 
 /// The tools offered in a turn, compiled.
 #[derive(Debug, Clone, Default)]
@@ -18,6 +18,7 @@ pub struct Toolbook {
     tools: Vec<Arc<CompiledTool>>,
     by_name: HashMap<String, usize>,
     folded: OnceLock<FoldedNames>,
+    names: OnceLock<Names>,
 }
 
 /// Tools by their folded names: in full, and without the namespace.
@@ -68,6 +69,13 @@ impl Toolbook {
         if found.is_empty() { same(bare, name) } else { found }
     }
 
+    /// The `limit` tools whose names are most similar to `name`, best first.
+    pub(crate) fn nearest(&self, name: &str, limit: usize) -> Vec<(&str, f64)> {
+        let names = self.names.get_or_init(|| Names::read(self.tools.iter().map(|tool| tool.name())));
+        let ranked = names.nearest(name, limit, |_| true);
+        ranked.into_iter().filter_map(|(index, alike)| Some((self.tools.get(index)?.name(), alike))).collect()
+    }
+
     fn fold_names(&self) -> FoldedNames {
         let mut tables = FoldedNames::default();
         let [full, bare] = &mut tables;
@@ -90,6 +98,18 @@ pub struct CompiledTool {
 }
 
 impl CompiledTool {
+    /// A tool that is not offered, and that a policy lets be called all the same: the client's to refuse.
+    pub(super) fn unknown(name: &str) -> Self {
+        let tool = Tool {
+            name: name.to_owned(),
+            description: String::new(),
+            parameters: Arc::new(Value::Null),
+            free_text: false,
+            owner: Owner::Client,
+        };
+        Self { tool: Arc::new(tool), schema: SharedSchema::default() }
+    }
+
     /// The tool's name.
     pub fn name(&self) -> &str {
         &self.tool.name
@@ -127,8 +147,7 @@ impl CompiledTool {
 
     /// The default that the schema gives for a place of the arguments.
     pub(crate) fn default_of(&self, path: &Pointer) -> Option<&Value> {
-        let at = self.schema.shape().member(path)?.schema.as_ref()?;
-        find_keyword(self.schema(), self.schema().pointer(at)?, "default")
+        find_keyword(self.schema(), self.schema_of(path)?, "default")
     }
 
     /// May every call do without any argument?
@@ -138,8 +157,12 @@ impl CompiledTool {
 
     /// What the schema asks for at a place of the arguments, in words; `None` where it does not name that place.
     pub(crate) fn describe_argument(&self, path: &Pointer) -> Option<Description> {
-        let at = self.schema.shape().member(path)?.schema.as_ref()?;
-        Some(describe(self.schema(), self.schema().pointer(at)?))
+        Some(describe(self.schema(), self.schema_of(path)?))
+    }
+
+    /// The schema of a place of the arguments; the first of several.
+    pub(crate) fn schema_of(&self, path: &Pointer) -> Option<&Value> {
+        self.schema().pointer(self.schema.shape().member(path)?.schema.as_ref()?)
     }
 
     pub(crate) fn compiled(&self) -> &CompiledSchema {

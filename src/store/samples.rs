@@ -51,6 +51,7 @@ pub(super) fn trace_calling(id: &str, millisecond: i64, tools: &[&str]) -> Trace
         verdict: Some(Verdict::Clean),
         calls: tools.iter().map(call).collect(),
         diagnoses: Vec::new(),
+        advice: Vec::new(),
         repairs: Vec::new(),
         usage: Usage::default(),
         duration_ms: 1.0,

@@ -91,6 +91,8 @@ metrics! {
     calls_judged: NamedCounters<Verdict> = "calls_judged_total" ["tool", "verdict"];
     /// Faults found in calls, by code of the fault table.
     diagnoses: Counters<FaultCode> = "diagnoses_total" ["code"];
+    /// Faults found in calls that policy says are only noted, by code of the fault table.
+    advice: Counters<FaultCode> = "advice_total" ["code"];
     /// Changes made to calls without asking the model, by kind.
     repairs: Counters<RepairKind> = "repairs_total" ["kind"];
     /// Changes that shadow mode would have made to calls, by kind.

@@ -37,6 +37,9 @@ impl Metrics {
         for diagnosis in &attempt.diagnoses {
             self.diagnoses.inc(diagnosis.code);
         }
+        for diagnosis in &attempt.advice {
+            self.advice.inc(diagnosis.code);
+        }
         for repair in &attempt.repairs {
             let repairs = if mode == TurnMode::Shadow { &self.shadow_repairs } else { &self.repairs };
             repairs.inc(repair.kind);

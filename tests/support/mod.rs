@@ -19,6 +19,7 @@ pub(crate) mod rooms;
 pub(crate) mod sample;
 pub(crate) mod server;
 pub(crate) mod tls;
+pub(crate) mod verb;
 
 use std::time::Duration;
 

@@ -1,9 +1,8 @@
 //! `scan`: recorded answers of models, judged as a server would judge them.
 
 mod actions;
-mod judge;
+mod record;
 mod summary;
-mod toolbooks;
 mod verdict_line;
 
 use std::path::PathBuf;
@@ -16,7 +15,8 @@ use super::questions::Questions;
 use super::{OfflineError, Problem, Watcher};
 use crate::policy::Policy;
 
-use judge::Judge;
+use super::judge::Judge;
+use record::judge_line;
 pub use summary::ScanSummary;
 
 /// What is to be scanned.
@@ -58,13 +58,13 @@ pub fn scan(job: &ScanJob, watcher: &dyn Watcher) -> Result<ScanSummary, Offline
     };
     let inputs: Vec<_> = job.tools.iter().chain([&job.answers]).map(PathBuf::as_path).collect();
     let mut output = Output::create(&job.verdicts, &inputs)?;
-    let judge = Judge::new(job, questions);
+    let judge = Judge::new(&job.policy, job.native_tool_calls);
     let name = answers.name().to_owned();
     watcher.begins(&name, answers.size());
     let judged = in_order(
         job.jobs,
-        batches(answers),
-        |batch| batch.map(|batch| judge_batch(&judge, &name, batch)),
+        answers.into_batches(),
+        |batch| batch.map(|batch| judge_batch(&judge, questions.as_ref(), &name, batch)),
         |judged| {
             let Judged { verdicts, problems, summary: of_batch, consumed } = judged?;
             problems.iter().for_each(|problem| watcher.problem(problem));
@@ -79,19 +79,6 @@ pub fn scan(job: &ScanJob, watcher: &dyn Watcher) -> Result<ScanSummary, Offline
     Ok(summary)
 }
 
-/// The batches of an input; an error is the last of them.
-fn batches(mut lines: Lines) -> impl Iterator<Item = Result<Batch, OfflineError>> + Send {
-    let mut failed = false;
-    std::iter::from_fn(move || {
-        if failed {
-            return None;
-        }
-        let next = lines.next_batch();
-        failed = next.is_err();
-        next.transpose()
-    })
-}
-
 /// What came of a batch.
 struct Judged {
     verdicts: Vec<u8>,
@@ -100,7 +87,7 @@ struct Judged {
     consumed: u64,
 }
 
-fn judge_batch(judge: &Judge<'_>, file: &str, batch: Batch) -> Judged {
+fn judge_batch(judge: &Judge<'_>, questions: Option<&Questions>, file: &str, batch: Batch) -> Judged {
     let mut judged = Judged {
         verdicts: Vec::new(),
         problems: Vec::new(),
@@ -109,7 +96,7 @@ fn judge_batch(judge: &Judge<'_>, file: &str, batch: Batch) -> Judged {
     };
     for line in &batch.lines {
         let read = line.text.as_deref().map_err(Clone::clone);
-        match read.and_then(|text| judge.line(text, &mut judged.verdicts)) {
+        match read.and_then(|text| judge_line(text, judge, questions, &mut judged.verdicts)) {
             Ok(message) => judged.summary.count(&message),
             Err(message) => {
                 judged.summary.problems += 1;

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use super::actions::actions;
 use crate::domain::json::{Pointer, raw};
-use crate::domain::{FaultCode, Verdict};
+use crate::domain::{Diagnosis, FaultCode, Verdict};
 use crate::repair::{JudgedCall, JudgedMessage};
 
 /// The members of the line, in their order.
@@ -16,6 +16,9 @@ struct VerdictLine<'a> {
     verdict: Verdict,
     calls: Vec<FinalCall<'a>>,
     diagnoses: Vec<Finding<'a>>,
+    /// What policy says is only noted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    advice: Vec<Finding<'a>>,
     actions: Vec<String>,
 }
 
@@ -35,6 +38,12 @@ struct Finding<'a> {
     message: &'a str,
 }
 
+impl<'a> Finding<'a> {
+    fn of(found: &'a Diagnosis) -> Self {
+        Self { code: found.code, call: found.call, path: &found.path, message: &found.message }
+    }
+}
+
 /// Appends the line of the answer with this id.
 pub(super) fn write_verdict(id: &RawValue, judged: &JudgedMessage, lines: &mut Vec<u8>) {
     let line = VerdictLine {
@@ -45,10 +54,8 @@ pub(super) fn write_verdict(id: &RawValue, judged: &JudgedMessage, lines: &mut V
             .iter()
             .map(|call| FinalCall { name: &call.mended.name, arguments: arguments(call) })
             .collect(),
-        diagnoses: judged
-            .diagnoses()
-            .map(|found| Finding { code: found.code, call: found.call, path: &found.path, message: &found.message })
-            .collect(),
+        diagnoses: judged.diagnoses().map(Finding::of).collect(),
+        advice: judged.advice().map(Finding::of).collect(),
         actions: actions(judged),
     };
     lines.extend_from_slice(raw(&line).get().as_bytes());

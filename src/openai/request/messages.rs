@@ -6,6 +6,7 @@ use std::fmt::Write;
 use serde_json::value::RawValue;
 
 use super::ChatRequest;
+use crate::domain::{Call, Message, Speaker};
 use crate::openai::content::text_of;
 use crate::openai::fields::{Fields, present};
 
@@ -16,8 +17,8 @@ pub struct MessageView<'a> {
     pub role: Cow<'a, str>,
     /// The text of a string content, or the text parts of a multi-part content joined with newlines; `None` where there is none.
     pub text: Option<Cow<'a, str>>,
-    /// The ids of the calls that an assistant message makes, in order.
-    pub call_ids: Vec<Cow<'a, str>>,
+    /// The calls that an assistant message makes, in order; what a call lacks is empty.
+    pub calls: Vec<Call>,
     /// The id of the call that a tool message answers.
     pub tool_call_id: Option<Cow<'a, str>>,
     /// `name`: of a participant or, with role `function`, of the function.
@@ -50,16 +51,49 @@ impl ChatRequest {
     }
 }
 
-fn view(message: &RawValue) -> Option<MessageView<'_>> {
+impl From<MessageView<'_>> for Message {
+    fn from(view: MessageView<'_>) -> Self {
+        let speaker = match view.role.as_ref() {
+            "user" => Speaker::User,
+            "assistant" => Speaker::Model,
+            "tool" | "function" => Speaker::Tool,
+            _ => Speaker::Other,
+        };
+        Self {
+            speaker,
+            text: view.text.map(Cow::into_owned).unwrap_or_default(),
+            calls: view.calls,
+            answers: view.tool_call_id.map(Cow::into_owned),
+            name: view.name.map(Cow::into_owned),
+        }
+    }
+}
+
+/// Reads a message; `None` for what is no object.
+pub(in crate::openai) fn view(message: &RawValue) -> Option<MessageView<'_>> {
     let fields = Fields::parse(message.get())?;
-    let calls = fields.items("tool_calls").unwrap_or_default();
+    let listed = fields.items("tool_calls").unwrap_or_default();
+    let legacy = fields.object("function_call").map(|function| call_of(String::new(), Some(&function)));
+    let calls = listed.into_iter().filter_map(call).chain(legacy).collect();
     Some(MessageView {
         role: fields.string("role").unwrap_or_default(),
         text: fields.get("content").and_then(|content| text_of(content, "\n")),
-        call_ids: calls.into_iter().filter_map(|call| Fields::parse(call.get())?.string("id")).collect(),
+        calls,
         tool_call_id: fields.string("tool_call_id"),
         name: fields.string("name"),
     })
+}
+
+fn call(call: &RawValue) -> Option<Call> {
+    let fields = Fields::parse(call.get())?;
+    let id = fields.string("id").unwrap_or_default().into_owned();
+    Some(call_of(id, fields.object("function").or_else(|| fields.object("custom")).as_ref()))
+}
+
+fn call_of(id: String, function: Option<&Fields<'_>>) -> Call {
+    let text = |key: &str| function.and_then(|function| function.string(key)).unwrap_or_default().into_owned();
+    let arguments = function.and_then(|function| function.string("arguments").or_else(|| function.string("input")));
+    Call { id, name: text("name"), arguments: arguments.unwrap_or_default().into_owned() }
 }
 
 #[cfg(test)]
@@ -83,7 +117,8 @@ mod tests {
         let roles: Vec<&str> = messages.iter().map(|message| message.role.as_ref()).collect();
         assert_eq!(roles, ["system", "user", "assistant", "tool", "user"]);
         assert_eq!(messages[1].text.as_deref(), Some("Where is\nUlm?"));
-        assert_eq!((messages[2].text.as_deref(), messages[2].call_ids.len()), (None, 2));
+        assert_eq!((messages[2].text.as_deref(), messages[2].calls.len()), (None, 2));
+        assert_eq!((messages[2].calls[0].name.as_str(), messages[2].calls[1].id.as_str()), ("f", "b"));
         assert_eq!((messages[3].text.as_deref(), messages[3].tool_call_id.as_deref()), (Some(""), Some("a")));
     }
 

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 pub use messages::MessageView;
+pub(super) use messages::view;
 
 use super::fields::{Fields, present, string};
 use super::tools::{read_legacy_tool, read_tool};

@@ -386,6 +386,7 @@ fn debug(turn: &Turn) -> Value {
         "tools_offered": trace.tools_offered,
         "attempts": trace.attempts.len(),
         "diagnoses": of_attempts(trace, |attempt| json!(attempt.diagnoses)),
+        "advice": of_attempts(trace, |attempt| json!(attempt.advice)),
         "repairs": of_attempts(trace, |attempt| json!(attempt.repairs)),
         "executions": trace.executions.iter().map(|execution| json!({
             "call": execution.call,

@@ -37,6 +37,11 @@ impl Draft {
         self.pending.as_ref().unwrap_or(&self.committed)
     }
 
+    /// The conversation without the rounds of feedback that are under way.
+    pub(crate) fn conversation(&self) -> &ChatRequest {
+        &self.committed
+    }
+
     /// Appends a faulty answer, and what is said to each of its calls.
     pub(crate) fn append_feedback(&mut self, message: &AssistantMessage, replies: &[(Call, String)]) {
         append(self.pending(), message, replies);

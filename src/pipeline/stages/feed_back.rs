@@ -57,7 +57,8 @@ fn reply(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, draft: &mut Draft,
             pipeline.templates.accepted_call(&call.made)
         }
         Err(diagnoses) => {
-            let text = pipeline.templates.faulty_call(&call.made, diagnoses, &offer.toolbook);
+            let mut text = pipeline.templates.faulty_call(&call.made, diagnoses, &offer.toolbook);
+            text.push_str(&pipeline.templates.hints(&call.made, &call.advice));
             note(turn, action(&call.made), &text);
             text
         }

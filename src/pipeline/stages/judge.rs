@@ -1,5 +1,7 @@
 //! Judge: an answer → text, clean calls, repaired calls, or diagnoses. Total: it never fails.
 
+use std::cell::LazyCell;
+
 use crate::domain::rules::Evidence;
 use crate::domain::{Call, Diagnosis, Verdict};
 use crate::openai::{ChatRequest, Choice, Completion, ToolChoice};
@@ -7,9 +9,10 @@ use crate::pipeline::dialogue::Judged;
 use crate::pipeline::turn::Turn;
 use crate::repair::rescue::Situation;
 use crate::repair::{self, JudgedCall, JudgedMessage, Spoken};
-use crate::scanner::CheckedCall;
+use crate::scanner::{CheckedCall, Context};
 
 use super::compose::Draft;
+use super::known;
 use super::offer::Offer;
 
 /// An answer, judged.
@@ -24,12 +27,17 @@ pub(crate) struct JudgedAnswer {
 /// Judges an answer to the draft, counts what was found and notes it in the trace.
 pub(crate) fn judge(turn: &mut Turn, offer: &Offer, draft: &Draft, completion: Completion) -> JudgedAnswer {
     note_native_calls(turn, &completion);
+    let policy = turn.policy.clone();
     let allowed = Allowed::by(draft.request());
+    let transcript = LazyCell::new(|| known::transcript(draft.conversation()));
+    let relevance = known::relevance(draft.conversation(), offer, &policy.scan);
+    let context = Context { conversation: Some(&transcript), relevance: relevance.as_ref(), ..Context::default() };
+    let asked = AskedFor { request: draft.request(), allowed: allowed.names() };
     let choices: Vec<JudgedMessage> = completion
         .choices()
         .iter()
         .map(|choice| match offer.is_judged() {
-            true => judge_choice(turn, offer, draft.request(), &allowed, choice),
+            true => judge_choice(turn, offer, &asked, choice, &context),
             false => JudgedMessage::default(),
         })
         .collect();
@@ -38,31 +46,38 @@ pub(crate) fn judge(turn: &mut Turn, offer: &Offer, draft: &Draft, completion: C
         attempt.verdict = Some(judged.verdict());
         attempt.calls = judged.calls().map(|call| call.made.clone()).collect();
         attempt.diagnoses = judged.diagnoses().cloned().collect();
+        attempt.advice = judged.choices.iter().flat_map(JudgedMessage::advice).cloned().collect();
         attempt.repairs = judged.calls().flat_map(|call| call.repairs.iter().cloned()).collect();
     }
     note_reaction(turn, &judged);
     judged
 }
 
+/// What the request says about the calls that an answer may make.
+struct AskedFor<'a> {
+    request: &'a ChatRequest,
+    allowed: Option<&'a [String]>,
+}
+
 fn judge_choice(
     turn: &Turn,
     offer: &Offer,
-    request: &ChatRequest,
-    allowed: &Allowed,
+    asked: &AskedFor<'_>,
     choice: &Choice,
+    context: &Context<'_>,
 ) -> JudgedMessage {
     let policy = &turn.policy;
     // Where a call came natively, the text beside it is only text.
     let text = if choice.message.has_unjudged_calls() { None } else { choice.message.text() };
     let situation = Situation {
-        evidence: evidence(turn, request),
-        allowed: allowed.names(),
+        evidence: evidence(turn, asked.request),
+        allowed: asked.allowed,
         cut_off: choice.is_cut_off(),
-        json_wanted: request.wants_json(),
+        json_wanted: asked.request.wants_json(),
         sent: turn.streamed.released(choice.index),
     };
     let spoken = Spoken { text: text.as_deref(), calls: choice.message.calls(), situation };
-    repair::judge_message(&spoken, &offer.toolbook, &policy.scan, &policy.repair)
+    repair::judge_message(&spoken, &offer.toolbook, &policy.scan, &policy.repair, context)
 }
 
 /// How sure it must be that a text is a call, by the request that it answers.

@@ -9,6 +9,7 @@ pub(crate) mod compose;
 pub(crate) mod ask;
 
 pub(crate) mod judge;
+mod known;
 
 pub(crate) mod feed_back;
 

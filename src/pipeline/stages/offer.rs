@@ -1,6 +1,6 @@
 //! Offer: which tools the model is offered, compiled for judgement.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use moka::sync::Cache;
 
@@ -10,7 +10,8 @@ use crate::openai::ToolChoice;
 use crate::pipeline::Pipeline;
 use crate::pipeline::turn::Turn;
 use crate::repair::rescue::hold::Starts;
-use crate::scanner::{Toolbook, Validators};
+use crate::retrieval::{Bm25, Hit};
+use crate::scanner::{CompiledTool, Toolbook, Validators};
 
 /// The tools offered in a turn.
 #[derive(Debug)]
@@ -23,22 +24,31 @@ pub(crate) struct Offer {
     pub(crate) added: Vec<Arc<Tool>>,
     /// Did the client send tools of its own?
     pub(crate) client_sent_tools: bool,
+    /// The tools' texts, indexed when they are searched first.
+    index: OnceLock<Bm25<String>>,
 }
 
 impl Offer {
-    fn compile(client: Vec<Tool>, catalog: Vec<Arc<Tool>>, validators: &Validators) -> Self {
+    pub(crate) fn compile(client: Vec<Tool>, catalog: Vec<Arc<Tool>>, validators: &Validators) -> Self {
         let client: Vec<Arc<Tool>> = client.into_iter().map(Arc::new).collect();
         // The client's own tool wins a shared name: it knows nothing of ours.
         let added: Vec<Arc<Tool>> =
             catalog.into_iter().filter(|tool| client.iter().all(|own| own.name != tool.name)).collect();
         let client_sent_tools = !client.is_empty();
         let toolbook = Toolbook::compile(client.into_iter().chain(added.iter().cloned()).collect(), validators);
-        Self { starts: Starts::of(&toolbook), toolbook, added, client_sent_tools }
+        Self { starts: Starts::of(&toolbook), toolbook, added, client_sent_tools, index: OnceLock::new() }
     }
 
     /// Is there anything to judge calls by?
     pub(crate) fn is_judged(&self) -> bool {
         !self.toolbook.is_empty()
+    }
+
+    /// The `limit` tools whose names and descriptions serve a request best, best first.
+    pub(crate) fn search(&self, request: &str, limit: usize) -> Vec<Hit<'_, String>> {
+        let text = |tool: &CompiledTool| format!("{} {}", tool.name(), tool.tool.description);
+        let texts = || self.toolbook.tools().iter().map(|tool| (tool.name().to_owned(), text(tool)));
+        self.index.get_or_init(|| Bm25::build(texts())).search(request, limit)
     }
 
     /// Does the proxy execute calls of the tool `name`?

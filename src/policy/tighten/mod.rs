@@ -5,8 +5,11 @@
 //! | `mode` | `off`, `shadow`, `guard` |
 //! | `limits.*` | the larger number, the smaller; for `tokens`, 0 (no limit) is the largest |
 //! | `scan.report` | `first`, `all` |
+//! | `scan.faults.*` | `off`, `advise`, `repair`, `feedback` |
 //! | `scan.unknown_parameters` | `allow`, `drop`, `refuse` |
-//! | `scan.similarity` | the lower number, the higher (less is guessed) |
+//! | `scan.similarity`, `scan.semantic_similarity`, `scan.relevance.coverage` | the lower number, the higher (less is guessed) |
+//! | `scan.relevance.share` | the higher number, the lower (less is guessed) |
+//! | `scan.repeat_window` | the lower number, the higher |
 //! | `repair.rescue.*` | the weaker evidence, the surer (less is taken for a call) |
 //! | `repair.*` | `true`, `false` (less is changed without the model) |
 //! | `on_exhausted` | `pass`, `strip`, `error` |
@@ -20,7 +23,7 @@ mod execute;
 
 use super::Policy;
 use crate::domain::Limits;
-use crate::domain::rules::{RecordRules, RepairRules, Report, RescueRules, ScanRules};
+use crate::domain::rules::{RecordRules, RelevanceRules, RepairRules, Report, RescueRules, ScanRules};
 
 /// The base policy, made as strict as the requested one wherever that is stricter.
 pub(super) fn tighten(base: &Policy, requested: &Policy) -> Policy {
@@ -64,8 +67,15 @@ fn scan(base: &ScanRules, requested: &ScanRules) -> ScanRules {
     let reports_all = [base.report, requested.report].contains(&Report::All);
     ScanRules {
         report: if reports_all { Report::All } else { Report::First },
+        faults: base.faults.stricter(&requested.faults),
         unknown_parameters: base.unknown_parameters.max(requested.unknown_parameters),
         similarity: base.similarity.max(requested.similarity),
+        semantic_similarity: base.semantic_similarity.max(requested.semantic_similarity),
+        relevance: RelevanceRules {
+            share: base.relevance.share.min(requested.relevance.share),
+            coverage: base.relevance.coverage.max(requested.relevance.coverage),
+        },
+        repeat_window: base.repeat_window.max(requested.repeat_window),
     }
 }
 

@@ -4,7 +4,10 @@ use globset::Glob;
 use proptest::prelude::*;
 
 use super::*;
-use crate::domain::rules::{ExecuteRule, ExecuteRules, Mode, OnExhausted, Permission, UnknownParameters, UsageReport};
+use crate::domain::FaultCode;
+use crate::domain::rules::{
+    Action, ExecuteRule, ExecuteRules, FaultActions, Mode, OnExhausted, Permission, UnknownParameters, UsageReport,
+};
 
 /// Applies `loose` and `strict` to a policy each, and expects the stricter whichever of them was asked for.
 fn assert_stricter(rule: &str, loose: fn(&mut Policy), strict: fn(&mut Policy)) {
@@ -41,6 +44,22 @@ fn the_stricter_value_of_each_rule_holds_whichever_policy_has_it() {
         |it| it.scan.unknown_parameters = UnknownParameters::Drop,
         |it| it.scan.unknown_parameters = UnknownParameters::Refuse,
     );
+    for [loose, strict] in
+        [[Action::Off, Action::Advise], [Action::Advise, Action::Repair], [Action::Repair, Action::Feedback]]
+    {
+        for code in FaultCode::ALL {
+            let [loose, strict] = [loose, strict].map(|action| {
+                let faults = FaultActions::default().with(code, action);
+                Policy { scan: ScanRules { faults, ..ScanRules::default() }, ..Policy::default() }
+            });
+            assert_eq!(tighten(&loose, &strict).scan, strict.scan);
+            assert_eq!(tighten(&strict, &loose).scan, strict.scan);
+        }
+    }
+    assert_stricter("meaning", |it| it.scan.semantic_similarity = 0.5, |it| it.scan.semantic_similarity = 0.6);
+    assert_stricter("share", |it| it.scan.relevance.share = 0.5, |it| it.scan.relevance.share = 0.2);
+    assert_stricter("coverage", |it| it.scan.relevance.coverage = 0.1, |it| it.scan.relevance.coverage = 0.9);
+    assert_stricter("window", |it| it.scan.repeat_window = 0, |it| it.scan.repeat_window = 9);
     assert_stricter("similarity", |it| it.scan.similarity = 0.5, |it| it.scan.similarity = 0.6);
     assert_stricter("names", |it| it.repair.names = true, |it| it.repair.names = false);
     assert_stricter("values", |it| it.repair.values = true, |it| it.repair.values = false);

@@ -13,6 +13,11 @@ pub(super) trait Grammar: Sync {
     /// without marks: it may begin wherever a statement may.
     fn marks(&self) -> &'static [&'static str];
 
+    /// Are the marks reserved for calls, so that one without a readable call is a fault (E1)? Otherwise it is only text then.
+    fn is_reserved(&self) -> bool {
+        true
+    }
+
     /// Must a mark stand at the start of its line?
     fn begins_line(&self) -> bool {
         false

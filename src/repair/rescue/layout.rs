@@ -98,8 +98,15 @@ pub(super) fn read<'a>(text: &'a str, toolbook: &Toolbook, may_complete: bool) -
         .iter()
         .flat_map(|automaton| automaton.find_iter(text))
         .filter_map(|found| Some((found.start()..found.end(), *kinds.get(found.pattern().as_usize())?)));
-    let mut walk =
-        Walk { text, toolbook, reader: Reader::new(text, may_complete), at: 0, fence: None, layout: Layout::default() };
+    let mut walk = Walk {
+        text,
+        toolbook,
+        reader: Reader::new(text, may_complete),
+        at: 0,
+        fence: None,
+        line: Line::default(),
+        layout: Layout::default(),
+    };
     for (mark, kind) in marks {
         if mark.start < walk.at {
             continue;
@@ -139,7 +146,38 @@ struct Walk<'a, 'b> {
     reader: Reader<'a>,
     at: usize,
     fence: Option<usize>,
+    line: Line,
     layout: Layout<'a>,
+}
+
+/// What a line is like up to a place.
+struct Line {
+    at: usize,
+    is_blank: bool,
+    is_quotation: bool,
+    backticks: usize,
+}
+
+impl Default for Line {
+    fn default() -> Self {
+        Self { at: 0, is_blank: true, is_quotation: false, backticks: 0 }
+    }
+}
+
+impl Line {
+    /// Goes on to a later place.
+    fn go(&mut self, text: &str, at: usize) {
+        for byte in text.as_bytes().get(self.at..at).unwrap_or_default() {
+            match byte {
+                b'\n' => *self = Self::default(),
+                b'`' => self.backticks += 1,
+                b'>' if self.is_blank => self.is_quotation = true,
+                _ => {}
+            }
+            self.is_blank &= byte.is_ascii_whitespace();
+        }
+        self.at = at;
+    }
 }
 
 impl<'a> Walk<'a, '_> {
@@ -148,13 +186,12 @@ impl<'a> Walk<'a, '_> {
     }
 
     /// Is a mark more than a quotation of itself?
-    fn is_mark(&self, mark: &Range<usize>, grammar: &dyn Grammar) -> bool {
-        let line = self.text.get(..mark.start).unwrap_or_default();
-        let before = line.rsplit('\n').next().unwrap_or_default();
-        let is_quoted = before.trim_start().starts_with('>') && !self.slice(mark.clone()).starts_with('>');
-        let in_code = !self.slice(mark.clone()).starts_with('`') && before.matches('`').count() % 2 == 1;
-        let begins = !grammar.begins_line() || before.trim().is_empty();
-        !is_quoted && !in_code && begins
+    fn is_mark(&mut self, mark: &Range<usize>, grammar: &dyn Grammar) -> bool {
+        self.line.go(self.text, mark.start);
+        let text = self.slice(mark.clone());
+        let is_quoted = self.line.is_quotation && !text.starts_with('>');
+        let in_code = self.line.backticks % 2 == 1 && !text.starts_with('`');
+        !is_quoted && !in_code && (!grammar.begins_line() || self.line.is_blank)
     }
 
     fn notation(&mut self, grammar: &'static dyn Grammar, mark: Range<usize>) {
@@ -166,7 +203,10 @@ impl<'a> Walk<'a, '_> {
                 self.push_calls(calls, grammar.name(), true, span);
             }
             _ => {
-                self.layout.pieces.push(Piece::Broken(Broken { notation: grammar.name(), span: mark.clone() }));
+                let opens = self.text.get(mark.end..).unwrap_or_default().trim_start().starts_with(['{', '[']);
+                if grammar.is_reserved() && (self.line.is_blank || opens) {
+                    self.layout.pieces.push(Piece::Broken(Broken { notation: grammar.name(), span: mark.clone() }));
+                }
                 self.at = mark.end;
             }
         }
@@ -235,7 +275,8 @@ impl<'a> Walk<'a, '_> {
     /// Takes in the statement that begins on this line, where it is a call.
     fn statement(&mut self, start: usize, line_end: usize, end: usize) -> bool {
         let line = self.slice(start..line_end);
-        for place in statement::places(line) {
+        let is_before_object = self.slice(line_end..end).trim_start().starts_with('{');
+        for place in statement::places(line, is_before_object) {
             let at = start + place.at;
             if !statement::may_begin(self.slice(at..line_end), self.toolbook) {
                 continue;
@@ -248,6 +289,9 @@ impl<'a> Walk<'a, '_> {
             let Some(tail) = statement::tail(rest_of_line) else { continue };
             let span = if place.is_labelled { at } else { start }..call_end + tail;
             self.at = span.end;
+            if place.is_labelled && at > start {
+                self.layout.pieces.push(Piece::Prose(self.text.get(start..at).unwrap_or_default().trim_end()));
+            }
             self.push_calls(calls, notation, false, span);
             return true;
         }

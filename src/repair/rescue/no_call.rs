@@ -6,7 +6,6 @@ use crate::domain::json::Pointer;
 use crate::domain::{Diagnosis, FaultCode};
 use crate::scanner::Toolbook;
 use crate::scanner::excerpt::excerpt;
-use crate::scanner::names;
 
 /// Why no call can be recovered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -50,10 +49,7 @@ const MAX_NEAREST: usize = 3;
 /// The diagnosis; `near` is the text of the place.
 pub(super) fn diagnose(notation: &str, reason: &Reason, near: &str, toolbook: &Toolbook) -> Diagnosis {
     let nearest = match reason {
-        Reason::UnknownTool { name } => {
-            let offered = toolbook.tools().iter().map(|tool| tool.name());
-            names::nearest(name, offered, MAX_NEAREST).into_iter().map(|(name, _)| name).collect()
-        }
+        Reason::UnknownTool { name } => toolbook.nearest(name, MAX_NEAREST).into_iter().map(|(name, _)| name).collect(),
         _ => Vec::new(),
     };
     let near = excerpt(near.trim(), MAX_QUOTED);

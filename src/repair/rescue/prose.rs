@@ -6,8 +6,8 @@ const ANNOUNCES: [char; 2] = [':', '：'];
 /// Words of an announcement.
 const MAX_ANNOUNCEMENT: usize = 30;
 
-/// Turns of phrase by which a text teaches, supposes, doubts or declines, rather than does; compared in lower case.
-const HEDGES: [&str; 60] = [
+/// Turns of phrase before a call by which a text teaches, supposes or excuses itself; compared in lower case.
+const TEACHES: [&str; 45] = [
     "you can use",
     "you can call",
     "you could",
@@ -22,8 +22,6 @@ const HEDGES: [&str; 60] = [
     "could be used",
     "can be called",
     "would be called",
-    "would look like",
-    "would be:",
     "would call",
     "would use",
     "could call",
@@ -33,6 +31,7 @@ const HEDGES: [&str; 60] = [
     "how you can",
     "how you could",
     "how you would",
+    "how you might",
     "here's how",
     "here is how",
     "here's an example",
@@ -46,17 +45,6 @@ const HEDGES: [&str; 60] = [
     "if you",
     "if we had",
     "if there",
-    "replace ",
-    "placeholder",
-    "assuming",
-    "not suitable",
-    "not applicable",
-    "not appropriate",
-    "not relevant",
-    "not related",
-    "not designed",
-    "not the right",
-    "not possible",
     "cannot",
     "can't",
     "can not",
@@ -64,20 +52,88 @@ const HEDGES: [&str; 60] = [
     "not able to",
     "sorry",
     "unfortunately",
-    "none of the",
     "does not provide",
-    "doesn't provide",
-    "no function",
 ];
+
+/// Turns of phrase, before or after a call, by which a text says that the call is not to be made as it stands.
+const DECLINES: [&str; 30] = [
+    "not suitable",
+    "not applicable",
+    "not appropriate",
+    "not relevant",
+    "not related",
+    "not directly related",
+    "not designed",
+    "not intended",
+    "not the right",
+    "not the correct",
+    "not be the right",
+    "isn't suitable",
+    "isn't relevant",
+    "cannot answer",
+    "can't answer",
+    "cannot be answered",
+    "can't be answered",
+    "cannot be used",
+    "can't be used",
+    "none of the",
+    "no suitable",
+    "placeholder",
+    "should be replaced",
+    "replace the",
+    "need to be adjusted",
+    "needs to be adjusted",
+    "unable to complete",
+    "unable to answer",
+    "cannot complete",
+    "cannot provide",
+];
+
+/// Turns of phrase by which the last sentence before a call hands it over, whatever was said before; compared in lower case.
+const PRESENTS: [&str; 11] = [
+    "the function call",
+    "following function call",
+    "the call",
+    "the tool call",
+    "the api call",
+    "function calls",
+    "tool calls",
+    "i will call",
+    "i'll call",
+    "i will now",
+    "i'll use",
+];
+
+/// Turns of phrase by which that sentence leaves it to the reader, or supposes; compared in lower case.
+const SUPPOSES: [&str; 8] = ["you can", "you could", "you may", "you might", "would", "example", "how to", "how you"];
+
+/// Does a text end with a sentence that hands over what follows as the call, as "Here is the function call:" does?
+pub(super) fn presents(text: &str) -> bool {
+    let text = text.trim_end_matches(['*', ' ', '`', ':', '\n', '.']);
+    let last = text.rsplit(['.', '!', '?', '\n']).next().unwrap_or(text);
+    holds(last, &PRESENTS) && !holds(last, &SUPPOSES) && !declines(last)
+}
 
 /// Does a line only announce the call that follows it, as "Here is the call:" does?
 pub(super) fn announces(line: &str) -> bool {
     let line = line.trim_end_matches(['*', ' ', '`']);
-    line.ends_with(ANNOUNCES) && line.split_whitespace().count() <= MAX_ANNOUNCEMENT && !hedges(line)
+    line.ends_with(ANNOUNCES)
+        && line.split_whitespace().count() <= MAX_ANNOUNCEMENT
+        && !teaches(line)
+        && !declines(line)
 }
 
-/// Does a text teach, suppose, doubt or decline?
-pub(super) fn hedges(text: &str) -> bool {
+/// Does a text before a call teach, suppose or excuse itself?
+pub(super) fn teaches(text: &str) -> bool {
+    holds(text, &TEACHES)
+}
+
+/// Does a text say that a call is not to be made?
+pub(super) fn declines(text: &str) -> bool {
+    holds(text, &DECLINES)
+}
+
+fn holds(text: &str, phrases: &[&str]) -> bool {
     let text = text.to_lowercase().replace('’', "'");
-    HEDGES.iter().any(|phrase| text.contains(phrase))
+    phrases.iter().any(|phrase| text.contains(phrase))
 }

@@ -11,36 +11,38 @@ const MAX_NAME: usize = 160;
 /// Lists within lists that calls are looked for in.
 const MAX_DEPTH: usize = 4;
 
-/// Functions around a call that do not change what is called.
+/// Functions around calls that do not change what is called.
 pub(super) const WRAPPERS: [&str; 6] = ["print", "str", "display", "json.dumps", "asyncio.run", "repr"];
 
-/// Does a function of this name only wrap a call?
-pub(super) fn is_wrapper(name: &str) -> bool {
-    WRAPPERS.contains(&name)
-}
+/// Words before a call that do not change what is called.
+const WORDS: [&str; 3] = ["await ", "return ", "yield "];
 
-/// The calls of a text that holds nothing else.
-pub(super) fn whole(text: &str, toolbook: &Toolbook) -> Option<Vec<Written>> {
-    let mut reader = Reader::new(text, false);
+/// What may join the results of two calls: both are called all the same.
+const OPERATORS: [&str; 8] = ["+", "-", "*", "/", "or ", "and ", "|", "&"];
+
+/// The calls of a text that holds nothing else, and stands `nesting` deep in others.
+pub(super) fn whole(text: &str, toolbook: &Toolbook, may_complete: bool, nesting: usize) -> Option<Vec<Written>> {
+    let mut reader = Reader::nested_in(text, may_complete, nesting)?;
     let calls = sequence(&mut reader, toolbook)?;
     reader.skip_space()?;
     reader.rest().is_empty().then_some(calls)
 }
 
-/// `key=value` or `key: value`, and nothing else.
+/// `key=value` or `key: value`, and nothing else; a value that is no literal is a string without quotes.
 pub(super) fn keyword(text: &str) -> Option<(String, Literal)> {
     let mut reader = Reader::new(text, false);
     let key = key(&mut reader)?;
-    let value = reader.value()?;
-    reader.rest().trim().is_empty().then_some((key, value))
+    let rest = reader.rest().trim().to_owned();
+    let value = reader.value().filter(|_| reader.rest().trim().is_empty());
+    Some((key, value.unwrap_or(Literal::Text(rest))))
 }
 
-/// Calls that follow one another on a line: `f(a=1), g(b=2); h()`.
+/// Calls that follow one another on a line: `f(a=1), g(b=2); h()`, or `f() + g()`.
 pub(super) fn sequence(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
     let mut calls = item(reader, toolbook, MAX_DEPTH)?;
     loop {
         let end = reader.at();
-        let is_separated = same_line(reader) && (reader.take(",") || reader.take(";"));
+        let is_separated = same_line(reader) && (reader.take(",") || reader.take(";") || operator(reader));
         match is_separated.then(|| reader.skip_space().and_then(|()| item(reader, toolbook, MAX_DEPTH))).flatten() {
             Some(more) => calls.extend(more),
             None => {
@@ -49,6 +51,10 @@ pub(super) fn sequence(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<V
             }
         }
     }
+}
+
+fn operator(reader: &mut Reader<'_>) -> bool {
+    OPERATORS.into_iter().any(|operator| reader.take(operator))
 }
 
 /// Passes over blanks; does anything follow on this line?
@@ -64,7 +70,7 @@ fn item(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize) -> Option<Ve
     let found = match reader.peek()? {
         '[' | '(' | '{' => list(reader, toolbook, depth),
         '"' | '\'' | '`' => quoted(reader, toolbook),
-        _ => call(reader, toolbook, depth).map(|call| vec![call]),
+        _ => calls(reader, toolbook, depth),
     };
     if found.is_none() {
         reader.go(start);
@@ -76,8 +82,16 @@ fn item(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize) -> Option<Ve
 fn list(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize) -> Option<Vec<Written>> {
     let depth = depth.checked_sub(1)?;
     let start = reader.at();
-    if let Some(calls) = reader.data().and_then(|value| shape::calls(&value, toolbook)) {
-        return Some(calls);
+    if let Some(value) = reader.data() {
+        if let Some(calls) = shape::calls(&value, toolbook, reader.nesting_within()) {
+            subscripts(reader);
+            return Some(calls);
+        }
+        if let Some(call) = only_name(&value, toolbook)
+            && reader.take("(")
+        {
+            return with_arguments(reader, call).map(|call| vec![call]);
+        }
     }
     reader.go(start);
     let close = match reader.peek()? {
@@ -86,38 +100,77 @@ fn list(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize) -> Option<Ve
         _ => "}",
     };
     reader.advance(1)?;
+    let calls = match named_first(reader, toolbook, close) {
+        Some(call) => vec![call],
+        None => {
+            reader.go(start + 1);
+            items(reader, toolbook, depth, close)?
+        }
+    };
+    subscripts(reader);
+    Some(calls)
+}
+
+/// The calls of a list after its opening bracket, up to and with the closing one.
+fn items(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize, close: &str) -> Option<Vec<Written>> {
     let mut calls = Vec::new();
     loop {
         reader.skip_space()?;
-        if reader.take(close) {
-            break;
+        reader.skip_stray(close);
+        if !calls.is_empty() && (reader.take(close) || reader.completes()) {
+            return Some(calls);
         }
-        if !calls.is_empty() && reader.completes() {
-            break;
+        let end = reader.at();
+        match item(reader, toolbook, depth) {
+            Some(more) => calls.extend(more),
+            None if calls.is_empty() => return None,
+            // A remark or a default beside the calls.
+            None if matches!(
+                reader.data(),
+                Some(Literal::Text(_) | Literal::List(_) | Literal::Number(_) | Literal::Null)
+            ) => {}
+            // The list was not closed, and prose begins on a new line.
+            None => {
+                reader.go(end);
+                return reader.completes_before(end).then_some(calls);
+            }
         }
-        calls.extend(item(reader, toolbook, depth)?);
         reader.skip_space()?;
-        reader.take(",");
+        if !reader.take(",") {
+            operator(reader);
+        }
     }
-    if calls.is_empty() {
-        return None;
+}
+
+/// `name, a=1, b="x"` after the opening bracket of a list, up to and with the closing one.
+fn named_first(reader: &mut Reader<'_>, toolbook: &Toolbook, close: &str) -> Option<Written> {
+    reader.skip_space()?;
+    let name = name(reader)?;
+    offered(&name, toolbook)?;
+    reader.skip_space()?;
+    let mut written = Written::named(name, Vec::new());
+    while reader.take(",") {
+        reader.skip_space()?;
+        let key = key(reader)?;
+        written.named.push((key, reader.value()?));
+        reader.skip_space()?;
     }
-    subscripts(reader);
-    Some(calls)
+    reader.skip_stray(close);
+    (!written.named.is_empty() && (reader.take(close) || reader.completes())).then_some(written)
 }
 
 /// Calls within quotes; where the quotes of their arguments are not escaped, the closing quote is the one behind the call.
 fn quoted(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
     let start = reader.at();
     if let Some(Literal::Text(text)) = reader.data()
-        && let Some(calls) = whole(&text, toolbook)
+        && let Some(calls) = whole(&text, toolbook, reader.may_complete(), reader.nesting_within())
     {
         return Some(calls);
     }
     reader.go(start);
-    if let Some(call) = call(reader, toolbook, 0) {
+    if let Some(calls) = calls(reader, toolbook, 1) {
         // `'name'(a=1)`: only the name is quoted.
-        return Some(vec![call]);
+        return Some(calls);
     }
     reader.go(start);
     let quote = reader.peek()?.to_string();
@@ -127,23 +180,31 @@ fn quoted(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> 
     Some(calls)
 }
 
-/// `name(...)`, where the name is not that of a function which only wraps a call.
-fn call(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize) -> Option<Written> {
-    for word in ["await ", "return ", "yield "] {
+/// `name(...)`, or the calls within a function that only wraps them.
+fn calls(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize) -> Option<Vec<Written>> {
+    for word in WORDS {
         reader.take(word);
     }
     let name = name(reader)?;
     if !reader.take("(") {
         return None;
     }
-    if is_wrapper(&name) && offered(&name, toolbook).is_none() {
-        reader.skip_space()?;
-        let call = call(reader, toolbook, depth.checked_sub(1)?)?;
-        reader.skip_space()?;
-        reader.take(",");
-        reader.skip_space()?;
-        return (reader.take(")") || reader.completes()).then_some(call);
+    if WRAPPERS.contains(&name.as_str()) && offered(&name, toolbook).is_none() {
+        return items(reader, toolbook, depth.checked_sub(1)?, ")");
     }
+    with_arguments(reader, name).map(|call| vec![call])
+}
+
+/// The name in a list of one: `["name"](a=1)`.
+fn only_name(value: &Literal, toolbook: &Toolbook) -> Option<String> {
+    let Literal::List(items) = value else { return None };
+    let [only] = items.as_slice() else { return None };
+    let name = shape::clean(only.text()?);
+    offered(&name, toolbook).map(|_| name)
+}
+
+/// The call of `name`, whose arguments follow, up to and with the closing parenthesis.
+fn with_arguments(reader: &mut Reader<'_>, name: String) -> Option<Written> {
     let mut written = Written { name, positional: Vec::new(), named: Vec::new() };
     arguments(reader, &mut written)?;
     subscripts(reader);
@@ -154,13 +215,7 @@ fn call(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize) -> Option<Wr
 pub(super) fn name(reader: &mut Reader<'_>) -> Option<String> {
     let quote = reader.peek().filter(|letter| matches!(letter, '"' | '\'' | '`'));
     reader.advance(usize::from(quote.is_some()))?;
-    let rest = reader.rest();
-    let is_part = |letter: char| letter.is_alphanumeric() || "_.-\\:/".contains(letter);
-    let end = rest.char_indices().take(MAX_NAME).find(|(_, letter)| !is_part(*letter)).map(|(at, _)| at)?;
-    let name = rest.get(..end)?;
-    if !name.starts_with(|letter: char| letter.is_alphabetic() || letter == '_' || letter == '\\') {
-        return None;
-    }
+    let name = word(reader.rest(), "_.-\\:/")?;
     // A colon behind the name is no part of it.
     let name = name.trim_end_matches([':', '.', '/', '-']);
     reader.advance(name.len())?;
@@ -170,6 +225,14 @@ pub(super) fn name(reader: &mut Reader<'_>) -> Option<String> {
     }
 }
 
+/// The word at the start of `text`: letters, digits and `others`, beginning with a letter; something must follow it.
+fn word<'a>(text: &'a str, others: &str) -> Option<&'a str> {
+    let is_part = |letter: char| letter.is_alphanumeric() || others.contains(letter);
+    let end = text.char_indices().take(MAX_NAME).find(|(_, letter)| !is_part(*letter)).map(|(at, _)| at)?;
+    text.get(..end)
+        .filter(|word| word.starts_with(|letter: char| letter.is_alphabetic() || matches!(letter, '_' | '\\')))
+}
+
 /// The arguments after the opening parenthesis, up to and with the closing one.
 fn arguments(reader: &mut Reader<'_>, written: &mut Written) -> Option<()> {
     loop {
@@ -177,26 +240,7 @@ fn arguments(reader: &mut Reader<'_>, written: &mut Written) -> Option<()> {
         if reader.take(")") || reader.completes() {
             return Some(());
         }
-        if reader.take("**") {
-            let Literal::Object(members) = reader.value()? else { return None };
-            written.named.extend(members);
-        } else {
-            let start = reader.at();
-            match key(reader) {
-                Some(key) => {
-                    let value = reader.value()?;
-                    written.named.push((key, value));
-                }
-                None => {
-                    reader.go(start);
-                    let value = reader.value()?;
-                    if !written.named.is_empty() {
-                        return None;
-                    }
-                    written.positional.push(value);
-                }
-            }
-        }
+        argument(reader, written)?;
         reader.skip_space()?;
         if !reader.take(",") && !matches!(reader.peek(), Some(')') | None) && !reader.completes() {
             return None;
@@ -204,18 +248,29 @@ fn arguments(reader: &mut Reader<'_>, written: &mut Written) -> Option<()> {
     }
 }
 
+fn argument(reader: &mut Reader<'_>, written: &mut Written) -> Option<()> {
+    if reader.take("**") {
+        let Literal::Object(members) = reader.value()? else { return None };
+        written.named.extend(members);
+        return Some(());
+    }
+    let start = reader.at();
+    if let Some(key) = key(reader) {
+        written.named.push((key, reader.value()?));
+        return Some(());
+    }
+    reader.go(start);
+    written.positional.push(reader.value()?);
+    // No language lets an argument without a name follow one with it.
+    written.named.is_empty().then_some(())
+}
+
 /// A parameter's name with `=` or `:`; not the left side of a comparison.
 fn key(reader: &mut Reader<'_>) -> Option<String> {
     let quote = reader.peek().filter(|letter| matches!(letter, '"' | '\''));
     reader.advance(usize::from(quote.is_some()))?;
-    let rest = reader.rest();
-    let is_part = |letter: char| letter.is_alphanumeric() || "_-\\$.".contains(letter);
-    let end = rest.char_indices().take(MAX_NAME).find(|(_, letter)| !is_part(*letter)).map(|(at, _)| at)?;
-    let key = rest.get(..end)?;
-    if !key.starts_with(|letter: char| letter.is_alphabetic() || letter == '_' || letter == '\\') {
-        return None;
-    }
-    reader.advance(end)?;
+    let key = word(reader.rest(), "_-\\$.")?;
+    reader.advance(key.len())?;
     if let Some(quote) = quote
         && !reader.take(&quote.to_string())
     {
@@ -228,11 +283,11 @@ fn key(reader: &mut Reader<'_>) -> Option<String> {
     (reader.take("=") || reader.take(":")).then(|| key.replace('\\', ""))
 }
 
-/// What is done with the result, `[0]['price']`, says nothing about the call.
+/// What is done with the result, `[0]['price']`, says nothing about the call; nor does calling it once more.
 fn subscripts(reader: &mut Reader<'_>) {
-    while reader.rest().starts_with('[') {
+    while reader.take("()") || reader.rest().starts_with('[') {
         let start = reader.at();
-        if reader.value().is_none() {
+        if reader.rest().starts_with('[') && reader.data().is_none() {
             reader.go(start);
             return;
         }

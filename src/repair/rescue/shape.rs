@@ -64,47 +64,66 @@ pub(super) const NEUTRAL: [&str; 16] = [
 /// Objects within objects that are looked into for calls.
 const MAX_DEPTH: usize = 6;
 
-/// The calls that a value spells; `None` where it is no such thing.
-pub(super) fn calls(literal: &Literal, toolbook: &Toolbook) -> Option<Vec<Written>> {
-    read(literal, toolbook, MAX_DEPTH).filter(|calls| !calls.is_empty())
+/// The calls that a value spells; `None` where it is no such thing. Strings in it stand `nesting` deep in other texts.
+pub(super) fn calls(literal: &Literal, toolbook: &Toolbook, nesting: usize) -> Option<Vec<Written>> {
+    let place = Place { toolbook, nesting, depth: MAX_DEPTH };
+    read(literal, place).filter(|calls| !calls.is_empty())
 }
 
-fn read(literal: &Literal, toolbook: &Toolbook, depth: usize) -> Option<Vec<Written>> {
-    let depth = depth.checked_sub(1)?;
+/// Where a value stands.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    toolbook: &'a Toolbook,
+    nesting: usize,
+    /// Values within values that may still be followed.
+    depth: usize,
+}
+
+fn read(literal: &Literal, place: Place<'_>) -> Option<Vec<Written>> {
+    let toolbook = place.toolbook;
+    let place = Place { depth: place.depth.checked_sub(1)?, ..place };
     match literal {
-        Literal::Object(members) => single(literal, members)
-            .map(|call| vec![call])
-            .or_else(|| wrapped(members, toolbook, depth))
+        Literal::Object(members) => single(literal, members, toolbook)
+            .or_else(|| wrapped(members, place))
             .or_else(|| by_name(members, toolbook)),
-        Literal::List(items) => match pair(items, toolbook) {
-            Some(call) => Some(vec![call]),
-            None => {
-                let mut calls = Vec::new();
-                for item in items {
-                    calls.extend(read(item, toolbook, depth)?);
-                }
-                Some(calls)
-            }
-        },
-        Literal::Text(text) | Literal::Source(text) => python::whole(text, toolbook),
+        Literal::List(items) => list(items, place),
+        Literal::Text(text) | Literal::Source(text) => python::whole(text, toolbook, true, place.nesting),
         _ => None,
     }
 }
 
-/// `{"name": ..., "arguments": {...}}` under one of its many names.
-fn single(object: &Literal, members: &[(String, Literal)]) -> Option<Written> {
+/// `{"name": ..., "arguments": {...}}` under one of its many names. Parameters of the tool that stand beside these two, or instead
+/// of the arguments, belong to them.
+fn single(object: &Literal, members: &[(String, Literal)], toolbook: &Toolbook) -> Option<Vec<Written>> {
     let (name_key, name) = NAMES.iter().find_map(|key| Some((*key, object.member(key)?.text()?)))?;
+    let name = clean(name);
+    let tool = offered(&name, toolbook);
+    let is_parameter = |key: &str| tool.is_some_and(|tool| tool.parameter(key).is_some());
     let found = ARGUMENTS.iter().find_map(|key| object.member(key).map(|value| (*key, value)));
-    // A tool that needs no arguments may be called by its name alone, if nothing else is said.
-    let (arguments_key, arguments) = found.unwrap_or(("", &Literal::Null));
-    let is_plain = |key: &str| key == name_key || key == arguments_key || NEUTRAL.contains(&key);
-    if !members.iter().all(|(key, _)| is_plain(key)) || is_schema(arguments) {
+    let (arguments_key, arguments) = found.filter(|(key, _)| !is_parameter(key)).unwrap_or(("", &Literal::Null));
+    if is_schema(arguments) {
         return None;
     }
-    if found.is_none() && name_key == "name" && members.len() > 1 && object.member("type").is_none() {
-        return None;
+    if let Literal::List(items) = arguments
+        && items.len() > 1
+        && members.len() == 2
+    {
+        return items.iter().map(|item| Written::with_arguments(name.as_str(), item)).collect();
     }
-    Written::with_arguments(clean(name), arguments)
+    let mut written = Written::with_arguments(name, arguments)?;
+    let mut neutral = 0;
+    for (key, value) in members.iter().filter(|(key, _)| key != name_key && key != arguments_key) {
+        if is_parameter(key) {
+            written.named.push((key.clone(), value.clone()));
+        } else if NEUTRAL.contains(&key.as_str()) {
+            neutral += 1;
+        } else {
+            return None;
+        }
+    }
+    // A name alone is a call only where it says so, or where nothing else is said.
+    let says_so = name_key != "name" || object.member("type").is_some();
+    (!arguments_key.is_empty() || !written.named.is_empty() || says_so || neutral == 0).then(|| vec![written])
 }
 
 /// Is it a JSON Schema, as the definition of a tool has it, and not an argument object?
@@ -113,7 +132,7 @@ fn is_schema(arguments: &Literal) -> bool {
 }
 
 /// An object that holds its calls under one of the usual names.
-fn wrapped(members: &[(String, Literal)], toolbook: &Toolbook, depth: usize) -> Option<Vec<Written>> {
+fn wrapped(members: &[(String, Literal)], place: Place<'_>) -> Option<Vec<Written>> {
     let mut inner = None;
     for (key, value) in members {
         let holds_calls = WRAPPERS.contains(&key.as_str()) && matches!(value, Literal::Object(_) | Literal::List(_));
@@ -123,7 +142,7 @@ fn wrapped(members: &[(String, Literal)], toolbook: &Toolbook, depth: usize) -> 
             return None;
         }
     }
-    read(inner?, toolbook, depth)
+    read(inner?, place)
 }
 
 /// `{tool: {...}, tool: {...}}`, where each name is that of an offered tool.
@@ -143,19 +162,34 @@ fn by_name(members: &[(String, Literal)], toolbook: &Toolbook) -> Option<Vec<Wri
     Some(calls)
 }
 
-/// `["name", {...}]`, or `["name", "a=1", "b='x'"]`.
-fn pair(items: &[Literal], toolbook: &Toolbook) -> Option<Written> {
-    let (name, rest) = items.split_first()?;
-    let name = clean(name.text()?);
-    offered(&name, toolbook)?;
-    match rest {
-        [arguments @ Literal::Object(_)] => Written::with_arguments(name, arguments),
-        [_, ..] => {
-            let named = rest.iter().map(|item| python::keyword(item.text()?)).collect::<Option<Vec<_>>>()?;
-            Some(Written::named(name, named))
-        }
-        [] => None,
+/// Calls in a list, in any mixture: objects, code, and names with their arguments behind them.
+fn list(items: &[Literal], place: Place<'_>) -> Option<Vec<Written>> {
+    let toolbook = place.toolbook;
+    if let Some(call) = keywords(items, toolbook) {
+        return Some(vec![call]);
     }
+    let mut calls = Vec::new();
+    let mut items = items.iter().peekable();
+    while let Some(item) = items.next() {
+        let arguments = items.peek().filter(|next| next.members().is_some());
+        match (item.text().map(clean).filter(|name| offered(name, toolbook).is_some()), arguments) {
+            (Some(name), Some(arguments)) => {
+                calls.push(Written::with_arguments(name, arguments)?);
+                items.next();
+            }
+            _ => calls.extend(read(item, place)?),
+        }
+    }
+    Some(calls)
+}
+
+/// `["name", "a=1", "b='x'"]`.
+fn keywords(items: &[Literal], toolbook: &Toolbook) -> Option<Written> {
+    let (first, rest) = items.split_first().filter(|(_, rest)| !rest.is_empty())?;
+    let name = clean(first.text()?);
+    offered(&name, toolbook)?;
+    let named = rest.iter().map(|item| python::keyword(item.text()?)).collect::<Option<Vec<_>>>()?;
+    Some(Written::named(name, named))
 }
 
 /// A name without the escapes that Markdown asks for.

@@ -3,7 +3,7 @@
 use super::literal::Reader;
 use super::written::{Written, offered};
 use super::{body, python, shape};
-use crate::scanner::Toolbook;
+use crate::scanner::{CompiledTool, Toolbook};
 
 /// A place of a line where a statement may begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,14 +17,25 @@ pub(super) struct Place {
 /// Bytes of a label before a call: "Function call: ".
 const MAX_LABEL: usize = 120;
 
-/// The places of a line where a statement may begin: behind a bullet, an assignment, a label with a colon.
-pub(super) fn places(line: &str) -> impl Iterator<Item = Place> {
+/// The places of a line where a statement may begin: behind a bullet, an assignment, a label with a colon; at its last word, where
+/// an object stands on the next line.
+pub(super) fn places(line: &str, is_before_object: bool) -> impl Iterator<Item = Place> {
     let bare = skip_decoration(line);
     let assigned = assignment(line.get(bare..).unwrap_or_default()).map(|length| bare + length);
     let labelled = label(line).filter(|at| *at > bare);
     let place = |is_labelled| move |at| Place { at, is_labelled };
     let first = Some(Place { at: bare, is_labelled: false });
-    [first, assigned.map(place(false)), labelled.map(place(true))].into_iter().flatten()
+    let last = is_before_object.then(|| last_word(line)).flatten().filter(|at| *at > bare);
+    [first, assigned.map(place(false)), labelled.map(place(true)), last.map(place(true))].into_iter().flatten()
+}
+
+/// Bytes up to the last word of a line of prose, which may be a tool's name with its arguments on the next line.
+fn last_word(line: &str) -> Option<usize> {
+    let is_part = |letter: char| letter.is_alphanumeric() || "_.-".contains(letter);
+    let word = line.trim_end().rsplit(|letter| !is_part(letter)).next()?;
+    // `Let me see.get_weather`: the name follows the full stop directly.
+    let name = word.find('.').and_then(|at| word.get(at + 1..)).filter(|name| !name.is_empty()).unwrap_or(word);
+    (!name.is_empty()).then(|| line.trim_end().len() - name.len())
 }
 
 /// Bytes of white space, list marks, emphasis and quotation marks of code.
@@ -38,6 +49,8 @@ fn skip_decoration(line: &str) -> usize {
         .unwrap_or(rest);
     let rest = special_tokens(rest.trim_start());
     let rest = rest.trim_start_matches(['*', '`', ' ']);
+    // Markdown and TeX escape brackets.
+    let rest = rest.strip_prefix('\\').filter(|rest| rest.starts_with('[')).unwrap_or(rest);
     line.len() - rest.len()
 }
 
@@ -92,7 +105,8 @@ pub(super) fn may_begin(rest: &str, toolbook: &Toolbook) -> bool {
             let after = after.trim_start_matches([' ', ':', '`', '*']);
             let is_followed = after.is_empty() || after.starts_with(['(', '{', '\n', '`']);
             is_followed
-                && (python::is_wrapper(name) || offered(&shape::clean(name.trim_end_matches(':')), toolbook).is_some())
+                && (rest.get(end..).is_some_and(|rest| rest.starts_with('('))
+                    || offered(&shape::clean(name.trim_end_matches(':')), toolbook).is_some())
         }
         _ => false,
     }
@@ -120,11 +134,14 @@ fn notation(reader: &Reader<'_>, start: usize) -> &'static str {
     if inner.starts_with('{') { "json" } else { "python" }
 }
 
-/// Do the calls mean the tools on offer? Every one names such a tool, or one does, or the parameters of one are used.
+/// Do the calls mean the tools on offer? One names such a tool, or each has the parameters of one, under another name.
 fn is_evident(calls: &[Written], toolbook: &Toolbook) -> bool {
     let is_offered = |call: &Written| offered(&call.name, toolbook).is_some();
-    let knows = |name: &str| toolbook.tools().iter().any(|tool| tool.parameter(name).is_some());
-    calls.iter().any(|call| is_offered(call) || call.named.iter().any(|(name, _)| knows(name)))
+    let has_parameters = |call: &Written| {
+        let knows_all = |tool: &CompiledTool| call.named.iter().all(|(name, _)| tool.parameter(name).is_some());
+        !call.named.is_empty() && call.positional.is_empty() && toolbook.tools().iter().any(|tool| knows_all(tool))
+    };
+    calls.iter().any(is_offered) || calls.iter().all(has_parameters)
 }
 
 /// Bytes behind a call, up to the end of its line, that belong to it or say nothing; `None` where prose goes on, so that the call
@@ -132,8 +149,8 @@ fn is_evident(calls: &[Written], toolbook: &Toolbook) -> bool {
 pub(super) fn tail(rest: &str) -> Option<usize> {
     let fence = rest.find("```").unwrap_or(rest.len());
     let before = rest.get(..fence)?;
-    let words =
-        before.trim_start_matches([' ', '\t', '\r', '`', '*', ',', ';', '.', '"', '\'', ']', ')', '}', '”', '’']);
+    let words = before
+        .trim_start_matches([' ', '\t', '\r', '`', '*', ',', ';', '.', '"', '\'', ']', ')', '}', '”', '’', '\\', '[']);
     let is_remark = ["#", "//", "--", "—", "->", "=>", "<|", "</"].iter().any(|sign| words.starts_with(sign));
     (words.is_empty() || is_remark).then_some(fence)
 }

@@ -27,7 +27,11 @@ pub(super) fn weigh(text: &str, layout: &Layout<'_>, toolbook: &Toolbook, situat
     for block in &blocks {
         for written in &block.calls {
             match written.resolve(toolbook) {
-                Ok((name, arguments)) => calls.push(Call { id: ids::call_id(), name, arguments }),
+                Ok(resolved) => calls.extend(resolved.into_iter().map(|(name, arguments)| Call {
+                    id: ids::call_id(),
+                    name,
+                    arguments,
+                })),
                 Err(_) if evidence > Evidence::Alone => return Reading::Text,
                 Err(unresolved) => {
                     let near = text.get(block.span.clone()).unwrap_or_default();
@@ -93,17 +97,30 @@ fn broken<'a>(layout: &'a Layout<'_>, situation: &Situation<'_>) -> Option<&'a s
 
 /// How sure it is that the text is a call; `None` where it is a text about one.
 fn evidence(layout: &Layout<'_>, is_marked: bool) -> Option<Evidence> {
+    let is_call = |piece: &Piece<'_>| matches!(piece, Piece::Calls(block) if block.is_marked == is_marked);
+    let last = layout.pieces.iter().rposition(is_call)?;
+    let (before, after) = layout.pieces.split_at(last);
+    if lines(after).any(prose::declines) {
+        return None;
+    }
     if is_marked {
         return Some(Evidence::Marked);
     }
-    let mut lines = layout.pieces.iter().filter_map(|piece| match piece {
-        Piece::Prose(line) => Some(*line),
-        _ => None,
-    });
-    if lines.clone().all(prose::announces) {
+    if lines(after).next().is_none() && lines(before).all(prose::announces) {
         return Some(Evidence::Alone);
     }
-    if lines.any(prose::hedges) { None } else { Some(Evidence::Amid) }
+    let is_about = |line: &str| prose::teaches(line) || prose::declines(line);
+    let first = layout.pieces.iter().position(is_call)?;
+    let introduction = layout.pieces.get(..first).and_then(|pieces| lines(pieces).last());
+    let is_presented = introduction.is_some_and(prose::presents);
+    if !is_presented && lines(before).any(is_about) { None } else { Some(Evidence::Amid) }
+}
+
+fn lines<'a>(pieces: &[Piece<'a>]) -> impl Iterator<Item = &'a str> {
+    pieces.iter().filter_map(|piece| match piece {
+        Piece::Prose(line) => Some(*line),
+        _ => None,
+    })
 }
 
 /// The parts of the text that the calls take up: a fence as a whole, where it holds nothing else.

@@ -37,18 +37,21 @@ impl Written {
         Some(Self::named(name, object(arguments, MAX_ENCODINGS)?))
     }
 
-    /// The name of the offered tool and the arguments as the text of a JSON object.
-    pub(super) fn resolve(&self, toolbook: &Toolbook) -> Result<(String, String), Unresolved> {
+    /// The name of the offered tool, and the arguments of each call as the text of a JSON object: one call, or as many as there
+    /// are objects in `f({...}, {...})`.
+    pub(super) fn resolve(&self, toolbook: &Toolbook) -> Result<Vec<(String, String)>, Unresolved> {
         let tool = offered(&self.name, toolbook).ok_or_else(|| Unresolved::Name(self.name.clone()))?;
+        let call = |members: &[(String, Literal)]| {
+            (tool.name().to_owned(), object_json(members.iter().map(|(key, value)| (key.as_str(), value))))
+        };
+        if let Some(objects) = self.objects(tool) {
+            return Ok(objects.into_iter().map(call).collect());
+        }
         let members = self.arguments(tool).ok_or_else(|| Unresolved::Arguments(self.name.clone()))?;
-        let arguments = object_json(members.iter().map(|(key, value)| (key.as_str(), value)));
-        Ok((tool.name().to_owned(), arguments))
+        Ok(vec![call(&members)])
     }
 
     fn arguments(&self, tool: &CompiledTool) -> Option<Vec<(String, Literal)>> {
-        if let Some(members) = self.whole_object(tool) {
-            return Some(members.to_vec());
-        }
         let mut members: Vec<(String, Literal)> = Vec::with_capacity(self.positional.len() + self.named.len());
         let mut names = tool.parameters();
         for value in &self.positional {
@@ -63,21 +66,17 @@ impl Written {
         Some(members)
     }
 
-    /// The members of the only argument, where that is an object that stands for all of them: `f({"a": 1})`, or
-    /// `f(params={"a": 1})` for a tool that has no such parameter.
-    fn whole_object(&self, tool: &CompiledTool) -> Option<&[(String, Literal)]> {
-        let (wrapper, value) = match (self.positional.as_slice(), self.named.as_slice()) {
-            ([value], []) => (None, value),
-            ([], [(name, value)]) => (Some(name), value),
-            _ => return None,
+    /// The arguments, where each is an object that stands for all of them: `f({"a": 1})`.
+    fn objects(&self, tool: &CompiledTool) -> Option<Vec<&[(String, Literal)]>> {
+        if !self.named.is_empty() || self.positional.is_empty() {
+            return None;
+        }
+        let knows = |(key, _): &(String, Literal)| tool.parameter(key).is_some();
+        let is_one = self.positional.len() == 1;
+        let stands_for_all = |members: &&[(String, Literal)]| {
+            if is_one { members.is_empty() || members.iter().any(knows) } else { members.iter().all(knows) }
         };
-        let members = value.members()?;
-        let knows = |name: &str| tool.parameter(name).is_some();
-        let is_meant = match wrapper {
-            Some(name) => !knows(name) && !members.is_empty(),
-            None => members.is_empty() || members.iter().any(|(key, _)| knows(key)),
-        };
-        (is_meant && (wrapper.is_none() || members.iter().all(|(key, _)| knows(key)))).then_some(members)
+        self.positional.iter().map(|value| value.members().filter(stands_for_all)).collect()
     }
 }
 

@@ -3,8 +3,9 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Case, clearly_closest, quoted};
+use super::{Case, clear, quoted};
 use crate::domain::{Diagnosis, FaultCode};
+use crate::scanner::names::Names;
 use crate::scanner::schema::{Rule, Violation};
 use crate::scanner::toolbook::CompiledTool;
 
@@ -25,6 +26,9 @@ struct Facts {
 
 /// Allowed values that are listed.
 const MAX_OPTIONS: usize = 30;
+
+/// Allowed values that a wrong one is compared with.
+const MAX_COMPARED: usize = 1_000;
 
 pub(super) fn check(
     case: &Case<'_>,
@@ -53,7 +57,10 @@ pub(super) fn check(
     };
     let mut diagnosis = case.diagnosis(FaultCode::Constraint, violation.path.clone(), message, &facts);
     diagnosis.suggestion = value.as_str().and_then(|value| {
-        clearly_closest(value, options.iter().filter_map(Value::as_str), case.rules).map(str::to_owned)
+        let options: Vec<&str> = options.iter().filter_map(Value::as_str).take(MAX_COMPARED).collect();
+        let nearest = Names::read(options.iter().copied()).nearest(value, 2, |_| true);
+        let ranked: Vec<_> = nearest.into_iter().filter_map(|(at, alike)| Some((*options.get(at)?, alike))).collect();
+        clear(&ranked, case.rules.similarity).map(str::to_owned)
     });
     Some(diagnosis)
 }

@@ -7,14 +7,19 @@ mod parameter_missing;
 mod parameter_of_other_tool;
 mod parameter_semantic;
 mod parameter_unknown;
+mod placeholder;
+mod repeated_call;
 mod tool_name_literal;
 mod tool_name_semantic;
+mod tool_not_relevant;
 mod tool_unknown;
 mod type_mismatch;
+mod wrong_source;
 
 use serde::Serialize;
 use serde_json::Value;
 
+use super::context::Context;
 use super::examination::UnknownMember;
 use super::excerpt::excerpt;
 use super::schema::Violation;
@@ -39,14 +44,17 @@ pub(super) enum Check {
     ToolName(fn(&Case<'_>) -> Option<Diagnosis>),
     /// A member that its object does not know.
     Member(fn(&Case<'_>, &CompiledTool, &UnknownMember<'_>) -> Option<Diagnosis>),
+    /// A call whose arguments were read, and what is known besides.
+    Call(fn(&Case<'_>, &CompiledTool, &Value) -> Vec<Diagnosis>),
     /// A broken rule of the schema.
     Value(fn(&Case<'_>, &CompiledTool, &Value, &Violation) -> Option<Diagnosis>),
 }
 
 /// Every fault that is judged. Of the checks that look at one and the same thing the first that gives a diagnosis counts,
 /// so the tool's own literal match stands before everything that is less sure.
-pub(super) const TABLE: [Fault; 11] = [
+pub(super) const TABLE: [Fault; FaultCode::ALL.len()] = [
     Fault { code: FaultCode::NoCall, check: Check::Arguments(no_call::check) },
+    Fault { code: FaultCode::ToolNotRelevant, check: Check::Call(tool_not_relevant::check) },
     Fault { code: FaultCode::ToolNameLiteral, check: Check::ToolName(tool_name_literal::check) },
     Fault { code: FaultCode::ToolNameSemantic, check: Check::ToolName(tool_name_semantic::check) },
     Fault { code: FaultCode::ToolUnknown, check: Check::ToolName(tool_unknown::check) },
@@ -57,6 +65,9 @@ pub(super) const TABLE: [Fault; 11] = [
     Fault { code: FaultCode::ParameterMissing, check: Check::Value(parameter_missing::check) },
     Fault { code: FaultCode::TypeMismatch, check: Check::Value(type_mismatch::check) },
     Fault { code: FaultCode::Constraint, check: Check::Value(constraint::check) },
+    Fault { code: FaultCode::Placeholder, check: Check::Call(placeholder::check) },
+    Fault { code: FaultCode::WrongSource, check: Check::Call(wrong_source::check) },
+    Fault { code: FaultCode::RepeatedCall, check: Check::Call(repeated_call::check) },
 ];
 
 /// What every check may look at.
@@ -65,6 +76,7 @@ pub(super) struct Case<'a> {
     pub(super) index: usize,
     pub(super) toolbook: &'a Toolbook,
     pub(super) rules: &'a ScanRules,
+    pub(super) context: &'a Context<'a>,
 }
 
 /// Characters of a name or value that a message or a fact repeats.
@@ -91,15 +103,25 @@ fn whereabouts(tool: &CompiledTool, object: &Pointer) -> String {
     }
 }
 
-/// The one candidate that is closest to `name` and clearly so: at least as similar as the rules ask, and more than every
-/// other.
+/// The one candidate that is closest to `name` and clearly so: at least as similar as the rules ask, and more than every other;
+/// by its spelling and words (`ranked`, the two best), or else by its meaning, where that is known.
 fn clearly_closest<'a>(
+    case: &Case<'_>,
     name: &str,
+    ranked: &[(&'a str, f64)],
     candidates: impl IntoIterator<Item = &'a str>,
-    rules: &ScanRules,
 ) -> Option<&'a str> {
-    let ranked = super::names::nearest(name, candidates, 2);
-    let (best, similarity) = ranked.first().copied()?;
-    let is_clear = ranked.get(1).is_none_or(|(_, second)| *second < similarity);
-    (similarity >= rules.similarity && is_clear).then_some(best)
+    clear(ranked, case.rules.similarity).or_else(|| {
+        let similarity = case.context.similarity?;
+        let known = candidates.into_iter().filter_map(|other| Some((other, similarity.similarity(name, other)?)));
+        let mut ranked: Vec<_> = known.collect();
+        ranked.sort_by(|one, other| other.1.total_cmp(&one.1));
+        clear(&ranked, case.rules.semantic_similarity)
+    })
+}
+
+fn clear<'a>(ranked: &[(&'a str, f64)], threshold: f64) -> Option<&'a str> {
+    let (best, alike) = ranked.first().copied()?;
+    let is_clear = ranked.get(1).is_none_or(|(_, second)| *second < alike);
+    (alike >= threshold && is_clear).then_some(best)
 }

@@ -19,7 +19,7 @@ struct Facts {
 }
 
 pub(super) fn check(case: &Case<'_>, tool: &CompiledTool, member: &UnknownMember<'_>) -> Option<Diagnosis> {
-    let candidate = clearly_closest(&member.name, member.unset.iter().copied(), case.rules)?;
+    let candidate = clearly_closest(case, &member.name, &member.nearest(2), member.unset.iter().copied())?;
     let name = quoted(&member.name);
     let place = whereabouts(tool, &member.object);
     let message = format!("{place} has no parameter `{name}`; the closest is `{candidate}`");

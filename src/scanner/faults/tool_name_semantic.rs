@@ -1,7 +1,8 @@
 //! E2.3 `tool_name_semantic`: no such tool; one offered tool is close.
 //!
-//! Closeness is string similarity ([`crate::scanner::names::similarity`]) of at least the rules' threshold, more than that
-//! of every other tool.
+//! Closeness is similarity in spelling or words ([`crate::scanner::names::Name`]) of at least the rules' threshold
+//! (`scan.similarity`), more than that of every other tool; or else, where an embedder gives it, similarity in meaning
+//! (`scan.semantic_similarity`).
 
 use serde::Serialize;
 
@@ -23,7 +24,8 @@ struct Facts {
 
 pub(super) fn check(case: &Case<'_>) -> Option<Diagnosis> {
     let offered = case.toolbook.tools().iter().map(|tool| tool.name());
-    let candidate = case.toolbook.get(clearly_closest(&case.call.name, offered, case.rules)?)?;
+    let ranked = case.toolbook.nearest(&case.call.name, 2);
+    let candidate = case.toolbook.get(clearly_closest(case, &case.call.name, &ranked, offered)?)?;
     let name = quoted(&case.call.name);
     let message = format!("no tool `{name}` is offered; the closest is `{}`", candidate.name());
     let description = excerpt(&candidate.tool.description, 160);
@@ -35,8 +37,10 @@ pub(super) fn check(case: &Case<'_>) -> Option<Diagnosis> {
 
 #[cfg(test)]
 mod tests {
-    use crate::domain::FaultCode;
-    use crate::scanner::testing::{TOOLS, codes, faults};
+    use crate::domain::rules::ScanRules;
+    use crate::domain::{FaultCode, Similarity};
+    use crate::scanner::testing::{TOOLS, call, codes, faults, toolbook};
+    use crate::scanner::{Context, scan_in};
 
     #[test]
     fn a_close_name_is_suggested() {
@@ -45,6 +49,42 @@ mod tests {
             assert_eq!(found[0].code, FaultCode::ToolNameSemantic, "{name}");
             assert_eq!(found[0].suggestion.as_deref(), Some("get_weather"));
         }
+    }
+
+    #[derive(Debug)]
+    struct Meanings(&'static [(&'static str, &'static str, f64)]);
+
+    impl Similarity for Meanings {
+        fn similarity(&self, one: &str, other: &str) -> Option<f64> {
+            self.0.iter().find(|(left, right, _)| (*left, *right) == (one, other)).map(|found| found.2)
+        }
+    }
+
+    fn suggested(
+        name: &str,
+        arguments: &str,
+        meanings: &'static [(&'static str, &'static str, f64)],
+    ) -> Option<String> {
+        let meanings = Meanings(meanings);
+        let context = Context { similarity: Some(&meanings), ..Context::default() };
+        let scan = scan_in(&call(name, arguments), 0, &toolbook(TOOLS), &ScanRules::default(), &context);
+        scan.result.err()?.remove(0).suggestion
+    }
+
+    #[test]
+    fn a_name_that_is_close_in_meaning_is_suggested_where_its_spelling_is_not() {
+        let forecast = &[("forecast", "get_weather", 0.6), ("forecast", "search", 0.3)];
+        assert_eq!(suggested("forecast", "{}", forecast).as_deref(), Some("get_weather"));
+        let town = r#"{"town":"Oslo"}"#;
+        assert_eq!(suggested("get_weather", town, &[("town", "city", 0.9)]).as_deref(), Some("city"));
+        assert_eq!(suggested("get_wether", "{}", &[("get_wether", "search", 0.9)]).as_deref(), Some("get_weather"));
+    }
+
+    #[test]
+    fn a_meaning_that_is_far_or_shared_suggests_nothing() {
+        assert_eq!(suggested("forecast", "{}", &[("forecast", "get_weather", 0.4)]), None);
+        let both = &[("forecast", "get_weather", 0.6), ("forecast", "search", 0.6)];
+        assert_eq!(suggested("forecast", "{}", both), None);
     }
 
     #[test]

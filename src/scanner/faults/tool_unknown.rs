@@ -5,7 +5,6 @@ use serde::Serialize;
 use super::{Case, quoted};
 use crate::domain::json::Pointer;
 use crate::domain::{Diagnosis, FaultCode};
-use crate::scanner::names::nearest;
 
 /// Names of offered tools that are listed, nearest first.
 const MAX_LISTED: usize = 10;
@@ -22,10 +21,10 @@ struct Facts {
 }
 
 pub(super) fn check(case: &Case<'_>) -> Option<Diagnosis> {
-    let names = case.toolbook.tools().iter().map(|tool| tool.name());
+    let nearest = case.toolbook.nearest(&case.call.name, MAX_LISTED);
     let facts = Facts {
         name: quoted(&case.call.name),
-        nearest: nearest(&case.call.name, names, MAX_LISTED).into_iter().map(|(name, _)| name.to_owned()).collect(),
+        nearest: nearest.into_iter().map(|(name, _)| name.to_owned()).collect(),
         offered: case.toolbook.tools().len(),
     };
     let message = format!("no tool `{}` is offered, and none is close to it", facts.name);

@@ -68,6 +68,13 @@ fn build_options(draft: Draft) -> ValidationOptions<'static> {
         .with_pattern_options(PatternOptions::regex().size_limit(REGEX_BYTES).dfa_size_limit(REGEX_BYTES))
 }
 
+impl Default for CompiledSchema {
+    fn default() -> Self {
+        let schema = Value::Bool(true);
+        Self { shape: Shape::read(&schema), schema, validator: None, work: None, problems: Vec::new() }
+    }
+}
+
 impl CompiledSchema {
     fn compile(parameters: &Value) -> Self {
         let normalise::Normalised { schema, draft, mut notes } = normalise::normalise(parameters);
@@ -89,10 +96,9 @@ impl CompiledSchema {
         Self { schema, shape, validator, work, problems: notes }
     }
 
-    /// A schema that is too long to be looked at.
+    /// A schema that cannot be looked at.
     fn unread(problem: String) -> Self {
-        let schema = Value::Bool(true);
-        Self { shape: Shape::read(&schema), schema, validator: None, work: None, problems: vec![problem] }
+        Self { problems: vec![problem], ..Self::default() }
     }
 
     pub(crate) fn schema(&self) -> &Value {

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::expand::{Source, View, expand};
 use crate::domain::json::Pointer;
-use crate::scanner::names;
+use crate::scanner::names::{self, Names};
 
 /// Places of one schema that are known by name; what lies beyond is not looked at.
 const MAX_NODES: usize = 20_000;
@@ -53,6 +53,7 @@ pub(crate) struct Node {
     /// Must a number here be a whole one?
     pub(crate) whole: bool,
     folded: OnceLock<HashMap<String, Vec<usize>>>,
+    names: OnceLock<Names>,
 }
 
 /// A member that the schema names.
@@ -114,6 +115,14 @@ impl Shape {
 }
 
 impl Node {
+    /// The `limit` members most similar to `name` in theirs, of those that are `wanted`, best first.
+    pub(crate) fn nearest(&self, name: &str, limit: usize, wanted: impl Fn(&str) -> bool) -> Vec<(&str, f64)> {
+        let names = self.names.get_or_init(|| Names::read(self.members.keys().map(String::as_str)));
+        let known = |index: usize| self.members.get_index(index).map(|(name, _)| name.as_str());
+        let ranked = names.nearest(name, limit, |index| known(index).is_some_and(&wanted));
+        ranked.into_iter().filter_map(|(index, alike)| Some((known(index)?, alike))).collect()
+    }
+
     /// The one known member whose name is the same but for case and separators, or all of them where there are several.
     pub(crate) fn literal<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a str> + use<'a> {
         let folded = self.folded.get_or_init(|| {
@@ -199,7 +208,7 @@ impl<'a> Builder<'a> {
         let openness = openness(views);
         let whole = is_whole(views);
         if let Some(node) = self.nodes.get_mut(id) {
-            *node = Node { members, required, openness, items, others, whole, folded: OnceLock::new() };
+            *node = Node { members, required, openness, items, others, whole, ..Node::default() };
         }
     }
 }

@@ -157,6 +157,7 @@ fn note(pipeline: &Pipeline, turn: &mut Turn, purpose: Purpose, asked: &Asked, n
         verdict: None,
         calls: Vec::new(),
         diagnoses: Vec::new(),
+        advice: Vec::new(),
         repairs: Vec::new(),
         usage,
         duration_ms: milliseconds(took),

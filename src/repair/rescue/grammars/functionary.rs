@@ -22,6 +22,10 @@ impl Grammar for Functionary {
         &[FROM, RECIPIENT, TURN]
     }
 
+    fn is_reserved(&self) -> bool {
+        false
+    }
+
     fn begins_line(&self) -> bool {
         true
     }

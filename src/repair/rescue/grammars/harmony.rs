@@ -22,6 +22,10 @@ impl Grammar for Harmony {
         &["<|start|>assistant", "<|channel|>commentary", "commentary to=", "to=functions."]
     }
 
+    fn is_reserved(&self) -> bool {
+        false
+    }
+
     fn begins_line(&self) -> bool {
         true
     }

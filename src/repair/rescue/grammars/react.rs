@@ -20,6 +20,10 @@ impl Grammar for React {
         &MARKS
     }
 
+    fn is_reserved(&self) -> bool {
+        false
+    }
+
     fn begins_line(&self) -> bool {
         true
     }

@@ -1,7 +1,7 @@
 //! Does a call begin here? Asked again with every piece, until the answer is certain: an answer that was given once holds for
 //! whatever follows.
 
-use super::super::python::is_wrapper;
+use super::super::python::WRAPPERS;
 use super::marks::{self, Found, Kind};
 use super::names::{Names, may_become_member, member};
 
@@ -106,7 +106,7 @@ impl Beginnings<'_> {
         };
         let name = rest.get(..length).unwrap_or_default().trim_end_matches([':', '.', '/', '-']);
         let end = at + length;
-        if is_wrapper(name) && text.get(end..).is_some_and(|rest| rest.starts_with('(')) && !self.names.contain(name) {
+        if WRAPPERS.contains(&name) && text.get(end..).is_some_and(|rest| rest.starts_with('(')) && !self.names.contain(name) {
             return self.within(self.statement(text, skip_space(text, end + 1), depth), end);
         }
         if !self.names.contain(name) {
@@ -125,7 +125,7 @@ impl Beginnings<'_> {
         let is_start = |word: &str| word.starts_with(start);
         self.names.may_become(start)
             || WORDS.iter().any(|word| is_start(word))
-            || super::super::python::WRAPPERS.iter().any(|word| is_start(word))
+            || WRAPPERS.iter().any(|word| is_start(word))
     }
 
     /// `{"name":`, `{tool:`, `{tool(`.
@@ -170,7 +170,7 @@ impl Beginnings<'_> {
         };
         let name = inner.get(..length).unwrap_or_default();
         let is_call = inner.get(length..).is_some_and(|rest| rest.starts_with(quote) || rest.starts_with('('));
-        if is_call && (self.names.contain(name) || is_wrapper(name)) {
+        if is_call && (self.names.contain(name) || WRAPPERS.contains(&name)) {
             Look::Bracket { at: open, is_data: false }
         } else {
             Look::Text

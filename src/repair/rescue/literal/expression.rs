@@ -9,14 +9,15 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Option<Literal> {
         reader.burn(rest.len());
         return None;
     };
-    let source = rest.get(..length)?.trim();
+    // Markdown asks for these two to be escaped; no language does.
+    let source = rest.get(..length)?.trim().replace("\\_", "_").replace("\\*", "*");
     reader.advance(length)?;
-    if source.is_empty() || is_ellipsis(source) {
+    if source.is_empty() || is_ellipsis(&source) {
         return None;
     }
-    Some(match arithmetic::compute(source) {
+    Some(match arithmetic::compute(&source) {
         Some(number) => Literal::Number(number),
-        None => Literal::Source(source.to_owned()),
+        None => Literal::Source(source),
     })
 }
 
@@ -41,7 +42,12 @@ fn extent(text: &str) -> Option<usize> {
                 Some(_) => return None,
                 None => return Some(at),
             },
-            b'"' | b'\'' => at = closing_quote(bytes, at).unwrap_or(at),
+            b'"' | b'\'' => match closing_quote(bytes, at) {
+                Some(end) => at = end,
+                // What begins as a string must end as one.
+                None if at == 0 => return None,
+                None => {}
+            },
             b':' if in_lambda && open.is_empty() => in_lambda = false,
             b',' if open.is_empty() && !in_lambda => return Some(at),
             b'\n' if open.is_empty() => return Some(at),

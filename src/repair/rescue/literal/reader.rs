@@ -5,6 +5,9 @@ use super::{Literal, expression, number, string};
 /// Brackets within brackets that are followed; JSON readers stop there as well.
 const MAX_DEPTH: usize = 100;
 
+/// Texts within texts that are followed.
+const MAX_NESTING: usize = 3;
+
 /// Bytes of work for each byte of the text, over everything that is tried on it: whatever is written there, reading it takes
 /// linear time.
 const FUEL_PER_BYTE: usize = 24;
@@ -19,6 +22,8 @@ pub(crate) struct Reader<'a> {
     at: usize,
     depth: usize,
     fuel: usize,
+    /// Texts within texts: a string that is read as code is one deeper.
+    nesting: usize,
     /// May what the text leaves open at its end be closed?
     may_complete: bool,
     completed: bool,
@@ -29,7 +34,17 @@ impl<'a> Reader<'a> {
     /// by another kind, are taken as closed.
     pub(crate) fn new(text: &'a str, may_complete: bool) -> Self {
         let fuel = LEAST_FUEL.saturating_add(text.len().saturating_mul(FUEL_PER_BYTE));
-        Self { text, at: 0, depth: 0, fuel, may_complete, completed: false }
+        Self { text, at: 0, depth: 0, fuel, nesting: 0, may_complete, completed: false }
+    }
+
+    /// A reader of a text that stands within another one, `nesting` deep; `None` where that is too deep.
+    pub(crate) fn nested_in(text: &'a str, may_complete: bool, nesting: usize) -> Option<Self> {
+        (nesting <= MAX_NESTING).then(|| Self { nesting, ..Self::new(text, may_complete) })
+    }
+
+    /// How deep a text within this one is.
+    pub(crate) fn nesting_within(&self) -> usize {
+        self.nesting + 1
     }
 
     /// The whole text.
@@ -48,9 +63,9 @@ impl<'a> Reader<'a> {
         self.depth = 0;
     }
 
-    /// What is left of the text.
+    /// What is left of the text; nothing where the fuel is spent.
     pub(crate) fn rest(&self) -> &'a str {
-        self.text.get(self.at..).unwrap_or_default()
+        if self.fuel == 0 { "" } else { self.text.get(self.at..).unwrap_or_default() }
     }
 
     /// Does the text end here, or close another bracket than the one that is open, and may that be taken as the closing?
@@ -58,6 +73,38 @@ impl<'a> Reader<'a> {
         let completes = self.may_complete && matches!(self.peek(), Some(']' | '}' | ')') | None);
         self.completed |= completes;
         completes
+    }
+
+    /// May brackets that the text leaves open be closed?
+    pub(crate) fn may_complete(&self) -> bool {
+        self.may_complete
+    }
+
+    /// Passes over quotes, backslashes and brackets of other kinds that stand where only a comma or the bracket `close` can: they
+    /// were written in the wrong order, or once too often.
+    pub(crate) fn skip_stray(&mut self, close: &str) {
+        while self.may_complete
+            && !self.rest().starts_with(close)
+            && self.rest().starts_with(['\'', '"', '\\', ')', ']', '}'])
+        {
+            let rest = self.rest().get(1..).unwrap_or_default().trim_start();
+            if !(rest.is_empty() || rest.starts_with([',', ')', ']', '}'])) || self.advance(1).is_none() {
+                return;
+            }
+            self.completed = true;
+        }
+    }
+
+    /// Goes back to `end`, as if brackets were closed there, where that may be and the line ends before.
+    pub(crate) fn completes_before(&mut self, end: usize) -> bool {
+        let kept = self.text.get(..end).unwrap_or_default().trim_end();
+        let is_line_end = self.text.get(kept.len()..end).is_some_and(|space| space.contains('\n'));
+        if self.may_complete && is_line_end {
+            self.completed = true;
+            self.go(kept.len());
+            return true;
+        }
+        false
     }
 
     /// Were brackets closed that the text left open, or closed wrongly?
@@ -71,7 +118,7 @@ impl<'a> Reader<'a> {
     }
 
     fn byte(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
+        self.rest().as_bytes().first().copied()
     }
 
     /// Goes on by `bytes`, and pays for it; `None` where the fuel is spent.
@@ -111,6 +158,8 @@ impl<'a> Reader<'a> {
             let rest = self.rest();
             let comment = if rest.starts_with("//") || rest.starts_with("# ") {
                 rest.find('\n').unwrap_or(rest.len())
+            } else if rest.starts_with("\\\n") {
+                2
             } else if rest.starts_with("/*") {
                 self.find("*/")? + 2
             } else {
@@ -127,10 +176,11 @@ impl<'a> Reader<'a> {
         if let Some(literal) = self.literal() {
             let end = self.at;
             self.skip_space()?;
-            if self.is_at_end_of_value() {
+            let is_whole = self.is_at_end_of_value();
+            self.at = end;
+            if is_whole {
                 return Some(literal);
             }
-            self.at = end;
         }
         self.at = start;
         expression::read(self)
@@ -156,7 +206,7 @@ impl<'a> Reader<'a> {
 
     fn nested(&mut self, read: impl FnOnce(&mut Self) -> Option<Literal>) -> Option<Literal> {
         if self.depth >= MAX_DEPTH {
-            self.fuel = 0;
+            self.burn(usize::MAX);
             return None;
         }
         self.depth += 1;
@@ -217,7 +267,7 @@ impl<'a> Reader<'a> {
         self.advance(1)?;
         let mut members = Vec::new();
         while !self.closes('}')? {
-            let Some(key) = self.key() else { return None };
+            let key = self.key()?;
             let value = self.value()?;
             members.push((key, value));
             self.separator()?;

@@ -1,0 +1,200 @@
+//! `callwright replay`: what a policy would have done with recorded turns.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+
+use super::errors::VerbResult;
+use super::progress::Progress;
+use super::scan::{rules, threads};
+use crate::offline::{self, Fates, MAX_LINE_BYTES, Replay, ReplayJob, Row, Rows, grouped};
+
+/// Rows of a table that are printed; `--format json` has all.
+const SHOWN_ROWS: usize = 20;
+
+/// Characters of a name that are printed.
+const NAME_WIDTH: usize = 40;
+
+/// Arguments of `replay`.
+#[derive(Debug, Args)]
+#[command(after_long_help = TRACES)]
+pub(super) struct Arguments {
+    /// JSON Lines: traces as the operator API gives them, one or several on a line. `-` is standard input.
+    #[arg(long = "in", value_name = "FILE", default_value = "-")]
+    traces: PathBuf,
+    /// A policy file; its `scan`, `repair` and `limits` hold, as they would in mode `guard`. Without it, those of the built-in default
+    /// policy.
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
+    /// `text` is a table for people, `json` one object.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// The upstream delivers native tool calls: text needs the evidence of `repair.rescue.native` to be taken for a call.
+    #[arg(long)]
+    native_tool_calls: bool,
+    /// Threads that judge; without it, one for each core.
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// What `--help` says about traces.
+const TRACES: &str = "\
+To get traces of a proxy whose operator side listens on 127.0.0.1:8788 (a page has `next` where another one follows; give that as `cursor`):
+
+  curl -s '127.0.0.1:8788/admin/traces?limit=1000' | jq -r '.traces[].id' |
+    while read -r id; do curl -s \"127.0.0.1:8788/admin/traces/$id\"; echo; done > traces.jsonl
+
+Pages of /admin/traces themselves are understood too: their turns count by verdict alone.
+
+Turns whose traces hold bodies (`record: {bodies: true}`) are judged again under the policy; the others count as they were judged when they \
+were recorded. Files may be of any size; gzip is understood. A line may have 64 MiB. Lines that cannot be used are named on standard \
+error and left out; the status is 1 then.";
+
+/// The help says 64 MiB.
+const _: () = assert!(MAX_LINE_BYTES == 64 << 20);
+
+/// Why `replay` fails although it went through.
+#[derive(Debug, thiserror::Error)]
+#[error("{problems} of {lines} lines could not be used, or not wholly; what is wrong with them stands above")]
+struct BadLines {
+    problems: u64,
+    lines: u64,
+}
+
+pub(super) fn run(arguments: Arguments) -> VerbResult {
+    let Arguments { traces, policy, format, native_tool_calls, jobs } = arguments;
+    let job = ReplayJob { traces, policy: rules(policy.as_deref())?, native_tool_calls, jobs: threads(jobs) };
+    let replay = offline::replay(&job, &Progress::new(false))?;
+    let said = match format {
+        Format::Text => table(&replay),
+        Format::Json => serde_json::to_string(&Report::of(&replay))? + "\n",
+    };
+    match anstream::stdout().write_all(said.as_bytes()) {
+        // Whoever reads has seen enough.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => return Ok(()),
+        written => written?,
+    }
+    match replay.problems {
+        0 => Ok(()),
+        problems => Err(BadLines { problems, lines: replay.lines }.into()),
+    }
+}
+
+/// The members of `--format json`.
+#[derive(Serialize)]
+struct Report<'a> {
+    headline: String,
+    #[serde(flatten)]
+    replay: &'a Replay,
+    notes: Vec<String>,
+}
+
+impl<'a> Report<'a> {
+    fn of(replay: &'a Replay) -> Self {
+        Self { headline: replay.headline(), replay, notes: replay.notes() }
+    }
+}
+
+fn table(replay: &Replay) -> String {
+    let mut text = format!("{}\n", replay.headline());
+    let (turns, calls) = (replay.turns, replay.calls);
+    heading(&mut text, "", &["turns", "share", "calls", "share"]);
+    let mut line = |name: &str, of_turns: u64, of_calls: Option<u64>| {
+        let mut cells = vec![grouped(of_turns), share(of_turns, turns.all())];
+        cells.extend(of_calls.into_iter().flat_map(|count| [grouped(count), share(count, calls.all())]));
+        row(&mut text, name, &cells);
+    };
+    line("text", turns.text, None);
+    line("clean", turns.calling.clean, Some(calls.clean));
+    line("repaired", turns.calling.repaired, Some(calls.repaired));
+    line("sent back", turns.calling.sent_back, Some(calls.sent_back));
+    line("handed over", turns.calling.handed_over, Some(calls.handed_over));
+    line("not known", turns.unknown, None);
+    line("all", turns.all(), Some(calls.all()));
+    let counts = |text: &mut String, title: &str, counts: Vec<(String, u64)>| {
+        if !counts.is_empty() {
+            heading(text, title, &["count", "per 100 calls"]);
+            for (name, count) in counts {
+                row(text, &name, &[grouped(count), percent(count, calls.all())]);
+            }
+        }
+    };
+    counts(&mut text, "repairs", replay.repairs.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect());
+    let codes = replay.diagnoses.iter().map(|(code, count)| (format!("{code} {}", code.name()), *count));
+    counts(&mut text, "faults", codes.collect());
+    rows(&mut text, "model", &replay.models);
+    rows(&mut text, "tool", &replay.tools);
+    for note in replay.notes() {
+        let _ = write!(text, "\n{note}\n");
+    }
+    text
+}
+
+fn rows(text: &mut String, title: &str, rows: &Rows) {
+    let rows = rows.sorted();
+    if rows.is_empty() {
+        return;
+    }
+    heading(text, title, &["calls", "clean", "repaired", "sent back", "handed over"]);
+    let (shown, rest) = rows.split_at(rows.len().min(SHOWN_ROWS));
+    shown.iter().for_each(|one| fates(text, &one.name, one.calls, &one.fates));
+    if !rest.is_empty() {
+        let sum = |count: fn(&Row) -> u64| rest.iter().map(count).sum::<u64>();
+        let all = Fates {
+            clean: sum(|row| row.fates.clean),
+            repaired: sum(|row| row.fates.repaired),
+            sent_back: sum(|row| row.fates.sent_back),
+            handed_over: sum(|row| row.fates.handed_over),
+        };
+        fates(text, &format!("{} more", rest.len()), sum(|row| row.calls), &all);
+    }
+}
+
+fn fates(text: &mut String, name: &str, calls: u64, fates: &Fates) {
+    let Fates { clean, repaired, sent_back, handed_over } = *fates;
+    let cells = [clean, repaired, sent_back, handed_over].map(|count| match count {
+        0 => "0".to_owned(),
+        _ => format!("{} ({})", grouped(count), share(count, calls)),
+    });
+    row(text, name, &[&[grouped(calls)], &cells[..]].concat());
+}
+
+fn heading(text: &mut String, title: &str, columns: &[&str]) {
+    text.push('\n');
+    row(text, title, &columns.iter().map(|column| (*column).to_owned()).collect::<Vec<_>>());
+}
+
+/// One line: the name, then columns that end where those above end.
+fn row(text: &mut String, name: &str, cells: &[String]) {
+    let mut shown: String = name.chars().take(NAME_WIDTH).collect();
+    if name.chars().nth(NAME_WIDTH).is_some() {
+        shown.pop();
+        shown.push('…');
+    }
+    let _ = write!(text, "{shown:<NAME_WIDTH$}");
+    for cell in cells {
+        let _ = write!(text, "{cell:>18}");
+    }
+    text.push('\n');
+}
+
+fn share(count: u64, all: u64) -> String {
+    format!("{} %", percent(count, all))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a share for people")]
+fn percent(count: u64, all: u64) -> String {
+    if all == 0 { "-".to_owned() } else { format!("{:.1}", count as f64 * 100.0 / all as f64) }
+}

@@ -1,0 +1,66 @@
+//! What is known when an answer is judged: the conversation before it, and which tools serve the request.
+
+use crate::domain::rules::{Action, ScanRules};
+use crate::domain::{FaultCode, Message};
+use crate::openai::{ChatRequest, MessageView};
+use crate::scanner::{Relevance, Transcript};
+
+use super::offer::Offer;
+
+/// Tools that are ranked for a request: the best one and those that could be called instead.
+const MAX_RANKED: usize = 1_000;
+
+/// The conversation of a request.
+pub(crate) fn transcript(request: &ChatRequest) -> Transcript {
+    Transcript::read(request.messages().into_iter().map(Message::from))
+}
+
+/// How well each tool offered serves the last thing that the user said; `None` where policy does not ask for it.
+pub(crate) fn relevance(request: &ChatRequest, offer: &Offer, rules: &ScanRules) -> Option<Relevance> {
+    if rules.faults.of(FaultCode::ToolNotRelevant) == Action::Off {
+        return None;
+    }
+    let messages = request.messages();
+    let last = messages.iter().rev().find(|message| message.role == "user").and_then(said)?;
+    Some(relevance_of(&last, offer))
+}
+
+fn relevance_of(request: &str, offer: &Offer) -> Relevance {
+    let hits = offer.search(request, MAX_RANKED);
+    let coverage = hits.first().map_or(0.0, |hit| f64::from(hit.coverage));
+    Relevance::new(hits.iter().map(|hit| (hit.id.as_str(), f64::from(hit.score))), coverage)
+}
+
+fn said(message: &MessageView<'_>) -> Option<String> {
+    message.text.as_deref().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod shared_data_tests;
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    fn request(messages: &str) -> ChatRequest {
+        ChatRequest::parse(Bytes::from(format!("{{\"messages\":{messages}}}"))).unwrap()
+    }
+
+    #[test]
+    fn a_conversation_holds_what_was_said_to_the_model_and_the_calls_since_the_user_spoke() {
+        let transcript = transcript(&request(
+            r#"[{"role":"system","content":"Be brief."},{"role":"user","content":"Ulm?"},
+                {"role":"assistant","content":"I look.","tool_calls":[
+                    {"id":"a","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}}]},
+                {"role":"tool","tool_call_id":"a","content":"sunny"},
+                {"role":"assistant","content":null,"function_call":{"name":"g","arguments":"{}"}},
+                {"role":"function","name":"g","content":"warm"}]"#,
+        ));
+        assert_eq!(transcript.texts(), ["Be brief.", "Ulm?", "sunny", "warm"]);
+        let calls: Vec<_> = transcript.rounds().iter().flatten().collect();
+        assert_eq!((calls[0].arguments.as_str(), calls[0].result.as_deref()), (r#"{"x":1}"#, Some("sunny")));
+        assert_eq!((calls[1].name.as_str(), calls[1].result.as_deref()), ("g", Some("warm")));
+    }
+}

@@ -1,0 +1,19 @@
+//! What a scan is told beside the call and the tools.
+
+use super::expectations::Expectations;
+use super::relevance::Relevance;
+use super::transcript::Conversation;
+use crate::domain::Similarity;
+
+/// What a scan is told beside the call and the tools. All of it may be missing: what needs it is not judged then.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Context<'a> {
+    /// What was said and called before (E4.3, E5).
+    pub conversation: Option<&'a dyn Conversation>,
+    /// How well each tool serves the request (E2.1).
+    pub relevance: Option<&'a Relevance>,
+    /// Where values have to come from (E4.4).
+    pub expectations: Option<&'a Expectations>,
+    /// How alike names are in meaning (E2.3, E3.3).
+    pub similarity: Option<&'a dyn Similarity>,
+}

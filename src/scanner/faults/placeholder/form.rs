@@ -1,0 +1,192 @@
+//! The forms of placeholders.
+
+use crate::scanner::names;
+
+/// The form of a value that may be a placeholder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// `<city>`, `{{city}}`, `${city}`, `[insert city]`.
+    Blank,
+    /// `YOUR_API_KEY`, `your-name-here`, `INSERT_DATE`.
+    Instruction,
+    /// `string`, `TODO`, `xxx`.
+    Word,
+    /// An address under a domain that RFC 2606 sets aside for examples.
+    ExampleAddress,
+    /// `1234567890`, `123-456-7890`, `0000000000`.
+    Counting,
+}
+
+/// The longest value that is looked at: blanks are short.
+const MAX_CHARS: usize = 80;
+
+/// The form of a whole value; `None` for nearly all values.
+pub(super) fn form(value: &str) -> Option<Form> {
+    let value = value.trim();
+    if value.is_empty() || value.len() > MAX_CHARS || value.contains('\n') {
+        return None;
+    }
+    let lower = value.to_ascii_lowercase();
+    if is_blank(value, &lower) {
+        Some(Form::Blank)
+    } else if is_instruction(value, &lower) {
+        Some(Form::Instruction)
+    } else if is_word(&lower) {
+        Some(Form::Word)
+    } else if is_counting(value) {
+        Some(Form::Counting)
+    } else if is_example_address(&lower) {
+        Some(Form::ExampleAddress)
+    } else {
+        None
+    }
+}
+
+/// Words with which instructions to fill something in begin.
+const INSTRUCTIONS: [&str; 8] = ["your", "insert", "enter", "replace", "fill", "specify", "provide", "put"];
+
+/// Brackets around what is to be filled in.
+const BRACKETS: [(&str, &str); 4] = [("<", ">"), ("{{", "}}"), ("${", "}"), ("[", "]")];
+
+fn inside<'a>(value: &'a str, (open, close): (&str, &str)) -> Option<&'a str> {
+    value.strip_prefix(open)?.strip_suffix(close).map(str::trim)
+}
+
+fn is_blank(value: &str, lower: &str) -> bool {
+    let is_name = |inner: &str| {
+        inner.starts_with(char::is_alphabetic)
+            && inner.chars().all(|letter| letter.is_alphanumeric() || " _-.'".contains(letter))
+    };
+    BRACKETS.into_iter().any(|brackets| match inside(value, brackets) {
+        // Brackets alone are a list of one.
+        Some(inner) if brackets.0 == "[" => {
+            is_name(inner) && inside(lower, brackets).is_some_and(|inner| begins_as_instruction(inner))
+        }
+        Some(inner) => is_name(inner),
+        None => false,
+    })
+}
+
+fn begins_as_instruction(lower: &str) -> bool {
+    let first = lower.split([' ', '_', '-']).next().unwrap_or_default();
+    INSTRUCTIONS.contains(&first)
+}
+
+/// A name that says what is to be put there: words joined by `_` or `-`, or all in capitals, that begin with `your`, or with
+/// another such word and end in `here`. (`INSERT_ROWS` and `replace-all` are values.)
+fn is_instruction(value: &str, lower: &str) -> bool {
+    let joined = value.contains(['_', '-']) && !value.contains(char::is_whitespace);
+    let shouted = value.contains(char::is_whitespace) && !value.contains(char::is_lowercase);
+    let plain = value.chars().all(|letter| letter.is_alphanumeric() || " _-".contains(letter));
+    let mut words = lower.split([' ', '_', '-']);
+    let says_so = words.next() == Some("your") || words.next_back() == Some("here");
+    plain && says_so && (joined || shouted) && begins_as_instruction(lower)
+}
+
+/// Words that stand for a value and are none.
+const WORDS: [&str; 10] = [
+    "string",
+    "placeholder",
+    "todo",
+    "tbd",
+    "to be determined",
+    "to be filled",
+    "sample text",
+    "lorem ipsum",
+    "your text here",
+    "value here",
+];
+
+fn is_word(lower: &str) -> bool {
+    let is_xs = lower.len() >= 3 && lower.bytes().all(|byte| byte == b'x');
+    is_xs || WORDS.contains(&lower)
+}
+
+/// Digits from which on a row is no accident: shorter ones are counts, years, room numbers.
+const MIN_DIGITS: usize = 9;
+
+/// Digits that count up (`1234567890`) or are all zero, however they are grouped.
+fn is_counting(value: &str) -> bool {
+    let grouped = value.bytes().all(|byte| byte.is_ascii_digit() || b" -().+/".contains(&byte));
+    let digits: Vec<u8> = value.bytes().filter(u8::is_ascii_digit).collect();
+    let counts_up = digits.windows(2).all(|pair| match pair {
+        [one, next] => *next == one + 1 || (*one == b'9' && *next == b'0'),
+        _ => false,
+    });
+    grouped && digits.len() >= MIN_DIGITS && (counts_up || digits.iter().all(|digit| *digit == b'0'))
+}
+
+/// Domains for examples (RFC 2606, sections 2 and 3).
+const EXAMPLE_DOMAINS: [&str; 3] = ["example.com", "example.org", "example.net"];
+
+/// An e-mail address, URL or bare host under an example domain.
+fn is_example_address(lower: &str) -> bool {
+    if lower.contains(char::is_whitespace) {
+        return false;
+    }
+    let host = match lower.split_once("://") {
+        Some((_, rest)) => rest.split(['/', '?', '#']).next().unwrap_or_default(),
+        None => lower.rsplit('@').next().unwrap_or_default(),
+    };
+    let host = host.split(':').next().unwrap_or_default();
+    EXAMPLE_DOMAINS
+        .into_iter()
+        .any(|domain| host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')))
+}
+
+/// Names of parameters, word by word, that take what looks like a placeholder.
+const MARKUP: [&str; 10] =
+    ["html", "xml", "tag", "tags", "template", "markup", "element", "selector", "pattern", "format"];
+/// The same for names of types.
+const TYPES: [&str; 9] = ["type", "types", "datatype", "dtype", "schema", "kind", "class", "format", "keyword"];
+
+impl Form {
+    /// What it is, for a reader.
+    pub(super) const fn label(self) -> &'static str {
+        match self {
+            Self::Blank => "a blank to fill in",
+            Self::Instruction => "an instruction to fill something in",
+            Self::Word => "a word that stands for a value",
+            Self::ExampleAddress => "an address for examples",
+            Self::Counting => "a made-up number",
+        }
+    }
+
+    /// What the conversation has where the value is meant, in lower case.
+    pub(super) fn key(self, value: &str) -> String {
+        let lower = value.trim().to_lowercase();
+        match self {
+            Self::Blank | Self::Instruction | Self::Word => lower,
+            Self::ExampleAddress => {
+                let domain = EXAMPLE_DOMAINS.into_iter().find(|domain| lower.contains(domain));
+                domain.unwrap_or("example").to_owned()
+            }
+            Self::Counting => lower.chars().filter(char::is_ascii_digit).collect(),
+        }
+    }
+
+    /// Is it a placeholder whatever was said? A blank is where it says the parameter's own name, or what to do. (Users do
+    /// say `your_dataset_name`.)
+    pub(super) fn speaks_for_itself(self, value: &str, name: &str) -> bool {
+        let named = names::words(name);
+        match self {
+            Self::Blank => {
+                names::words(value).iter().any(|word| named.contains(word) || INSTRUCTIONS.contains(&word.as_str()))
+            }
+            Self::Instruction | Self::Word | Self::ExampleAddress | Self::Counting => false,
+        }
+    }
+
+    /// Is it what the parameter of this name and description takes?
+    pub(super) fn is_asked_for(self, name: &str, description: &str) -> bool {
+        let asks = |words: &[&str]| {
+            let description = names::words(description);
+            names::words(name).iter().chain(&description).any(|word| words.contains(&word.as_str()))
+        };
+        match self {
+            Self::Blank => asks(&MARKUP),
+            Self::Word => asks(&TYPES),
+            Self::Instruction | Self::ExampleAddress | Self::Counting => false,
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! When are two values the same, whatever their writing?
+
+use serde_json::Value;
+
+/// Are two values the same but for the order of members and the writing of numbers (`5`, `5.0`, `5e0`)?
+pub(crate) fn is_same(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(one), Value::Number(other)) => {
+            one == other || ((one.is_f64() || other.is_f64()) && one.as_f64() == other.as_f64())
+        }
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_same(one, other))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            let same = |(name, value)| other.get(name).is_some_and(|known| is_same(value, known));
+            one.len() == other.len() && one.iter().all(same)
+        }
+        (one, other) => one == other,
+    }
+}
+
+/// As [`is_same`], and a scalar is the same as the string that spells it, in whatever case and with whatever space around.
+pub(crate) fn is_same_reading(one: &Value, other: &Value) -> bool {
+    let spelled = |value: &Value| match value {
+        Value::String(text) => Some(text.trim().to_lowercase()),
+        Value::Number(number) if number.is_f64() => number.as_f64().map(|float| float.to_string()),
+        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+        _ => None,
+    };
+    is_same(one, other) || spelled(one).is_some_and(|one| spelled(other) == Some(one))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn order_and_writing_of_numbers_do_not_matter_and_everything_else_does() {
+        assert!(is_same(&json!({"a": [1, {"b": 2.0}], "c": 3}), &json!({"c": 3.0, "a": [1.0, {"b": 2}]})));
+        for other in [json!({"a": 2}), json!({"a": "1"}), json!({"a": 1, "b": null}), json!([1]), json!({"b": 1})] {
+            assert!(!is_same(&json!({"a": 1}), &other), "{other}");
+        }
+        assert!(!is_same(&json!([1, 2]), &json!([2, 1])));
+        assert!(!is_same(&json!(9_007_199_254_740_993_i64), &json!(9_007_199_254_740_992_i64)), "both are exact");
+    }
+
+    #[test]
+    fn a_scalar_is_the_string_that_spells_it() {
+        for (one, other) in
+            [(json!(5), json!("5")), (json!(5.0), json!("5")), (json!(true), json!("True")), (json!("a "), json!("A"))]
+        {
+            assert!(is_same_reading(&one, &other) && is_same_reading(&other, &one), "{one} {other}");
+        }
+        assert!(!is_same_reading(&json!([5]), &json!("5")));
+    }
+}

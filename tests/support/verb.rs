@@ -1,0 +1,95 @@
+//! The real binary as a person or a script calls an offline verb: arguments, standard input, files in a folder of its own.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// What a verb said and how it ended.
+pub(crate) struct Said {
+    pub(crate) status: Option<i32>,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: String,
+}
+
+impl Said {
+    /// Standard output as lines of JSON.
+    pub(crate) fn lines(&self) -> Vec<Value> {
+        json_lines(&self.stdout)
+    }
+}
+
+/// A folder with files, in which a verb runs.
+pub(crate) struct Folder(TempDir);
+
+impl Folder {
+    pub(crate) fn with(files: &[(&str, &[u8])]) -> Self {
+        let folder = Self(TempDir::new().unwrap());
+        for (name, bytes) in files {
+            std::fs::write(folder.path(name), bytes).unwrap();
+        }
+        folder
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub(crate) fn read(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.path(name)).unwrap()
+    }
+
+    /// Runs the binary with this standard input, to its end.
+    pub(crate) fn run(&self, arguments: &[&str], input: &[u8]) -> Said {
+        let mut child = self.start(arguments);
+        let mut stdin = child.stdin.take().unwrap();
+        let input = input.to_vec();
+        // Not from this thread: it would wait for a reader that waits for us.
+        let writer = std::thread::spawn(move || {
+            // A verb that fails at once does not read.
+            let _ = stdin.write_all(&input);
+        });
+        let output = child.wait_with_output().unwrap();
+        writer.join().unwrap();
+        Said { status: output.status.code(), stdout: output.stdout, stderr: String::from_utf8(output.stderr).unwrap() }
+    }
+
+    /// Starts the binary with pipes at all three of its ends.
+    pub(crate) fn start(&self, arguments: &[&str]) -> Child {
+        command(self.0.path(), arguments).spawn().unwrap()
+    }
+}
+
+fn command(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_callwright"));
+    command.args(arguments).current_dir(folder).env_clear();
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// Bytes as lines of JSON.
+pub(crate) fn json_lines(bytes: &[u8]) -> Vec<Value> {
+    let text = std::str::from_utf8(bytes).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}"))).collect()
+}
+
+/// Values as lines of JSON.
+pub(crate) fn to_lines(values: &[Value]) -> Vec<u8> {
+    values.iter().flat_map(|value| format!("{value}\n").into_bytes()).collect()
+}
+
+/// Bytes, compressed.
+pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// Bytes, decompressed.
+pub(crate) fn gunzip(bytes: &[u8]) -> Vec<u8> {
+    let mut text = Vec::new();
+    std::io::Read::read_to_end(&mut flate2::read::MultiGzDecoder::new(bytes), &mut text).unwrap();
+    text
+}
