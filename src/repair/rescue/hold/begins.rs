@@ -49,9 +49,13 @@ impl Beginnings<'_> {
             _ if digits > 0 => return if rest.is_empty() { Look::More } else { Look::Text },
             _ => 0,
         };
-        match special_tokens(text, skip(text, at, &[' '])) {
-            Some(at) => self.statement(text, skip(text, at, &['*', '`', ' ']), MAX_DEPTH),
-            None => Look::More,
+        let Some(at) = special_tokens(text, skip(text, at, &[' '])) else { return Look::More };
+        let at = skip(text, at, &['*', '`', ' ']);
+        match text.get(at..).unwrap_or_default().strip_prefix('\\') {
+            Some("") => Look::More,
+            // Markdown and TeX escape brackets.
+            Some(bracket) if bracket.starts_with('[') => self.statement(text, at + 1, MAX_DEPTH),
+            _ => self.statement(text, at, MAX_DEPTH),
         }
     }
 
@@ -106,7 +110,10 @@ impl Beginnings<'_> {
         };
         let name = rest.get(..length).unwrap_or_default().trim_end_matches([':', '.', '/', '-']);
         let end = at + length;
-        if WRAPPERS.contains(&name) && text.get(end..).is_some_and(|rest| rest.starts_with('(')) && !self.names.contain(name) {
+        if WRAPPERS.contains(&name)
+            && text.get(end..).is_some_and(|rest| rest.starts_with('('))
+            && !self.names.contain(name)
+        {
             return self.within(self.statement(text, skip_space(text, end + 1), depth), end);
         }
         if !self.names.contain(name) {
@@ -138,6 +145,12 @@ impl Beginnings<'_> {
             Some(quote) => inner.find(quote),
             None => inner.find(|letter: char| !is_name_part(letter) || letter == ':'),
         };
+        let word = inner.find(|letter: char| !is_name_part(letter)).unwrap_or(inner.len());
+        if quote.is_some() && inner.get(word..).is_some_and(|rest| rest.starts_with('(')) {
+            // A call as a string in a set.
+            let is_call = self.names.contain(inner.get(..word).unwrap_or_default());
+            return if is_call { Look::Bracket { at: open, is_data: false } } else { Look::Text };
+        }
         let is_known_start = |start: &str| may_become_member(start) || self.names.may_become(start);
         let Some(length) = length else {
             return if is_known_start(inner) { Look::More } else { Look::Text };
@@ -162,8 +175,15 @@ impl Beginnings<'_> {
     fn list(self, text: &str, open: usize, depth: usize) -> Look {
         let at = skip_space(text, open + 1);
         let rest = text.get(at..).unwrap_or_default();
-        let quote = rest.chars().next().filter(|letter| matches!(letter, '"' | '\''));
-        let Some(quote) = quote else { return self.within(self.statement(text, at, depth), open) };
+        let quote = rest.chars().next().filter(|letter| matches!(letter, '"' | '\'' | '`'));
+        let Some(quote) = quote else {
+            let name = rest.split(|letter| !is_name_part(letter)).next().unwrap_or_default();
+            let is_pair = rest.get(name.len()..).is_some_and(|rest| rest.starts_with(','));
+            return match is_pair && self.names.contain(name) {
+                true => Look::Bracket { at: open, is_data: false },
+                false => self.within(self.statement(text, at, depth), open),
+            };
+        };
         let inner = rest.get(1..).unwrap_or_default();
         let Some(length) = inner.find(|letter: char| !is_name_part(letter)) else {
             return if self.may_become_name(inner) { Look::More } else { Look::Text };

@@ -140,7 +140,8 @@ impl Bracket {
             Some(Member::Name) => self.name_follows = true,
             Some(Member::Arguments) => self.has_arguments = true,
             Some(Member::Other) => {}
-            None if !of_tool && self.object_depth == Some(self.depth) => return Step::Text,
+            // The arguments may stand beside the name.
+            None if !self.names_tool && self.object_depth == Some(self.depth) => return Step::Text,
             None => {}
         }
         Step::Undecided
@@ -162,8 +163,8 @@ impl Bracket {
                 Step::Undecided
             }
             ' ' | '\t' | '\r' | '*' | '.' | '"' | '\'' | ']' | ')' | '}' | '”' | '’' => Step::Undecided,
-            // The end of the line, a fence, a remark, a subscript.
-            '\n' | '`' | '#' | '/' | '-' | '—' | '=' | '<' | '[' => Step::Call,
+            // The end of the line, a fence, a remark, a subscript, an operator before another call.
+            '\n' | '`' | '#' | '/' | '-' | '—' | '=' | '<' | '[' | '(' | '+' | '|' | '&' | '\\' => Step::Call,
             _ if continues => Step::Call,
             _ => Step::Text,
         }

@@ -20,7 +20,7 @@ pub(super) struct Line {
     in_code: bool,
     /// The last letter that is more than emphasis.
     last: Option<char>,
-    /// The letter before is a colon or an equals sign, behind which a statement may begin.
+    /// The letter before, where a statement may begin behind it.
     pub(super) sign: Option<char>,
     /// A statement may begin here.
     pub(super) is_place: bool,

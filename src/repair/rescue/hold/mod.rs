@@ -180,6 +180,8 @@ impl<'a> Hold<'a> {
         match (self.line.sign.take(), rest.chars().next()) {
             (Some(':'), Some(' ')) => self.line.is_place = true,
             (Some('='), Some(next)) if next != '=' => self.line.is_place = true,
+            // Some models write a call right behind a sentence.
+            (Some('.' | '?' | '!'), Some(next)) if next.is_alphabetic() => self.line.is_place = true,
             _ => {}
         }
         if self.line.is_place && self.has_places() { self.place(rest) } else { self.body(rest) }
@@ -248,7 +250,8 @@ impl<'a> Hold<'a> {
     /// The inside of a line, up to what may be of interest.
     fn body(&mut self, rest: &str) -> usize {
         let first_bytes = marks::first_bytes();
-        let is_sign = |byte| matches!(byte, b'\n' | b'`' | b':' | b'=') || first_bytes[usize::from(byte)];
+        let is_sign =
+            |byte| matches!(byte, b'\n' | b'`' | b':' | b'=' | b'.' | b'?' | b'!') || first_bytes[usize::from(byte)];
         match rest.bytes().position(is_sign) {
             None => self.line.take(rest),
             Some(0) => self.sign(rest),
@@ -267,7 +270,7 @@ impl<'a> Hold<'a> {
         let opens_place = match first {
             ':' => self.line.may_be_label(),
             '=' => self.line.may_be_target(),
-            _ => false,
+            letter => matches!(letter, '.' | '?' | '!'),
         };
         let taken = self.line.take_letter(first);
         self.line.sign = opens_place.then_some(first);
