@@ -223,7 +223,9 @@ async fn deliver(
     if sum {
         completion.set_usage(turn.record.trace().usage);
     }
-    if turn.request.is_stream() {
+    // Outside `guard` an upstream that does not stream is passed on as it is.
+    let is_changed = turn.policy.mode == Mode::Guard || turn.streamed.head.is_some();
+    if turn.request.is_stream() && is_changed {
         return stream(turn, outlet, &completion, changed || sum, rescued).await;
     }
     if turn.debug {
@@ -270,6 +272,11 @@ fn compose(turn: &Turn, completion: &Completion, rescued: &BTreeMap<u32, String>
     for choice in completion.choices() {
         if !opened {
             out.extend_from_slice(&emit::role(&head, choice.index));
+        }
+        if turn.streamed.head.is_none() {
+            // The upstream did not stream: all of the message is still to be said.
+            let members = emit::members(&head, choice.index, &choice.message.other_members());
+            members.into_iter().for_each(|event| out.extend_from_slice(&event));
         }
         compose_text(turn, choice, rescued.get(&choice.index), &head, out);
         for event in emit::message_calls(&head, choice.index, 0, &choice.message) {

@@ -6,12 +6,12 @@ mod texts;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http::StatusCode;
+use http::{HeaderValue, StatusCode, header};
 
 use crate::domain::rules::Mode;
 use crate::domain::trace::Attempt;
 use crate::domain::{UpstreamFailure, UpstreamFailureKind, Usage};
-use crate::openai::{ChatRequest, Completion};
+use crate::openai::{AnswerError, Assembler, ChatRequest, Completion, SseError, SseReader, StreamItem};
 use crate::pipeline::Pipeline;
 use crate::pipeline::answer::Outlet;
 use crate::pipeline::dialogue::Purpose;
@@ -99,8 +99,14 @@ async fn exchange(
         turn.answer_headers = answer.headers.clone();
         return flow::flow(pipeline, turn, (offer, request), answer, outlet, notes, purpose).await;
     }
-    let (status, headers) = (answer.status, answer.headers.clone());
+    let (status, mut headers) = (answer.status, answer.headers.clone());
+    let is_stream = answer.is_event_stream();
     let whole = whole(turn, answer).await;
+    if is_stream != turn.request.is_stream() && turn.policy.mode == Mode::Guard && matches!(whole, Asked::Completion(_))
+    {
+        let kind = if is_stream { "application/json" } else { "text/event-stream" };
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    }
     // The headers of an answer that is not used must not reach the client.
     if purpose == Purpose::First || matches!(whole, Asked::Completion(_)) {
         turn.answer_headers = headers;
@@ -110,7 +116,7 @@ async fn exchange(
 }
 
 async fn whole(turn: &Turn, answer: upstream::Answer) -> Asked {
-    let status = answer.status;
+    let (status, is_stream) = (answer.status, answer.is_event_stream());
     let body = match answer.whole().await {
         Ok(body) => body,
         Err(failure) => return Asked::Relay(Relay::Failure(failure)),
@@ -118,10 +124,32 @@ async fn whole(turn: &Turn, answer: upstream::Answer) -> Asked {
     if !status.is_success() || turn.policy.mode == Mode::Off {
         return Asked::Relay(Relay::Answer { status, body });
     }
-    match Completion::parse(body) {
+    // Some servers stream although a whole answer was asked for.
+    let read = if is_stream { assemble(turn, body) } else { Completion::parse(body) };
+    match read {
         Ok(completion) => Asked::Completion(completion),
         Err(error) => Asked::Relay(Relay::Failure(malformed(turn, error.message))),
     }
+}
+
+fn assemble(turn: &Turn, body: Bytes) -> Result<Completion, AnswerError> {
+    let unreadable = |error: SseError| AnswerError { message: error.to_string() };
+    let mut reader = SseReader::new(turn.upstream.max_event_bytes());
+    let mut assembler = Assembler::new(turn.max_stream_bytes);
+    let events = reader.push(body).map_err(unreadable)?;
+    for event in events.into_iter().chain(reader.finish().map_err(unreadable)?) {
+        match assembler.take(&event)? {
+            StreamItem::Error(_) => {
+                return Err(AnswerError { message: "the upstream sent an error inside its stream".to_owned() });
+            }
+            StreamItem::Done => break,
+            StreamItem::Chunk(_) | StreamItem::Other => {}
+        }
+    }
+    if !assembler.is_finished() {
+        return Err(AnswerError { message: "the stream ended before its choices were finished".to_owned() });
+    }
+    Ok(assembler.into_completion())
 }
 
 fn malformed(turn: &Turn, message: String) -> UpstreamFailure {
