@@ -72,7 +72,7 @@ fn judge_choice(
         allowed: asked.allowed,
         cut_off: choice.is_cut_off(),
         json_wanted: asked.request.wants_json(),
-        sent: turn.streamed.sent(choice.index),
+        sent: turn.streamed.released(choice.index),
     };
     let spoken = Spoken { text: text.as_deref(), calls: choice.message.calls(), situation };
     repair::judge_message(&spoken, &offer.toolbook, &policy.scan, &policy.repair, context)

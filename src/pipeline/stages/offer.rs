@@ -10,6 +10,7 @@ use crate::domain::{Owner, Tool};
 use crate::openai::ToolChoice;
 use crate::pipeline::Pipeline;
 use crate::pipeline::turn::Turn;
+use crate::repair::rescue::hold::Starts;
 use crate::retrieval::{Bm25, Hit};
 use crate::scanner::{CompiledTool, Toolbook, Validators};
 use crate::telemetry::Metrics;
@@ -19,6 +20,8 @@ use crate::telemetry::Metrics;
 pub(crate) struct Offer {
     /// All tools, compiled.
     pub(crate) toolbook: Toolbook,
+    /// With what their calls may begin in a text.
+    pub(crate) starts: Starts,
     /// Those that the catalog adds behind the client's own.
     pub(crate) added: Vec<Arc<Tool>>,
     /// Did the client send tools of its own?
@@ -38,7 +41,8 @@ impl Offer {
         let client_sent_tools = !client.is_empty();
         let toolbook = Toolbook::compile(client.into_iter().chain(added.iter().cloned()).collect(), validators);
         let names = toolbook.tools().iter().map(|compiled| compiled.tool.name.clone()).collect();
-        Self { toolbook, added, client_sent_tools, index: OnceLock::new(), names }
+        let starts = Starts::of(&toolbook);
+        Self { toolbook, added, client_sent_tools, index: OnceLock::new(), names, starts }
     }
 
     /// Is there anything to judge calls by?

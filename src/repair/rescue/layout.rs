@@ -61,7 +61,7 @@ pub(super) struct Layout<'a> {
 }
 
 /// Marks that begin and end what a model thinks before it answers.
-const REASONING: [[&str; 2]; 4] =
+pub(super) const REASONING: [[&str; 2]; 4] =
     [["<think>", "</think>"], ["<thinking>", "</thinking>"], ["<reasoning>", "</reasoning>"], ["[THINK]", "[/THINK]"]];
 
 /// What a mark in the text is.
