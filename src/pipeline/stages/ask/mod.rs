@@ -88,17 +88,19 @@ async fn exchange(
     notes: &mut Notes,
     purpose: Purpose,
 ) -> Asked {
-    let answer = match turn.upstream.chat(body, &turn.headers).await {
+    let mut answer = match turn.upstream.chat(body, &turn.headers).await {
         Ok(answer) => answer,
         Err(failure) => return Asked::Relay(Relay::Failure(failure)),
     };
     notes.status = Some(answer.status);
     notes.request_id = answer.request_id().map(str::to_owned);
-    if answer.status.is_success() && turn.request.is_stream() && answer.is_event_stream() {
-        turn.answer_headers = answer.headers.clone();
+    let is_event_stream = answer.is_event_stream();
+    let headers = std::mem::take(&mut answer.headers);
+    if answer.status.is_success() && turn.request.is_stream() && is_event_stream {
+        turn.answer_headers = headers;
         return flow::flow(turn, offer, answer, outlet, notes, purpose).await;
     }
-    let (status, headers) = (answer.status, answer.headers.clone());
+    let status = answer.status;
     let whole = whole(turn, answer).await;
     // The headers of an answer that is not used must not reach the client.
     if purpose == Purpose::First || matches!(whole, Asked::Completion(_)) {
