@@ -42,14 +42,14 @@ pub(super) fn check(case: &Case<'_>, tool: &CompiledTool, arguments: &Value) -> 
     search.found
 }
 
-struct Search<'a> {
-    case: &'a Case<'a>,
+struct Search<'a, 'b> {
+    case: &'a Case<'b>,
     tool: &'a CompiledTool,
     found: Vec<Diagnosis>,
     leaves: usize,
 }
 
-impl Search<'_> {
+impl Search<'_, '_> {
     fn visit(&mut self, value: &Value, place: &Place<'_>) {
         match value {
             Value::Object(members) => {
