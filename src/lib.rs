@@ -22,3 +22,4 @@ pub mod scanner;
 pub mod store;
 pub mod telemetry;
 pub mod upstream;
+pub mod watch;

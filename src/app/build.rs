@@ -9,7 +9,7 @@ use crate::config::Settings;
 use crate::domain::DocText;
 use crate::executor::Executor;
 use crate::explain::{Explainer, OperationDocs};
-use crate::feedback::{TemplateError, Templates};
+use crate::feedback::TemplateError;
 use crate::http::ServeError;
 use crate::pipeline::{Parts, Pipeline};
 use crate::policy::PolicyError;
@@ -17,9 +17,10 @@ use crate::scanner::Validators;
 use crate::store::{Store, TraceQueue};
 use crate::telemetry::Metrics;
 use crate::upstream::Upstreams;
+use crate::watch::Watcher;
 use crate::{executor, upstream};
 
-use super::policies::{self, Watch};
+use super::{policies, templates};
 
 /// A proxy that cannot start. Each message names the file or key, and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -52,7 +53,8 @@ pub(super) struct Built {
     pub(super) pipeline: Arc<Pipeline>,
     pub(super) store: Arc<Store>,
     pub(super) metrics: Arc<Metrics>,
-    pub(super) policies: Watch,
+    /// Files are watched while these live.
+    pub(super) watchers: Vec<Watcher>,
 }
 
 /// Builds every room.
@@ -70,7 +72,8 @@ pub(super) async fn build(settings: Settings, base_dir: &Path) -> Result<Built, 
     report(&catalog, &metrics);
     let explainer = Arc::new(Explainer::build(documentation(&catalog), &settings.explain));
     let executor = Executor::build(&settings.executor, store.clone())?;
-    let (policies, watch) = policies::load(&settings.policies, &settings.aliases, base_dir, &metrics)?;
+    let (templates, template_watcher) = templates::load(&settings.feedback)?;
+    let (policies, policy_watcher) = policies::load(&settings.policies, &settings.aliases, base_dir, &metrics)?;
 
     let pipeline = Pipeline::new(Parts {
         settings: settings.pipeline,
@@ -80,12 +83,13 @@ pub(super) async fn build(settings: Settings, base_dir: &Path) -> Result<Built, 
         explainer,
         policies,
         validators: Validators::new(&settings.scanner),
-        templates: Templates::load(&settings.feedback)?,
+        templates,
         executor,
         traces,
         metrics: metrics.clone(),
     });
-    Ok(Built { pipeline: Arc::new(pipeline), store, metrics, policies: watch })
+    let watchers = policy_watcher.into_iter().chain(template_watcher).collect();
+    Ok(Built { pipeline: Arc::new(pipeline), store, metrics, watchers })
 }
 
 /// Says what became of each document, in the log and the metrics.

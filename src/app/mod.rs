@@ -1,4 +1,4 @@
-//! The composition root: builds every room from the settings, reloads policies, shuts down in order.
+//! The composition root: builds every room from the settings, reloads policies and templates, shuts down in order.
 //!
 //! Owns the order of construction and of shutdown. The only place that knows everything, so it must not be known by
 //! any room but `cli`.
@@ -6,6 +6,7 @@
 mod build;
 mod policies;
 mod shutdown;
+mod templates;
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -21,6 +22,7 @@ use crate::http::{self, ClientSide, OperatorSide};
 use crate::pipeline::Pipeline;
 use crate::store::Store;
 use crate::telemetry::{self, LogError};
+use crate::watch::Watcher;
 
 pub use build::StartError;
 pub use shutdown::asked_to_end;
@@ -46,8 +48,8 @@ pub struct App {
     operator_ending: CancellationToken,
     client_task: JoinHandle<()>,
     operator_task: JoinHandle<()>,
-    /// Policy files are watched while this lives.
-    _policies: policies::Watch,
+    /// Policies and templates are watched while these live.
+    _watchers: Vec<Watcher>,
 }
 
 impl App {
@@ -90,7 +92,7 @@ impl App {
             operator_ending,
             client_task,
             operator_task,
-            _policies: built.policies,
+            _watchers: built.watchers,
         })
     }
 

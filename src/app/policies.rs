@@ -7,15 +7,10 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 
 use crate::pipeline::AliasSettings;
-use crate::policy::{self, PolicyBook, PolicyError, Watcher};
+use crate::policy::{self, PolicyBook, PolicyError};
 use crate::telemetry::Metrics;
 use crate::telemetry::labels::ResultLabel;
-
-/// Policy files are watched while this lives.
-#[derive(Debug)]
-pub(super) struct Watch {
-    _watcher: Option<Watcher>,
-}
+use crate::watch::Watcher;
 
 /// Reads the policies, and watches their folder where the settings say so.
 pub(super) fn load(
@@ -23,7 +18,7 @@ pub(super) fn load(
     aliases: &BTreeMap<String, AliasSettings>,
     base_dir: &Path,
     metrics: &Arc<Metrics>,
-) -> Result<(Arc<ArcSwap<PolicyBook>>, Watch), PolicyError> {
+) -> Result<(Arc<ArcSwap<PolicyBook>>, Option<Watcher>), PolicyError> {
     let bindings = aliases.iter().filter(|(_, alias)| !alias.policy.is_empty());
     let bindings = bindings.map(|(name, alias)| (name.clone(), alias.policy.clone()));
     let book = PolicyBook::load(settings, base_dir)?.bind(bindings)?;
@@ -38,5 +33,5 @@ pub(super) fn load(
     });
     // Rules that are in force and do not reload are better than no proxy.
     let watcher = watcher.inspect_err(|error| tracing::error!(%error, "policies will not reload")).ok();
-    Ok((current, Watch { _watcher: watcher }))
+    Ok((current, watcher))
 }

@@ -4,7 +4,7 @@ use minijinja::context;
 use minijinja::value::{Serde, Value};
 use serde_json::Map;
 
-use super::example::example;
+use super::shown::{self, Shown};
 use crate::domain::{Call, Diagnosis, FaultCode};
 use crate::scanner::Toolbook;
 
@@ -21,7 +21,7 @@ pub(super) fn texts(
     told.map(|(index, diagnosis)| {
         let again = diagnoses.iter().take(index).any(|earlier| earlier.code == diagnosis.code);
         let text = render(diagnosis.code.name(), &context(call, diagnosis, again));
-        // A code without a template is told by its message.
+        // A fault whose template has not what it needs is told by its message.
         let text = if text.is_empty() { format!("{}: {}", diagnosis.code, diagnosis.message) } else { one_line(&text) };
         (diagnosis.code, text)
     })
@@ -46,12 +46,25 @@ pub(super) fn context(call: &Call, diagnosis: &Diagnosis, again: bool) -> Value 
 pub(super) fn frame(call: &Call, diagnoses: &[Diagnosis], texts: &[(FaultCode, String)], toolbook: &Toolbook) -> Value {
     let faults: Vec<Value> =
         texts.iter().map(|(code, text)| context! { code => code.code(), name => code.name(), text => text }).collect();
+    let is_repeated = |diagnosis: &Diagnosis| diagnosis.code == FaultCode::RepeatedCall;
+    let repeated = !diagnoses.is_empty() && diagnoses.iter().all(is_repeated);
+    // The same call once more would only be repeated again, and another one has to come first.
+    let example = match repeated || diagnoses.iter().any(waits_for_another) {
+        true => None,
+        false => example_of(call, diagnoses, toolbook),
+    };
     context! {
         call => named(call),
         faults => faults,
         found => diagnoses.len(),
-        example => example_of(call, diagnoses, toolbook),
+        repeated => repeated,
+        example => example.map(Shown::context),
     }
+}
+
+/// Does a value come from a call that has not been made yet?
+fn waits_for_another(diagnosis: &Diagnosis) -> bool {
+    diagnosis.code == FaultCode::WrongSource && diagnosis.facts.get("was_called").is_some_and(|called| called == false)
 }
 
 /// What the messages about one call alone can say.
@@ -64,16 +77,14 @@ pub(super) fn named(call: &Call) -> Value {
 }
 
 /// A call of the tool that was meant, with the arguments that are right already and right values for the others.
-fn example_of(call: &Call, diagnoses: &[Diagnosis], toolbook: &Toolbook) -> Option<Value> {
+fn example_of(call: &Call, diagnoses: &[Diagnosis], toolbook: &Toolbook) -> Option<Shown> {
     let of_tool = diagnoses.iter().find(|diagnosis| diagnosis.code.level() == FaultCode::ToolUnknown.level());
     let name = match of_tool {
         Some(diagnosis) => diagnosis.suggestion.as_deref()?,
         None => &call.name,
     };
-    let tool = toolbook.get(name)?;
     let (given, wanted) = right_arguments(call, diagnoses);
-    let arguments = serde_json::Value::Object(example(tool, &given, &wanted)?).to_string();
-    Some(context! { name => name, has_blanks => arguments.contains("\"<"), arguments => arguments })
+    shown::call_of(toolbook.get(name)?, &given, &wanted)
 }
 
 /// The arguments without what is faulty, but with what is known to be meant in its place; and the parameters to which a
@@ -90,14 +101,19 @@ fn right_arguments(call: &Call, diagnoses: &[Diagnosis]) -> (Map<String, serde_j
             (FaultCode::ParameterLiteral | FaultCode::ParameterSemantic, Some(meant), Some(value)) => {
                 given.insert(meant.to_owned(), value);
             }
-            (FaultCode::Constraint, Some(meant), _) => drop(given.insert(name.clone(), meant.into())),
+            (FaultCode::Constraint | FaultCode::WrongSource, Some(meant), _) => {
+                given.insert(name.clone(), meant.into());
+            }
+            (FaultCode::Placeholder, _, _)
+                if diagnosis.facts.get("required").is_some_and(|required| required == false) => {}
             _ => wanted.push(name.clone()),
         }
     }
     (given, wanted)
 }
 
-fn one_line(text: &str) -> String {
+/// `text` with all its white space as single blanks.
+pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -125,8 +141,8 @@ mod tests {
         let message = told("get_weather", r#"{"citty":"Oslo","unit":"celsius"}"#);
         let parts = [
             "Error: the call of `get_weather` was not run.",
-            "E3.3 at `/citty`: `get_weather` is right, but has no parameter `citty`",
-            "it is no other writing of one, and no other tool's",
+            "E3.3 at `/citty`: `get_weather` has no parameter `citty`",
+            "the tool is right, and this is no other writing",
             "The closest that is not given yet is `city`",
             "Call again",
         ];
@@ -141,17 +157,21 @@ mod tests {
         for (name, arguments, expected) in [
             ("get_weather", "{'city': 1}", "E1 in the arguments: they are not a JSON object: key must be a string"),
             ("get_weather", "", "they are empty, and this tool needs some"),
-            ("GetWeather", "{}", "it is `get_weather`"),
-            ("makenote", "{}", "it is one of `make_note`, `makeNote`"),
-            ("get_wether", "{}", "The closest is `get_weather` (Weather forecast for a city.)"),
+            ("GetWeather", "{}", "It is written `get_weather`"),
+            ("makenote", "{}", "each of `make_note`, `makeNote`"),
+            ("get_wether", "{}", "The closest is `get_weather` (\"Weather forecast for a city.\")"),
             ("transfer_money", "{}", "These are offered: `make_note`, `makeNote`, `orders.cancel`"),
-            ("get_weather", r#"{"city":"x","order_id":1}"#, "`orders.cancel` has"),
+            ("get_weather", r#"{"city":"x","order_id":1}"#, "It is one of `orders.cancel`"),
             ("get_weather", r#"{"City":"x"}"#, "It is written `city`"),
             ("get_weather", r#"{"city":"x","City":"y"}"#, "`city` is given already"),
-            ("get_weather", "{}", "It takes string (Name of the city). Take its value from"),
+            ("get_weather", "{}", "It takes string (\"Name of the city.\"). Take its value from"),
             ("get_weather", r#"{"city":"x","zzz":1}"#, "Not given yet: `num_days`, `unit`"),
             ("get_weather", r#"{"city":"x","unit":5}"#, "must be string. Allowed: `\"celsius\"`, `\"fahrenheit\"`."),
-            ("get_weather", r#"{"city":"x","unit":"K"}"#, "must be one of \"celsius\", \"fahrenheit\", and is `\"K\"`"),
+            (
+                "get_weather",
+                r#"{"city":"x","unit":"K"}"#,
+                "`\"K\"` is not allowed; name and type are right, but the value must be one of \"celsius\", \"fahrenheit\".",
+            ),
         ] {
             let message = told(name, arguments);
             assert!(message.contains(expected), "{expected}\n{message}");

@@ -1,5 +1,6 @@
 //! Where templates come from: built in, or an operator's directory.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use minijinja::syntax::SyntaxConfig;
@@ -21,9 +22,10 @@ macro_rules! built_in {
 }
 
 /// Every template: the frame of static feedback with one template per fault code in it, and the messages beside it.
-const BUILT_IN: [BuiltIn; 17] = built_in![
+const BUILT_IN: [BuiltIn; 22] = built_in![
     "faulty_call",
     "no_call",
+    "tool_not_relevant",
     "tool_name_literal",
     "tool_name_semantic",
     "tool_unknown",
@@ -34,6 +36,10 @@ const BUILT_IN: [BuiltIn; 17] = built_in![
     "parameter_unknown",
     "type_mismatch",
     "constraint",
+    "placeholder",
+    "wrong_source",
+    "repeated_call",
+    "unread_answer",
     "accepted_call",
     "deferred_call",
     "failed_outcome",
@@ -51,6 +57,14 @@ pub enum TemplateError {
         path: PathBuf,
         /// Why.
         source: std::io::Error,
+    },
+    /// The file is too large to be a template.
+    #[error("{path} has more than {limit} bytes", path = path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// Bytes allowed.
+        limit: u64,
     },
     /// The file replaces no template.
     #[error("{path} replaces no template; the templates are {known}", path = path.display())]
@@ -72,10 +86,16 @@ pub enum TemplateError {
     },
 }
 
+/// In a conversation a fact that is not there is no reason to say nothing: a condition on it does not hold.
+const IN_SERVICE: UndefinedBehavior = UndefinedBehavior::SemiStrict;
+
+/// When templates are tried, every name must be known.
+const ON_TRIAL: UndefinedBehavior = UndefinedBehavior::Strict;
+
 /// The built-in templates.
 pub(super) fn built_in() -> Environment<'static> {
     let mut environment = Environment::new();
-    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_undefined_behavior(IN_SERVICE);
     environment.set_auto_escape_callback(|_| AutoEscape::None);
     if let Ok(syntax) = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build() {
         environment.set_syntax(syntax);
@@ -83,6 +103,8 @@ pub(super) fn built_in() -> Environment<'static> {
     environment.add_filter("code", quote::code);
     environment.add_filter("codes", |names: Vec<String>| quote::codes(&names));
     environment.add_filter("data", quote::data);
+    environment.add_filter("line", quote::line);
+    environment.add_filter("said", quote::said);
     environment.add_filter("described", |description: Value| quote::described(&description));
     for template in BUILT_IN {
         let added = environment.add_template(template.name, template.text);
@@ -91,43 +113,76 @@ pub(super) fn built_in() -> Environment<'static> {
     environment
 }
 
-/// The built-in templates, with those in `directory` in place of theirs. Each one is rendered once with sample facts, so
-/// that a mistake is found now and not in a conversation.
-pub(super) fn load(directory: &Path) -> Result<Environment<'static>, TemplateError> {
+/// An operator's template.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Source {
+    path: PathBuf,
+    text: String,
+}
+
+/// Bytes of the largest template: far beyond what people write, and little memory.
+const MAX_BYTES: u64 = 256 * 1024;
+
+/// The templates of a directory, in the order of their names. What has another ending than `.jinja`, or is hidden, is none.
+pub(super) fn read(directory: &Path) -> Result<Vec<Source>, TemplateError> {
     let unreadable = |path: &Path| {
         let path = path.to_owned();
         move |source| TemplateError::Unreadable { path, source }
     };
-    let mut environment = built_in();
     let mut paths = Vec::new();
     for entry in std::fs::read_dir(directory).map_err(unreadable(directory))? {
         let path = entry.map_err(unreadable(directory))?.path();
-        if path.extension().is_some_and(|extension| extension == "jinja") {
+        let is_hidden = path.file_name().is_none_or(|name| name.to_string_lossy().starts_with('.'));
+        if !is_hidden && path.extension().is_some_and(|extension| extension == "jinja") {
             paths.push(path);
         }
     }
     paths.sort();
-    for path in paths {
-        let text = std::fs::read_to_string(&path).map_err(unreadable(&path))?;
-        replace(&mut environment, &path, text)?;
-    }
-    Ok(environment)
+    let read = |path: PathBuf| {
+        let mut text = String::new();
+        let file = std::fs::File::open(&path).map_err(unreadable(&path))?;
+        file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(unreadable(&path))?;
+        if text.len() as u64 > MAX_BYTES {
+            return Err(TemplateError::TooLarge { path, limit: MAX_BYTES });
+        }
+        Ok(Source { path, text })
+    };
+    paths.into_iter().map(read).collect()
 }
 
-fn replace(environment: &mut Environment<'static>, path: &Path, text: String) -> Result<(), TemplateError> {
+/// Templates ready to render, and the operator's texts among them.
+#[derive(Debug)]
+pub(super) struct Library {
+    pub(super) environment: Environment<'static>,
+    pub(super) sources: Vec<Source>,
+}
+
+/// The built-in templates, with these in place of theirs. Each one is rendered once with sample facts, so that a mistake is
+/// found now and not in a conversation.
+pub(super) fn compile(sources: Vec<Source>) -> Result<Library, TemplateError> {
+    let mut environment = built_in();
+    environment.set_undefined_behavior(ON_TRIAL);
+    for source in &sources {
+        replace(&mut environment, source)?;
+    }
+    environment.set_undefined_behavior(IN_SERVICE);
+    Ok(Library { environment, sources })
+}
+
+fn replace(environment: &mut Environment<'static>, Source { path, text }: &Source) -> Result<(), TemplateError> {
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     let Some(template) = BUILT_IN.iter().find(|template| template.name == stem) else {
         let known = BUILT_IN.map(|template| template.name).join(", ");
-        return Err(TemplateError::UnknownName { path: path.to_owned(), known });
+        return Err(TemplateError::UnknownName { path: path.clone(), known });
     };
     let invalid = |error: Error| TemplateError::Invalid {
-        path: path.to_owned(),
+        path: path.clone(),
         line: error.line().unwrap_or(1),
         message: error
             .detail()
             .map_or_else(|| error.kind().to_string(), |detail| format!("{}: {detail}", error.kind())),
     };
-    environment.add_template_owned(template.name, text).map_err(invalid)?;
+    environment.add_template_owned(template.name, text.clone()).map_err(invalid)?;
     for sample in samples::contexts(template.name) {
         environment.get_template(template.name).and_then(|template| template.render(sample)).map_err(invalid)?;
     }
@@ -140,16 +195,22 @@ mod tests {
 
     use super::*;
 
+    fn load(directory: &Path) -> Result<Environment<'static>, TemplateError> {
+        compile(read(directory)?).map(|library| library.environment)
+    }
+
     fn load_one(name: &str, text: &str) -> Result<Environment<'static>, TemplateError> {
         let directory = tempfile::tempdir().unwrap();
         fs::write(directory.path().join(name), text).unwrap();
         fs::write(directory.path().join("README.md"), "not a template {{").unwrap();
+        fs::write(directory.path().join(".closing.jinja"), "a copy that an editor keeps {{").unwrap();
         load(directory.path())
     }
 
     #[test]
     fn every_built_in_template_renders_every_sample() {
-        let environment = built_in();
+        let mut environment = built_in();
+        environment.set_undefined_behavior(ON_TRIAL);
         for template in BUILT_IN {
             let samples = samples::contexts(template.name);
             assert!(!samples.is_empty(), "{}", template.name);
@@ -170,11 +231,13 @@ mod tests {
 
     #[test]
     fn mistakes_are_found_when_loading_and_say_where() {
-        let message = |name, text| load_one(name, text).unwrap_err().to_string();
+        let message = |name, text: &str| load_one(name, text).unwrap_err().to_string();
         assert!(message("closing.jinja", "a\n{{ nonsense }}").contains("closing.jinja, line 2"));
         assert!(message("constraint.jinja", "{{ facts.nonsense }}").contains("constraint.jinja, line 1"));
         assert!(message("closing.jinja", "{% if %}").contains("line 1"));
+        assert!(message("repeated_call.jinja", "{% if facts.nonsense %}x{% endif %}").contains("line 1"));
         assert!(message("clozing.jinja", "x").contains("replaces no template; the templates are faulty_call,"));
+        assert!(message("closing.jinja", &"x".repeat(300_000)).contains("closing.jinja has more than 262144 bytes"));
         let missing = load(Path::new("nowhere/at/all")).unwrap_err().to_string();
         assert!(missing.starts_with("cannot read nowhere/at/all"), "{missing}");
     }

@@ -3,35 +3,48 @@
 //! Owns the templates, one per fault code. Must not decide whether feedback is given.
 
 mod body;
+#[cfg(test)]
+mod cost;
 mod example;
 mod fault;
+#[cfg(test)]
+mod five_parts;
 mod library;
 mod outcome;
+#[cfg(test)]
+mod properties;
 mod quote;
 mod record;
 mod samples;
 mod settings;
+mod shown;
+mod unread;
+mod watch;
 
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-use minijinja::Environment;
+use arc_swap::ArcSwap;
 use minijinja::value::Value;
 
+use library::Library;
 pub use library::TemplateError;
 pub use outcome::FailedOutcome;
 pub use settings::Settings;
+pub use watch::watch;
 
 use crate::domain::trace::Round;
 use crate::domain::{Call, Diagnosis};
 use crate::scanner::Toolbook;
 
-static BUILT_IN: LazyLock<Arc<Environment<'static>>> = LazyLock::new(|| Arc::new(library::built_in()));
+static BUILT_IN: LazyLock<Arc<Library>> =
+    LazyLock::new(|| Arc::new(Library { environment: library::built_in(), sources: Vec::new() }));
 
-/// The templates of every message that the proxy writes into a conversation. Cheap to clone.
+/// The templates of every message that the proxy writes into a conversation. Cheap to clone; clones are replaced together
+/// when an operator's templates are read again. Every message is made from the templates of one moment.
 #[derive(Debug, Clone)]
 pub struct Templates {
-    environment: Arc<Environment<'static>>,
+    current: Arc<ArcSwap<Library>>,
 }
 
 impl Default for Templates {
@@ -43,7 +56,7 @@ impl Default for Templates {
 impl Templates {
     /// The built-in templates.
     pub fn builtin() -> Self {
-        Self { environment: Arc::clone(&BUILT_IN) }
+        Self { current: Arc::new(ArcSwap::new(Arc::clone(&BUILT_IN))) }
     }
 
     /// The built-in templates, with those of the directory in `settings` in place of theirs.
@@ -54,29 +67,29 @@ impl Templates {
         if settings.templates.is_empty() {
             return Ok(Self::builtin());
         }
-        Ok(Self { environment: Arc::new(library::load(Path::new(&settings.templates))?) })
+        let library = library::compile(library::read(Path::new(&settings.templates))?)?;
+        Ok(Self { current: Arc::new(ArcSwap::from_pointee(library)) })
     }
 
     /// Static feedback for a faulty call, in five parts from coarse to fine (AutoFeedback section 3.2.3, figure 4): there
     /// is an error; where and what; what was ruled out; where it comes from and how to mend it; call again. Ends with an
     /// example that fits the tool's schema, where the tool meant is known and an example can be made.
     pub fn faulty_call(&self, call: &Call, diagnoses: &[Diagnosis], toolbook: &Toolbook) -> String {
-        let texts = fault::texts(call, diagnoses, |name, facts| self.render(name, facts));
-        self.render("faulty_call", &fault::frame(call, diagnoses, &texts, toolbook))
+        let library = self.current.load();
+        let texts = fault::texts(call, diagnoses, |name, facts| render(&library, name, facts));
+        render(&library, "faulty_call", &fault::frame(call, diagnoses, &texts, toolbook))
+    }
+
+    /// Static feedback for an answer that meant to call and holds no call that can be read (E1), to be sent as the user's: it
+    /// has no call that a tool could answer. In the same five parts.
+    pub fn no_call(&self, diagnosis: &Diagnosis, toolbook: &Toolbook) -> String {
+        self.render("unread_answer", &unread::context(diagnosis, toolbook))
     }
 
     /// What is only noted about a call, a line each, for the end of [`Templates::faulty_call`]; empty where nothing is.
     pub fn hints(&self, call: &Call, advice: &[Diagnosis]) -> String {
         let texts = fault::texts(call, advice, |name, facts| self.render(name, facts));
         texts.into_iter().map(|(_, text)| format!("\nNote besides: {text}")).collect()
-    }
-
-    /// Static feedback for an answer that meant to call and holds no call that can be read (E1), to be sent as the user's: it
-    /// has no call that a tool could answer.
-    pub fn no_call(&self, diagnosis: &Diagnosis, toolbook: &Toolbook) -> String {
-        let call = Call { id: String::new(), name: String::new(), arguments: String::new() };
-        let texts = [(diagnosis.code, format!("{}: {}", diagnosis.code, diagnosis.message))];
-        self.render("faulty_call", &fault::frame(&call, std::slice::from_ref(diagnosis), &texts, toolbook))
     }
 
     /// For a good call beside a faulty one: it is accepted, not run yet, and not to be repeated.
@@ -105,14 +118,16 @@ impl Templates {
         self.render("handover", &record::handover(record, trace_id))
     }
 
-    /// A template that fails in the middle of a conversation in spite of all samples gives way to the built-in one.
     fn render(&self, name: &str, context: &Value) -> String {
-        let render = |environment: &Environment<'_>| {
-            environment
-                .get_template(name)
-                .and_then(|template| template.render(context))
-                .map(|text| text.trim().to_owned())
-        };
-        render(&self.environment).or_else(|_| render(&BUILT_IN)).unwrap_or_default()
+        render(&self.current.load(), name, context)
     }
+}
+
+/// A template that fails in the middle of a conversation in spite of all samples gives way to the built-in one.
+fn render(library: &Library, name: &str, context: &Value) -> String {
+    let render = |library: &Library| {
+        let template = library.environment.get_template(name)?;
+        template.render(context).map(|text| text.trim().to_owned())
+    };
+    render(library).or_else(|_| render(&BUILT_IN)).unwrap_or_default()
 }

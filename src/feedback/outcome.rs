@@ -175,7 +175,7 @@ mod tests {
     fn where_nothing_is_spoken_of_the_given_parameters_are_described() {
         let text = told(&answered(500, "oops"), &[], &[]);
         assert!(
-            text.contains("- `city`: required, string (Name of the city)") && text.contains("- `num_days`"),
+            text.contains("- `city`: required, string (\"Name of the city.\")") && text.contains("- `num_days`"),
             "{text}"
         );
     }

@@ -15,9 +15,32 @@ pub(super) fn code(text: &str) -> String {
     format!("`{}`", excerpt(text, MAX_INLINE).replace('`', "'"))
 }
 
+/// Texts of a list that are quoted; more cost more tokens than they help.
+const MAX_LISTED: usize = 30;
+
 /// Several texts as code.
 pub(super) fn codes(texts: &[String]) -> String {
-    texts.iter().map(|text| code(text)).collect::<Vec<_>>().join(", ")
+    let listed = texts.iter().take(MAX_LISTED).map(|text| code(text)).collect::<Vec<_>>().join(", ");
+    match texts.len().saturating_sub(MAX_LISTED) {
+        0 => listed,
+        more => format!("{listed} and {more} more"),
+    }
+}
+
+/// Characters of a description quoted within a line.
+const MAX_SAID: usize = 200;
+
+/// What somebody else says, within a line: in double quotes, cut short, without line breaks or double quotes of its own.
+pub(super) fn said(text: &str) -> String {
+    format!("\"{}\"", excerpt(text, MAX_SAID).replace('"', "'"))
+}
+
+/// Characters of a clause that quotes values itself, such as a rule with its allowed values.
+const MAX_CLAUSE: usize = 1000;
+
+/// A clause that quotes values itself: cut short, without line breaks, and without backticks, which stand for our own quotes.
+pub(super) fn line(text: &str) -> String {
+    excerpt(text, MAX_CLAUSE).replace('`', "'")
 }
 
 /// The opening and closing marks of quoted data, without their brackets.
@@ -45,7 +68,7 @@ fn opens_mark(text: &str) -> bool {
     name.get(..MARK.len()).is_some_and(|name| name.eq_ignore_ascii_case(MARK))
 }
 
-/// What a value must be, in a clause: `string, one of "a", "b" (the unit)`.
+/// What a value must be, in a clause: `string, one of "a", "b" ("The unit.")`.
 pub(super) fn described(description: &Value) -> String {
     let text = |name: &str| {
         description.get_attr(name).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
@@ -59,14 +82,14 @@ pub(super) fn described(description: &Value) -> String {
     let mut clause = text("types");
     if !options.is_empty() {
         clause.push_str(if options.len() == 1 && more == 0 { ", only " } else { ", one of " });
-        clause.push_str(&options.join(", "));
+        clause.push_str(&line(&options.join(", ")));
     }
     if more > 0 {
         clause.push_str(&format!(" and {more} more"));
     }
     let says = text("description");
     if !says.is_empty() {
-        clause.push_str(&format!(" ({})", says.trim_end_matches('.')));
+        clause.push_str(&format!(" ({})", said(&says)));
     }
     clause
 }
@@ -79,6 +102,12 @@ mod tests {
     fn code_stays_in_its_line_and_its_backticks() {
         assert_eq!(code("a`b\nc"), "`a'b c`");
         assert!(code(&"x".repeat(1000)).chars().count() < 210);
+        assert_eq!(said("say \"so\"\n\"now\""), "\"say 'so' 'now'\"");
+        assert_eq!(line("a `b`\nc"), "a 'b' c");
+        for quoted in [said(&"x".repeat(10_000)), line(&"x".repeat(10_000)), codes(&vec!["x".repeat(10); 1000])] {
+            assert!(quoted.len() < 1100, "{quoted}");
+        }
+        assert!(codes(&vec![String::new(); 1000]).ends_with(" and 970 more"));
     }
 
     #[test]
@@ -98,7 +127,7 @@ mod tests {
     fn a_description_reads_as_a_clause() {
         let described_as = |value: serde_json::Value| described(&Value::from(minijinja::value::Serde(value)));
         let unit = serde_json::json!({ "types": "string", "options": ["\"c\"", "\"f\""], "more_options": 0, "description": "The unit." });
-        assert_eq!(described_as(unit), "string, one of \"c\", \"f\" (The unit)");
+        assert_eq!(described_as(unit), "string, one of \"c\", \"f\" (\"The unit.\")");
         let bare = serde_json::json!({ "types": "integer", "options": [], "more_options": 0, "description": "" });
         assert_eq!(described_as(bare), "integer");
     }

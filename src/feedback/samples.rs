@@ -5,7 +5,8 @@ use std::sync::Arc;
 use minijinja::value::Value;
 use serde_json::json;
 
-use super::{FailedOutcome, fault, outcome, record};
+use super::{FailedOutcome, fault, outcome, record, unread};
+use crate::domain::json::Pointer;
 use crate::domain::outcome::ApiAnswer;
 use crate::domain::rules::ScanRules;
 use crate::domain::trace::Round;
@@ -18,6 +19,7 @@ pub(super) fn contexts(name: &str) -> Vec<Value> {
     match name {
         "accepted_call" | "deferred_call" => vec![fault::call_alone(&call)],
         "faulty_call" => frames(),
+        "unread_answer" => unread().iter().map(|(diagnosis, book)| unread::context(diagnosis, book)).collect(),
         "failed_outcome" => outcomes(&call),
         "closing" => vec![record::closing(&[]), record::closing(&rounds())],
         "handover" => vec![record::handover(&[], "0"), record::handover(&rounds(), "0")],
@@ -88,7 +90,77 @@ fn faults() -> Vec<(Call, Diagnosis)> {
     let mut faults: Vec<_> = FAULTY.iter().flat_map(|(name, arguments)| judge(name, arguments, &book)).collect();
     faults.extend(judge("book_room", "{}", &book));
     faults.extend(judge("book_room", "{}", &Toolbook::default()));
+    faults.extend(of_the_conversation());
     faults
+}
+
+/// Faults that no call alone shows: they need the conversation or the plan.
+fn of_the_conversation() -> Vec<(Call, Diagnosis)> {
+    let diagnosis = |code, path: &Pointer, facts, suggestion: Option<&str>| Diagnosis {
+        code,
+        call: 0,
+        path: path.clone(),
+        message: "what is wrong, in one line".to_owned(),
+        facts,
+        suggestion: suggestion.map(str::to_owned),
+    };
+    let (whole, room, size) = (Pointer::root(), Pointer::root().child("room"), Pointer::root().child("size"));
+    let relevant = json!({ "name": "book_room", "does": "Books a room.", "candidate": "cancel_booking",
+        "description": "Cancels a booking." });
+    let placeholder = |value: &str, required: bool, options: &[&str]| {
+        json!({ "value": value, "form": "a blank to fill in", "required": required, "options": options,
+            "description": "Number of the room." })
+    };
+    let source = |was_called: bool, options: &[&str]| json!({ "value": "7", "source": "list_rooms", "was_called": was_called, "options": options, "description": "" });
+    let repeated = |result: &str, failed: bool| json!({ "name": "book_room", "rounds_ago": 1, "result": result, "failed": failed });
+    vec![
+        diagnosis(FaultCode::ToolNotRelevant, &whole, relevant, Some("cancel_booking")),
+        diagnosis(FaultCode::Placeholder, &room, placeholder("\"<room>\"", true, &[]), None),
+        diagnosis(FaultCode::Placeholder, &size, placeholder("\"string\"", false, &["\"small\"", "\"large\""]), None),
+        diagnosis(FaultCode::WrongSource, &room, source(false, &[]), None),
+        diagnosis(FaultCode::WrongSource, &room, source(true, &["5", "6"]), None),
+        diagnosis(FaultCode::WrongSource, &size, source(true, &["\"small\""]), Some("small")),
+        diagnosis(FaultCode::RepeatedCall, &whole, repeated("{\"booked\":true}", false), None),
+        diagnosis(FaultCode::RepeatedCall, &whole, repeated("error: no such room", true), None),
+    ]
+    .into_iter()
+    .map(|diagnosis| (call("book_room", r#"{"room":7}"#), diagnosis))
+    .collect()
+}
+
+/// Answers without a call that can be read, with every fact and with none, where tools are offered and where not.
+fn unread() -> Vec<(Diagnosis, Toolbook)> {
+    let near = "<tool_call>{\"name\" \"bookRoom\"";
+    let because =
+        |reason: &str, name: &str| json!({ "reason": reason, "name": name, "near": near, "notation": "json" });
+    let of = |facts| {
+        let message = "no call can be read".to_owned();
+        Diagnosis { code: FaultCode::NoCall, call: 0, path: Pointer::root(), message, facts, suggestion: None }
+    };
+    let diagnoses = [
+        because("unreadable", ""),
+        because("cut_off", ""),
+        because("unknown_tool", "weather"),
+        because("arguments", "book_room"),
+        json!({}),
+    ]
+    .map(of);
+    let with_both = |diagnosis: Diagnosis| [toolbook(), Toolbook::default()].map(|book| (diagnosis.clone(), book));
+    diagnoses.into_iter().flat_map(with_both).collect()
+}
+
+/// Whole messages about one fault of the kind, in every variant.
+#[cfg(test)]
+pub(super) fn messages(templates: &super::Templates, code: FaultCode) -> Vec<String> {
+    let book = toolbook();
+    let of_kind = faults().into_iter().filter(|(_, diagnosis)| diagnosis.code == code);
+    of_kind.map(|(call, diagnosis)| templates.faulty_call(&call, &[diagnosis], &book)).collect()
+}
+
+/// Whole messages about answers without a call that can be read.
+#[cfg(test)]
+pub(super) fn unread_messages(templates: &super::Templates) -> Vec<String> {
+    unread().iter().map(|(diagnosis, book)| templates.no_call(diagnosis, book)).collect()
 }
 
 fn frames() -> Vec<Value> {

@@ -27,4 +27,4 @@ pub use error::{PolicyError, SelectError};
 pub use file::load_file;
 pub use rules::{Match, Policy};
 pub use settings::Settings;
-pub use watch::{WatchError, Watcher, watch};
+pub use watch::watch;

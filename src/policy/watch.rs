@@ -2,52 +2,18 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use super::book::directory;
 use super::sources::{Source, read_directory};
 use super::{PolicyBook, PolicyError, Settings};
-
-/// The directory cannot be watched: policies stay as they are until a restart.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot watch {}: {source}", .directory.display())]
-pub struct WatchError {
-    directory: PathBuf,
-    source: notify::Error,
-}
-
-/// Watches as long as it lives.
-#[derive(Debug)]
-pub struct Watcher {
-    /// `None` where there is nothing to watch.
-    reloader: Option<Sender<Signal>>,
-}
-
-impl Drop for Watcher {
-    fn drop(&mut self) {
-        if let Some(reloader) = &self.reloader {
-            let _ = reloader.send(Signal::Stop);
-        }
-    }
-}
-
-/// What wakes the reloader.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Signal {
-    Change,
-    Stop,
-}
+use crate::watch::{self, WatchError, Watcher};
 
 /// Reloads the policies into `current` when their directory changes, and tells `on_result` of every reload; a bad set of
-/// files leaves `current` as it is. With `reload = false` or the built-in policies there is nothing to watch.
-///
-/// The directory is watched, not the files: editors replace files by renaming, and Kubernetes switches a symbolic link
-/// inside it. Its parent is watched too, for a directory that is itself replaced. A reload waits until nothing has changed for
-/// `reload_quiet_milliseconds`, and happens only if the files' contents did change.
+/// files leaves `current` as it is. With `reload = false` or the built-in policies there is nothing to watch. A reload waits
+/// until nothing has changed for `reload_quiet_milliseconds`, and happens only if the files' contents did change.
 ///
 /// # Errors
 /// [`WatchError`], where the system cannot watch the directory.
@@ -58,60 +24,13 @@ pub fn watch(
     on_result: impl Fn(Result<(), &PolicyError>) + Send + 'static,
 ) -> Result<Watcher, WatchError> {
     let Some(directory) = directory(settings, base_dir).filter(|_| settings.reload) else {
-        return Ok(Watcher { reloader: None });
+        return Ok(Watcher::idle());
     };
-    let (sender, signals) = channel();
-    let failed = |source| WatchError { directory: directory.clone(), source };
-    let mut events = events_of(directory.clone(), sender.clone()).map_err(failed)?;
-    events.watch(&directory, RecursiveMode::NonRecursive).map_err(failed)?;
-    if let Some(parent) = directory.parent() {
-        // Only a help; a parent that may not be watched is no reason to watch nothing.
-        let _ = events.watch(parent, RecursiveMode::NonRecursive);
-    }
+    let quiet = Duration::from_millis(settings.reload_quiet_milliseconds);
     let seen = Some(current.load().sources().to_vec());
-    // What changed since the policies were loaded was not seen by anyone.
-    let _ = sender.send(Signal::Change);
-    let settings = settings.clone();
     let place = directory.clone();
-    let mut reloader = Reloader { settings, directory: place, current, on_result, seen, events };
-    std::thread::Builder::new()
-        .name("policy-reload".to_owned())
-        .spawn(move || reloader.run(&signals))
-        .map_err(|error| failed(notify::Error::io(error)))?;
-    Ok(Watcher { reloader: Some(sender) })
-}
-
-/// Signals the changes of the directory and of what is in it.
-fn events_of(directory: PathBuf, changes: Sender<Signal>) -> notify::Result<RecommendedWatcher> {
-    notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-        // Reading is no change: our own reload would cause the next one. What else happens in the parent is not ours.
-        let is_ours = event.is_ok_and(|event| {
-            let is_change = !matches!(event.kind, EventKind::Access(_));
-            is_change && (event.need_rescan() || event.paths.iter().any(|path| path.starts_with(&directory)))
-        });
-        if is_ours {
-            let _ = changes.send(Signal::Change);
-        }
-    })
-}
-
-/// Most times the quiet time that a reload waits for quiet: a file that never rests must not keep the others out.
-const MOST_QUIET_TIMES: u32 = 20;
-
-/// Waits for a change and then for quiet; false when it is time to stop.
-fn wait_for_change(signals: &Receiver<Signal>, quiet: Duration) -> bool {
-    if signals.recv() != Ok(Signal::Change) {
-        return false;
-    }
-    let latest = Instant::now() + quiet * MOST_QUIET_TIMES;
-    while Instant::now() < latest {
-        match signals.recv_timeout(quiet) {
-            Ok(Signal::Change) => {}
-            Err(RecvTimeoutError::Timeout) => return true,
-            Ok(Signal::Stop) | Err(RecvTimeoutError::Disconnected) => return false,
-        }
-    }
-    true
+    let mut reloader = Reloader { settings: settings.clone(), directory, current, on_result, seen };
+    watch::watch(&place, quiet, "policy-reload", move || reloader.reload())
 }
 
 struct Reloader<F> {
@@ -121,20 +40,9 @@ struct Reloader<F> {
     on_result: F,
     /// The texts of the last reload, good or bad.
     seen: Option<Vec<Source>>,
-    events: RecommendedWatcher,
 }
 
 impl<F: Fn(Result<(), &PolicyError>)> Reloader<F> {
-    fn run(&mut self, signals: &Receiver<Signal>) {
-        let quiet = Duration::from_millis(self.settings.reload_quiet_milliseconds);
-        while wait_for_change(signals, quiet) {
-            // A directory that was replaced is another one to the system. If there is none now, the parent tells when there is.
-            let _ = self.events.unwatch(&self.directory);
-            let _ = self.events.watch(&self.directory, RecursiveMode::NonRecursive);
-            self.reload();
-        }
-    }
-
     fn reload(&mut self) {
         let sources = match read_directory(&self.directory) {
             Ok(sources) if self.seen.as_ref() == Some(&sources) => return,
@@ -161,6 +69,7 @@ impl<F: Fn(Result<(), &PolicyError>)> Reloader<F> {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::sync::mpsc::{Receiver, channel};
 
     use super::*;
 
@@ -298,6 +207,6 @@ mod tests {
     fn the_built_in_policies_need_no_watching() {
         let current = Arc::new(ArcSwap::from_pointee(PolicyBook::builtin()));
         let watcher = watch(&Settings::default(), Path::new(""), current, |_| {}).unwrap();
-        assert!(watcher.reloader.is_none());
+        assert!(watcher.is_idle());
     }
 }

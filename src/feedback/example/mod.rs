@@ -149,9 +149,10 @@ impl Builder<'_> {
             return None;
         }
         let rest = keywords.get("items").unwrap_or(ANYTHING);
+        let distinct = keywords.get("uniqueItems").is_some_and(|unique| unique == true);
         let items = (0..).zip(0..count).map(|(index, _): (usize, u64)| {
             let schema = first.get(index).unwrap_or(rest);
-            self.value(schema, name, index, depth + 1)
+            self.value(schema, name, if distinct { index } else { 0 }, depth + 1)
         });
         items.collect::<Option<Vec<Value>>>().map(Value::Array)
     }

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use indexmap::Equivalent;
 use moka::sync::Cache;
 
 use crate::domain::rules::Mode;
@@ -26,6 +27,8 @@ pub(crate) struct Offer {
     pub(crate) client_sent_tools: bool,
     /// The tools' texts, indexed when they are searched first.
     index: OnceLock<Bm25<String>>,
+    /// The names of all tools.
+    names: Arc<[String]>,
 }
 
 impl Offer {
@@ -36,7 +39,8 @@ impl Offer {
             catalog.into_iter().filter(|tool| client.iter().all(|own| own.name != tool.name)).collect();
         let client_sent_tools = !client.is_empty();
         let toolbook = Toolbook::compile(client.into_iter().chain(added.iter().cloned()).collect(), validators);
-        Self { starts: Starts::of(&toolbook), toolbook, added, client_sent_tools, index: OnceLock::new() }
+        let names = toolbook.tools().iter().map(|compiled| compiled.tool.name.clone()).collect();
+        Self { starts: Starts::of(&toolbook), toolbook, added, client_sent_tools, index: OnceLock::new(), names }
     }
 
     /// Is there anything to judge calls by?
@@ -68,6 +72,19 @@ struct Key {
     toolsets: Vec<String>,
 }
 
+/// A key that is looked for, hashed as [`Key`] is.
+#[derive(Debug, Hash)]
+struct KeyView<'a> {
+    tools: &'a str,
+    toolsets: &'a [String],
+}
+
+impl Equivalent<Key> for KeyView<'_> {
+    fn equivalent(&self, key: &Key) -> bool {
+        self.tools == key.tools && self.toolsets == key.toolsets
+    }
+}
+
 /// Offers compiled before: agents send the same tools with every request.
 #[derive(Debug, Clone)]
 pub struct Offers {
@@ -83,21 +100,24 @@ impl Offers {
 
 /// Which tools the model is offered. Without tools, an empty offer: nothing is judged then.
 pub(crate) fn offer(pipeline: &Pipeline, turn: &mut Turn) -> Arc<Offer> {
-    let key = Key {
-        tools: turn.request.tools_text().unwrap_or_default().to_owned(),
-        toolsets: if catalog_joins(turn) { turn.toolsets.clone() } else { Vec::new() },
+    let key = KeyView {
+        tools: turn.request.tools_text().unwrap_or_default(),
+        toolsets: if catalog_joins(turn) { &turn.toolsets } else { &[] },
     };
-    let offer = turn.snapshot.offers.cache.get_with(key.clone(), || {
-        let catalog = key
-            .toolsets
-            .iter()
-            .filter_map(|name| turn.snapshot.catalog.toolset(name))
-            .flat_map(|toolset| toolset.operations.iter().map(|operation| operation.tool.clone()))
-            .collect();
-        Arc::new(Offer::compile(turn.request.client_tools(), catalog, &pipeline.validators))
+    let cache = &turn.snapshot.offers.cache;
+    let offer = cache.get(&key).unwrap_or_else(|| {
+        let key = Key { tools: key.tools.to_owned(), toolsets: key.toolsets.to_vec() };
+        cache.get_with(key.clone(), || {
+            let catalog = key
+                .toolsets
+                .iter()
+                .filter_map(|name| turn.snapshot.catalog.toolset(name))
+                .flat_map(|toolset| toolset.operations.iter().map(|operation| operation.tool.clone()))
+                .collect();
+            Arc::new(Offer::compile(turn.request.client_tools(), catalog, &pipeline.validators))
+        })
     });
-    turn.record.trace_mut().tools_offered =
-        offer.toolbook.tools().iter().map(|compiled| compiled.tool.name.clone()).collect();
+    turn.record.trace_mut().tools_offered = offer.names.clone();
     offer
 }
 

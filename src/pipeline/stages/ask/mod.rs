@@ -89,19 +89,20 @@ async fn exchange(
     notes: &mut Notes,
     purpose: Purpose,
 ) -> Asked {
-    let answer = match turn.upstream.chat(request.to_bytes(), &turn.headers).await {
+    let mut answer = match turn.upstream.chat(request.to_bytes(), &turn.headers).await {
         Ok(answer) => answer,
         Err(failure) => return Asked::Relay(Relay::Failure(failure)),
     };
     notes.status = Some(answer.status);
     notes.request_id = answer.request_id().map(str::to_owned);
-    if answer.status.is_success() && turn.request.is_stream() && answer.is_event_stream() {
-        turn.answer_headers = answer.headers.clone();
+    let is_stream = answer.is_event_stream();
+    let mut headers = std::mem::take(&mut answer.headers);
+    if answer.status.is_success() && turn.request.is_stream() && is_stream {
+        turn.answer_headers = headers;
         return flow::flow(pipeline, turn, (offer, request), answer, outlet, notes, purpose).await;
     }
-    let (status, mut headers) = (answer.status, answer.headers.clone());
-    let is_stream = answer.is_event_stream();
-    let whole = whole(turn, answer).await;
+    let status = answer.status;
+    let whole = whole(turn, answer, is_stream).await;
     if is_stream != turn.request.is_stream() && turn.policy.mode == Mode::Guard && matches!(whole, Asked::Completion(_))
     {
         let kind = if is_stream { "application/json" } else { "text/event-stream" };
@@ -115,8 +116,8 @@ async fn exchange(
     whole
 }
 
-async fn whole(turn: &Turn, answer: upstream::Answer) -> Asked {
-    let (status, is_stream) = (answer.status, answer.is_event_stream());
+async fn whole(turn: &Turn, answer: upstream::Answer, is_stream: bool) -> Asked {
+    let status = answer.status;
     let body = match answer.whole().await {
         Ok(body) => body,
         Err(failure) => return Asked::Relay(Relay::Failure(failure)),

@@ -60,7 +60,7 @@ fn is_blank(value: &str, lower: &str) -> bool {
     BRACKETS.into_iter().any(|brackets| match inside(value, brackets) {
         // Brackets alone are a list of one.
         Some(inner) if brackets.0 == "[" => {
-            is_name(inner) && inside(lower, brackets).is_some_and(|inner| begins_as_instruction(inner))
+            is_name(inner) && inside(lower, brackets).is_some_and(begins_as_instruction)
         }
         Some(inner) => is_name(inner),
         None => false,

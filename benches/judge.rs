@@ -1,0 +1,94 @@
+//! What the judgement of a native call costs, with warm validators: `cargo bench --bench judge`.
+#![allow(clippy::panic, reason = "a benchmark that does not measure what it says must stop")]
+
+mod support;
+
+use std::hint::black_box;
+
+use callwright::domain::rules::{Evidence, RepairRules, ScanRules};
+use callwright::domain::{Call, Verdict};
+use callwright::feedback::Templates;
+use callwright::repair::rescue::Situation;
+use callwright::repair::{JudgedMessage, Spoken, judge_message};
+use callwright::scanner::{Context, Toolbook};
+use criterion::{Criterion, criterion_group, criterion_main};
+use serde_json::{Map, Value, json};
+use support::{toolbook, usual_tools};
+
+/// As the binary does.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+criterion_group!(benches, usual_call, large_call, feedback);
+criterion_main!(benches);
+
+fn call(name: &str, arguments: &Value) -> Call {
+    Call { id: "call_1".to_owned(), name: name.to_owned(), arguments: arguments.to_string() }
+}
+
+fn judged(calls: &[Call], book: &Toolbook) -> JudgedMessage {
+    let spoken = Spoken { text: None, calls, situation: Situation::with(Evidence::Alone) };
+    judge_message(&spoken, book, &ScanRules::default(), &RepairRules::default(), &Context::default())
+}
+
+/// Measures the judgement of one call, once it is sure that it comes out as expected.
+fn measure(criterion: &mut Criterion, name: &str, call: Call, book: &Toolbook, expected: Verdict) {
+    let calls = [call];
+    let message = judged(&calls, book);
+    assert_eq!(message.verdict(), expected, "{name}: {message:?}");
+    criterion.bench_function(name, |bencher| bencher.iter(|| judged(black_box(&calls), book)));
+}
+
+fn usual_call(criterion: &mut Criterion) {
+    let book = usual_tools();
+    let right = json!({"city": "Oslo", "days": 3, "unit": "celsius", "from_date": "2025-01-31", "detailed": true,
+        "tags": ["rain", "wind"]});
+    let mendable = json!({"City": "Oslo", "days": "3", "unit": "Celsius", "from_date": "2025-01-31", "detailed": "true",
+        "tags": "rain"});
+    let faulty = json!({"city": "Oslo", "unit": "kelvin"});
+    measure(criterion, "usual call, right", call("get_weather", &right), &book, Verdict::Clean);
+    measure(criterion, "usual call, mended", call("getWeather", &mendable), &book, Verdict::Repaired);
+    measure(criterion, "usual call, faulty", call("get_weather", &faulty), &book, Verdict::Faulty);
+}
+
+/// Groups of parameters in the large call, and parameters in each.
+const GROUPS: usize = 10;
+
+fn large_call(criterion: &mut Criterion) {
+    let group = |member: &dyn Fn(usize) -> Value| -> Map<String, Value> {
+        (0..GROUPS).map(|index| (format!("member_{index}"), member(index))).collect()
+    };
+    let groups = |of_group: &dyn Fn() -> Value| -> Map<String, Value> {
+        (0..GROUPS).map(|index| (format!("group_{index}"), of_group())).collect()
+    };
+    let schema_of = |index: usize| match index % 5 {
+        0 => json!({"type": "integer", "minimum": 0}),
+        1 => json!({"type": "string", "maxLength": 40}),
+        2 => json!({"type": "string", "enum": ["small", "large"]}),
+        3 => json!({"type": "boolean"}),
+        _ => json!({"type": "array", "items": {"type": "number"}}),
+    };
+    let value_of =
+        |index: usize| [json!(5), json!("text"), json!("small"), json!(true), json!([1.5, 2.5])][index % 5].clone();
+    let spelt_of = |index: usize| {
+        [json!("5"), json!("text"), json!("Small"), json!("true"), json!("[1.5, 2.5]")][index % 5].clone()
+    };
+    let names: Vec<String> = (0..GROUPS).map(|index| format!("member_{index}")).collect();
+    let schema = groups(&|| json!({"type": "object", "required": names, "properties": group(&schema_of)}));
+    let schema = json!({"type": "object", "properties": schema, "additionalProperties": false});
+    let book = toolbook(vec![("configure".to_owned(), schema)]);
+    let right = Value::Object(groups(&|| Value::Object(group(&value_of))));
+    let mendable = Value::Object(groups(&|| Value::Object(group(&spelt_of))));
+    measure(criterion, "100 parameters, right", call("configure", &right), &book, Verdict::Clean);
+    measure(criterion, "100 parameters, 80 of them mended", call("configure", &mendable), &book, Verdict::Repaired);
+}
+
+fn feedback(criterion: &mut Criterion) {
+    let (book, templates) = (usual_tools(), Templates::builtin());
+    let calls = [call("get_weather", &json!({"city": "Oslo", "unit": "kelvin"}))];
+    let message = judged(&calls, &book);
+    let Some(Err(diagnoses)) = message.calls.first().map(|call| &call.result) else { panic!("the call is faulty") };
+    criterion.bench_function("feedback on a faulty call", |bencher| {
+        bencher.iter(|| templates.faulty_call(black_box(&calls[0]), diagnoses, &book));
+    });
+}

@@ -1,0 +1,147 @@
+//! What it costs to look for calls in a text: `cargo bench --bench rescue`.
+#![allow(clippy::panic, reason = "a benchmark that does not measure what it says must stop")]
+
+mod support;
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use callwright::domain::rules::Evidence;
+use callwright::repair::rescue::{Reading, Situation, rescue};
+use callwright::scanner::Toolbook;
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use support::usual_tools;
+
+/// As the binary does.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+criterion_group!(benches, dismissed, rescued, hostile);
+criterion_main!(benches);
+
+fn read(text: &str, book: &Toolbook) -> Reading {
+    rescue(text, book, &Situation::with(Evidence::Amid))
+}
+
+const DISMISSED_BYTES: usize = 20_000;
+
+/// Texts with brackets, fences and offered names, and no call.
+fn dismissed(criterion: &mut Criterion) {
+    let book = usual_tools();
+    let mut group = criterion.benchmark_group("dismissed, 20 kB");
+    for (name, paragraph) in
+        [("prose", PROSE), ("answer with code", CODE), ("json document", DOCUMENT), ("markdown", MARKDOWN)]
+    {
+        let text = repeated(paragraph, DISMISSED_BYTES);
+        assert!(matches!(read(&text, &book), Reading::Text), "{name}: {:?}", read(&text, &book));
+        group.throughput(Throughput::Bytes(text.len() as u64));
+        group.bench_function(name, |bencher| bencher.iter(|| read(black_box(&text), &book)));
+    }
+    group.finish();
+}
+
+const PROSE: &str = "The forecast (see the note below) says that it will rain [1] in Oslo, and get_weather is the tool that knows. \
+    Orders < 100 are shipped at once; an order {as the shop calls it} can be cancelled with cancel_order, which takes an id. \
+    What search_documents finds is a list, e.g. [a, b, c], and `limit` bounds it (10 if nothing is said).\n\n";
+
+const CODE: &str = "This function sums a list:\n\n```python\ndef total(items: list[int]) -> int:\n    result = 0\n    \
+    for item in items:\n        result += weight(item, {\"unit\": 1})[0]\n    return result\n```\n\nThe loop visits each item once, \
+    so `total([1, 2, 3])` takes three steps.\n\n";
+
+const DOCUMENT: &str = "{\"orders\": [{\"id\": 5, \"lines\": [{\"sku\": \"a-1\", \"count\": 2}, {\"sku\": \"b-2\", \"count\": 1}], \
+    \"note\": \"call get_weather before\"}], \"next\": null}\n";
+
+const MARKDOWN: &str = "## What the tools do\n\n| tool | takes |\n|---|---|\n| `get_weather` | `city`, `days` (1 to 14) |\n\
+    | `cancel_order` | `order_id` |\n\n- [x] read the *documentation*\n- [ ] ask <b>somebody</b>\n\n> a quotation (of nobody)\n\n";
+
+fn repeated(paragraph: &str, bytes: usize) -> String {
+    let mut text = paragraph.repeat(bytes / paragraph.len() + 1);
+    text.truncate((0..=bytes).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0));
+    text
+}
+
+/// Bytes of an answer that is a call.
+const RESCUED_BYTES: usize = 1000;
+
+/// Answers of one kB that are one call, in the main notations.
+fn rescued(criterion: &mut Criterion) {
+    let book = usual_tools();
+    let query = repeated("where the nearest tram stop is, ", RESCUED_BYTES - 90);
+    let arguments = format!("{{\"query\": \"{query}\", \"limit\": 3}}");
+    let object = format!("{{\"name\": \"search_documents\", \"arguments\": {arguments}}}");
+    let mut group = criterion.benchmark_group("rescued, 1 kB");
+    for (name, text) in [
+        ("bare json", object.clone()),
+        ("json in a fence", format!("```json\n{object}\n```")),
+        ("json amid prose", format!("I will look that up.\n\n{object}\n\nOne moment.")),
+        ("tool_call element", format!("<tool_call>\n{object}\n</tool_call>")),
+        ("TOOL_CALLS list", format!("[TOOL_CALLS][{object}]")),
+        ("function element", format!("<function=search_documents>{arguments}</function>")),
+        ("python call", format!("[search_documents(query='{query}', limit=3)]")),
+        ("tool_code fence", format!("```tool_code\nprint(search_documents(query=\"{query}\", limit=3))\n```")),
+        (
+            "invoke element",
+            format!(
+                "<function_calls>\n<invoke name=\"search_documents\">\n<parameter name=\"query\">{query}</parameter>\n\
+                 <parameter name=\"limit\">3</parameter>\n</invoke>\n</function_calls>"
+            ),
+        ),
+    ] {
+        let reading = read(&text, &book);
+        assert!(matches!(&reading, Reading::Calls(found) if found.calls.len() == 1), "{name}: {reading:?}");
+        group.throughput(Throughput::Bytes(text.len() as u64));
+        group.bench_function(name, |bencher| bencher.iter(|| read(black_box(&text), &book)));
+    }
+    group.finish();
+}
+
+/// Bytes of the hostile texts: the curve must be a straight line.
+const SIZES: [usize; 7] = [1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22];
+
+/// What each hostile text repeats, in front of it and behind it.
+const HOSTILE: [(&str, &str); 22] = [
+    ("nested arrays", "["),
+    ("nested objects", "{\"a\":"),
+    ("nested calls", "get_weather("),
+    ("calls of a letter", "f("),
+    ("open call in a line each", "get_weather(city=\"Oslo\", \n"),
+    ("json of a call, open", "{\"name\": \"get_weather\", \"arguments\": {\n"),
+    ("whole json, no call", "{\"a\": 1}\n"),
+    ("names", "get_weather "),
+    ("names in a line each", "get_weather\n"),
+    ("marks", "<tool_call>"),
+    ("marks in a line each", "<tool_call>\n"),
+    ("marks with an open object", "<tool_call>{"),
+    ("marks, other", "[TOOL_CALLS]["),
+    ("function elements", "<function=get_weather>{"),
+    ("invoke elements", "<invoke name=\"get_weather\"><parameter name=\"city\">"),
+    ("fences", "```\n"),
+    ("fences with an open object", "```json\n{\n"),
+    ("reasoning, opened", "<think>"),
+    ("reasoning, closed", "</think>"),
+    ("strings, open", "{\"name\": \"\n"),
+    ("quotes", "\"'"),
+    ("escapes", "{\"a\": \"\\\\\\\""),
+];
+
+/// A single reading that takes longer than this is not worth measuring: something is not linear.
+const HANGS: Duration = Duration::from_secs(5);
+
+fn hostile(criterion: &mut Criterion) {
+    let book = usual_tools();
+    for (name, piece) in HOSTILE {
+        let mut group = criterion.benchmark_group(format!("hostile, {name}"));
+        group.sample_size(10);
+        for size in SIZES {
+            let text = repeated(piece, size);
+            let start = Instant::now();
+            let _ = read(&text, &book);
+            assert!(start.elapsed() < HANGS, "{name}: {size} bytes take {:?}", start.elapsed());
+            group.throughput(Throughput::Bytes(text.len() as u64));
+            group.bench_with_input(BenchmarkId::from_parameter(size), &text, |bencher, text| {
+                bencher.iter(|| read(black_box(text), &book));
+            });
+        }
+        group.finish();
+    }
+}

@@ -1,0 +1,41 @@
+//! What the benchmarks share.
+
+use std::sync::Arc;
+
+use callwright::domain::{Owner, Tool};
+use callwright::scanner::{Toolbook, Validators};
+use serde_json::{Value, json};
+
+/// A toolbook of `(name, parameters)`, compiled: its validators are warm.
+pub(crate) fn toolbook(tools: Vec<(String, Value)>) -> Toolbook {
+    let tool = |(name, parameters)| {
+        Arc::new(Tool {
+            name,
+            description: "Does what its name says.".to_owned(),
+            parameters: Arc::new(parameters),
+            free_text: false,
+            owner: Owner::Client,
+        })
+    };
+    Toolbook::compile(tools.into_iter().map(tool).collect(), &Validators::default())
+}
+
+/// Three tools as an agent has them, with six parameters of the usual kinds.
+pub(crate) fn usual_tools() -> Toolbook {
+    let weather = json!({"type": "object", "required": ["city", "days"], "additionalProperties": false, "properties": {
+        "city": {"type": "string", "minLength": 1, "description": "Name of the city."},
+        "days": {"type": "integer", "minimum": 1, "maximum": 14},
+        "unit": {"type": "string", "enum": ["celsius", "fahrenheit"]},
+        "from_date": {"type": "string", "format": "date"},
+        "detailed": {"type": "boolean"},
+        "tags": {"type": "array", "items": {"type": "string"}}}});
+    let order = json!({"type": "object", "required": ["order_id"], "properties": {
+        "order_id": {"type": "integer"}, "reason": {"type": "string"}}});
+    let search = json!({"type": "object", "required": ["query"], "properties": {
+        "query": {"type": "string"}, "limit": {"type": "integer", "default": 10}}});
+    toolbook(vec![
+        ("get_weather".to_owned(), weather),
+        ("cancel_order".to_owned(), order),
+        ("search_documents".to_owned(), search),
+    ])
+}

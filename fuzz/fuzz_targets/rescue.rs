@@ -1,0 +1,104 @@
+//! Any text, in any situation, against some sets of tools: every rescued call names an offered tool, its arguments are a JSON
+//! object, the spans lie in the text, in order and on characters, and nothing is rescued that the situation forbids.
+//!
+//! Input: one byte of flags, one that says how much of the text the client has already got, then the text.
+#![no_main]
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use callwright::domain::rules::{Evidence, RepairRules, ScanRules};
+use callwright::feedback::Templates;
+use callwright::repair::rescue::{Reading, Rescued, Situation, rescue};
+use callwright::repair::{Spoken, judge_message};
+use callwright::scanner::Toolbook;
+use callwright_fuzz::toolbook;
+use libfuzzer_sys::fuzz_target;
+use serde_json::{Map, Value, json};
+
+fuzz_target!(|input: &[u8]| {
+    let [flags, sent, text @ ..] = input else { return };
+    let text = String::from_utf8_lossy(text);
+    let toolbook = match flags & 3 {
+        0 => &BOOKS[0],
+        1 => &BOOKS[1],
+        2 => &BOOKS[2],
+        _ => &BOOKS[3],
+    };
+    let allowed: Vec<String> = toolbook.tools().iter().take(1).map(|tool| tool.name().to_owned()).collect();
+    let situation = Situation {
+        evidence: match flags >> 2 & 3 {
+            0 => Evidence::Amid,
+            1 => Evidence::Alone,
+            2 => Evidence::Marked,
+            _ => Evidence::Off,
+        },
+        allowed: (flags & 16 != 0).then_some(&allowed),
+        cut_off: flags & 32 != 0,
+        json_wanted: flags & 64 != 0,
+        sent: boundary(&text, usize::from(*sent)),
+    };
+    match rescue(&text, toolbook, &situation) {
+        Reading::Text => {}
+        Reading::NoCall(diagnosis) => {
+            assert_ne!(situation.evidence, Evidence::Off);
+            assert!(!Templates::builtin().no_call(&diagnosis, toolbook).is_empty());
+        }
+        Reading::Calls(rescued) => check(&text, toolbook, &situation, &rescued),
+    }
+    let spoken = Spoken { text: Some(&text), calls: &[], situation };
+    let judged = judge_message(&spoken, toolbook, &ScanRules::default(), &RepairRules::default());
+    let _ = judged.verdict();
+});
+
+fn check(text: &str, toolbook: &Toolbook, situation: &Situation<'_>, rescued: &Rescued) {
+    assert!(!rescued.calls.is_empty());
+    assert!(rescued.evidence <= situation.evidence && situation.evidence != Evidence::Off);
+    let mut ids = HashSet::new();
+    for call in &rescued.calls {
+        let meant = toolbook.get(&call.name).or_else(|| match toolbook.literal(&call.name).as_slice() {
+            [only] => Some(*only),
+            _ => None,
+        });
+        let meant = meant.unwrap_or_else(|| panic!("`{}` is not offered", call.name));
+        assert!(situation.allowed.is_none_or(|allowed| allowed.iter().any(|name| name == meant.name())), "not allowed");
+        assert!(
+            serde_json::from_str::<Map<String, Value>>(&call.arguments).is_ok(),
+            "arguments are no object: {}",
+            call.arguments
+        );
+        assert!(ids.insert(&call.id), "two calls have one id");
+    }
+    let mut end = situation.sent;
+    for span in &rescued.spans {
+        assert!(end <= span.start && span.start < span.end && text.get(span.clone()).is_some(), "{span:?}");
+        end = span.end;
+    }
+    assert!(!rescued.spans.is_empty());
+    assert!(rescued.text.len() <= text.len());
+}
+
+/// The last place at or before byte `at` where a character begins.
+fn boundary(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+/// No tool; a few usual ones; names that are short, alike, or words of a language; names of every script and separator.
+static BOOKS: LazyLock<[Toolbook; 4]> = LazyLock::new(|| {
+    let weather = json!({"type": "object", "required": ["city"], "properties": {
+        "city": {"type": "string"}, "days": {"type": "integer"}, "unit": {"enum": ["celsius", "fahrenheit"]},
+        "tags": {"type": "array", "items": {"type": "string"}}, "place": {"type": "object"}}});
+    let pair = json!({"type": "object", "properties": {"a": {}, "b": {"type": "number"}}});
+    [
+        toolbook([]),
+        toolbook([
+            ("get_weather", weather.clone()),
+            ("math.add", pair.clone()),
+            ("ping", json!({"type": "object", "properties": {}})),
+            ("search", json!({"type": "object", "additionalProperties": true})),
+        ]),
+        toolbook(["f", "g", "F", "ff", "print", "name", "arguments", "json", "if", "a.b.c"].map(|name| (name, pair.clone()))),
+        toolbook(["天气", "naïve-name", "x__y", "a b", "", "`", "{", "<tool_call>", "get-weather", "getWeather", "\u{202e}x"]
+            .map(|name| (name, weather.clone()))),
+    ]
+});

@@ -1,0 +1,77 @@
+//! Any schema and any arguments: the judgement ends, repair is done after one round, what is called clean fits the schema, and the
+//! feedback on what is not shows an example that does.
+//!
+//! Input: a schema as JSON, a line break, arguments as text. Bytes that are not of this form are read as choices that a schema and
+//! arguments are made from.
+#![no_main]
+
+use arbitrary::Unstructured;
+use callwright::domain::Call;
+use callwright::domain::rules::{RepairRules, Report, ScanRules, UnknownParameters};
+use callwright::feedback::Templates;
+use callwright::repair::{judge, mend};
+use callwright::scanner::{Toolbook, scan};
+use callwright_fuzz::{arbitrary_json, toolbook};
+use libfuzzer_sys::fuzz_target;
+use serde_json::{Map, Value};
+
+fuzz_target!(|input: &[u8]| {
+    let Some((schema, arguments)) = as_text(input).or_else(|| as_choices(input)) else { return };
+    let book = toolbook([("f", schema), ("other_tool", Value::Null)]);
+    let call = Call { id: "call_1".to_owned(), name: "f".to_owned(), arguments };
+    for report in [Report::First, Report::All] {
+        for unknown_parameters in [UnknownParameters::Refuse, UnknownParameters::Drop, UnknownParameters::Allow] {
+            check(&call, &book, &ScanRules { report, unknown_parameters, ..ScanRules::default() });
+        }
+    }
+});
+
+fn as_text(input: &[u8]) -> Option<(Value, String)> {
+    let (schema, arguments) = std::str::from_utf8(input).ok()?.split_once('\n')?;
+    Some((serde_json::from_str(schema).ok()?, arguments.to_owned()))
+}
+
+fn as_choices(input: &[u8]) -> Option<(Value, String)> {
+    let mut bytes = Unstructured::new(input);
+    let schema = arbitrary_json(&mut bytes).ok()?;
+    Some((schema, arbitrary_json(&mut bytes).ok()?.to_string()))
+}
+
+fn check(call: &Call, book: &Toolbook, rules: &ScanRules) {
+    let repair = RepairRules::default();
+    let once = mend(call, 0, book, rules, &repair);
+    let twice = mend(&once.call, 0, book, rules, &repair);
+    assert_eq!(once.call.arguments, twice.call.arguments, "mending twice changes more");
+    assert!(twice.repairs.is_empty(), "a repair that changes nothing: {:?}", twice.repairs);
+    if scan(call, 0, book, rules).is_ok() {
+        assert!(once.repairs.is_empty(), "a right call was changed: {:?}", once.repairs);
+    }
+    let (mended, result) = judge(call, 0, book, rules, &repair);
+    match result {
+        Ok(checked) => {
+            let refused = rules.unknown_parameters != UnknownParameters::Allow;
+            let fits = book.get("f").is_some_and(|tool| tool.accepts(checked.arguments()));
+            assert!(fits || !refused, "clean, and does not fit: {}", mended.call.arguments);
+        }
+        Err(diagnoses) => {
+            assert!(!diagnoses.is_empty());
+            assert!(diagnoses.windows(2).all(|pair| pair[0].code.level() <= pair[1].code.level()));
+            told(call, &Templates::builtin().faulty_call(call, &diagnoses, book), book);
+        }
+    }
+}
+
+/// Bytes of the longest message.
+const MAX_MESSAGE_BYTES: usize = 64 * 1024;
+
+fn told(call: &Call, message: &str, book: &Toolbook) {
+    assert!(message.starts_with("Error: ") && message.len() < MAX_MESSAGE_BYTES, "{message}");
+    let Some((_, behind)) = message.rsplit_once("in this form: `f` with the arguments ") else { return };
+    // A call that holds these very words may have been quoted.
+    if call.arguments.contains("in this form") {
+        return;
+    }
+    let shown = serde_json::Deserializer::from_str(behind).into_iter::<Map<String, Value>>().next();
+    let shown = shown.and_then(Result::ok).expect("an example is a JSON object");
+    assert!(book.get("f").is_some_and(|tool| tool.accepts(&shown)), "the example does not fit: {message}");
+}

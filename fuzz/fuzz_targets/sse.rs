@@ -1,0 +1,80 @@
+//! Any bytes as a stream of events, in any chunks: the events do not depend on the chunks, and the answer that they assemble to
+//! is well-formed, has a different id for each call, and survives being written and read again.
+//!
+//! Input: one byte that chooses the sizes of the chunks, then the stream.
+#![no_main]
+
+use std::collections::HashSet;
+
+use bytes::Bytes;
+use callwright::openai::{Assembler, Completion, SseError, SseEvent, SseReader};
+use libfuzzer_sys::fuzz_target;
+
+/// Bytes of an event: small, so that the bound is met.
+const MAX_EVENT_BYTES: usize = 4096;
+
+/// Bytes of an answer.
+const MAX_BYTES: usize = 1 << 16;
+
+type Read = (Vec<SseEvent>, Option<SseError>);
+
+fuzz_target!(|input: &[u8]| {
+    let Some((&seed, stream)) = input.split_first() else { return };
+    let whole = read(std::iter::once(stream));
+    let single = read(stream.chunks(1));
+    assert_eq!(whole, single, "byte by byte");
+    assert_eq!(whole, read(chunks(stream, seed)), "in chunks");
+    assemble(&whole.0);
+});
+
+/// Cuts `stream` into chunks of sizes that `seed` chooses, some of them empty.
+fn chunks(stream: &[u8], seed: u8) -> impl Iterator<Item = &[u8]> {
+    let (mut rest, mut state) = (stream, u32::from(seed) | 1);
+    std::iter::from_fn(move || {
+        // Marsaglia's xorshift: all that is needed are sizes without a pattern.
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        let size = (state % 24) as usize;
+        let (chunk, behind) = rest.split_at(size.min(rest.len()));
+        let more = !rest.is_empty();
+        rest = behind;
+        more.then_some(chunk)
+    })
+}
+
+fn read<'a>(chunks: impl Iterator<Item = &'a [u8]>) -> Read {
+    let mut reader = SseReader::new(MAX_EVENT_BYTES);
+    let mut events = Vec::new();
+    for chunk in chunks {
+        match reader.push(Bytes::copy_from_slice(chunk)) {
+            Ok(more) => events.extend(more),
+            Err(error) => return (events, Some(error)),
+        }
+    }
+    match reader.finish() {
+        Ok(last) => events.extend(last),
+        Err(error) => return (events, Some(error)),
+    }
+    (events, None)
+}
+
+fn assemble(events: &[SseEvent]) {
+    let mut assembler = Assembler::new(MAX_BYTES);
+    for event in events {
+        // What cannot be read is the sender's fault; the events after it may still be read.
+        let _ = assembler.take(event);
+    }
+    let conformant = assembler.is_conformant();
+    let _ = (assembler.is_finished(), conformant, assembler.head());
+    let completion = assembler.into_completion();
+    let read_again = Completion::parse(completion.to_bytes()).expect("an assembled answer can be read");
+    assert_eq!(completion.choices().len(), read_again.choices().len());
+    for (choice, again) in completion.choices().iter().zip(read_again.choices()) {
+        assert!(choice.message.is_well_formed());
+        assert_eq!(choice.message.calls(), again.message.calls());
+        assert_eq!(choice.message.text(), again.message.text());
+        let ids: HashSet<&str> = choice.message.calls().iter().map(|call| call.id.as_str()).collect();
+        assert_eq!(ids.len(), choice.message.calls().len(), "each call has its own id");
+    }
+}

@@ -1,0 +1,25 @@
+//! What the fuzz targets share: toolbooks, and arbitrary JSON.
+
+mod json;
+
+use std::sync::Arc;
+
+pub use json::arbitrary_json;
+
+use callwright::domain::{Owner, Tool};
+use callwright::scanner::{Toolbook, Validators};
+use serde_json::Value;
+
+/// A toolbook of `(name, parameters)`.
+pub fn toolbook<'a>(tools: impl IntoIterator<Item = (&'a str, Value)>) -> Toolbook {
+    let tool = |(name, parameters): (&str, Value)| {
+        Arc::new(Tool {
+            name: name.to_owned(),
+            description: "Does what its name says.".to_owned(),
+            parameters: Arc::new(parameters),
+            free_text: false,
+            owner: Owner::Client,
+        })
+    };
+    Toolbook::compile(tools.into_iter().map(tool).collect(), &Validators::default())
+}
