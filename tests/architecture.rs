@@ -40,7 +40,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("explain", &["domain", "retrieval"]),
     ("executor", &["domain", "catalog", "scanner", "store"]),
     // Work on files instead of requests.
-    ("offline", &["domain", "openai", "policy", "repair", "scanner"]),
+    ("offline", &["domain", "openai", "policy", "repair", "retrieval", "scanner"]),
     // The way of a request.
     (
         "pipeline",
@@ -122,7 +122,7 @@ const LIBRARIES: &[(&str, &[&str])] = &[
     ("toml", &["config"]),
     ("clap", &["cli"]),
     ("indicatif", &["cli"]),
-    ("flate2", &["offline"]),
+    ("flate2", &["offline", "upstream"]),
 ];
 
 /// Names of the wire format that nobody but its owner spells, and the scripted model, which is on the other end of the wire.
