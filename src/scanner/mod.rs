@@ -12,6 +12,8 @@ mod expectations;
 mod faults;
 #[cfg(test)]
 pub(crate) mod generated;
+#[cfg(test)]
+mod hostile_tests;
 pub(crate) mod names;
 mod relevance;
 mod same_value;

@@ -104,6 +104,8 @@ metrics! {
     tool_execution_duration: Histogram = "tool_execution_duration_seconds" in THEIR_TIME;
     /// Failed outcomes that were looked up in the documentation, by whether it had something to say.
     explanations: Counters<bool> = "explanations_total" ["hit"];
+    /// Schemas of tools with parts that cannot be used, by whether the rest still judges values; each schema counts once.
+    schema_problems: Counters<bool> = "schema_problems_total" ["judges"];
     /// Tools that the model was offered in a turn.
     tools_offered: Histogram = "tools_offered" in TOOLS;
 

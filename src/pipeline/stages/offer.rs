@@ -12,6 +12,7 @@ use crate::pipeline::Pipeline;
 use crate::pipeline::turn::Turn;
 use crate::retrieval::{Bm25, Hit};
 use crate::scanner::{CompiledTool, Toolbook, Validators};
+use crate::telemetry::Metrics;
 
 /// The tools offered in a turn.
 #[derive(Debug)]
@@ -111,11 +112,27 @@ pub(crate) fn offer(pipeline: &Pipeline, turn: &mut Turn) -> Arc<Offer> {
                 .filter_map(|name| turn.snapshot.catalog.toolset(name))
                 .flat_map(|toolset| toolset.operations.iter().map(|operation| operation.tool.clone()))
                 .collect();
-            Arc::new(Offer::compile(turn.request.client_tools(), catalog, &pipeline.validators))
+            let offer = Offer::compile(turn.request.client_tools(), catalog, &pipeline.validators);
+            tell_of_problems(&offer.toolbook, &pipeline.metrics);
+            Arc::new(offer)
         })
     });
     turn.record.trace_mut().tools_offered = offer.names.clone();
     offer
+}
+
+/// Logs and counts the schemas that cannot be used in whole, each once: their tools are offered and called all the same.
+fn tell_of_problems(toolbook: &Toolbook, metrics: &Metrics) {
+    let troubled = toolbook.tools().iter().filter(|tool| !tool.problems().is_empty());
+    for tool in troubled.filter(|tool| tool.is_new()) {
+        let (judges, problem) = (tool.judges_values(), tool.problems().join("; "));
+        metrics.schema_problems.inc(judges);
+        if judges {
+            tracing::info!(tool = tool.name(), "parts of the tool's schema cannot be used: {problem}");
+        } else {
+            tracing::warn!(tool = tool.name(), "the tool's schema cannot be used: {problem}");
+        }
+    }
 }
 
 /// May the catalog's tools join? Not where no call may be made, and not where calls could not be executed: with several
@@ -124,4 +141,37 @@ fn catalog_joins(turn: &Turn) -> bool {
     turn.policy.mode == Mode::Guard
         && turn.request.tool_choice() != ToolChoice::None
         && turn.request.choice_count() == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_schema_that_cannot_be_used_is_told_of_once() {
+        let tool = |name: &str, parameters: serde_json::Value| Tool {
+            name: name.to_owned(),
+            description: String::new(),
+            parameters: Arc::new(parameters),
+            free_text: false,
+            owner: Owner::Client,
+        };
+        let cycle = json!({ "$ref": "#" });
+        let offered = vec![
+            tool("whole", json!({ "type": "object" })),
+            tool("part", json!({ "properties": { "a": { "pattern": "(" } } })),
+            tool("none", cycle.clone()),
+            tool("same", cycle),
+        ];
+        let (validators, metrics) = (Validators::default(), Metrics::new());
+        for _ in 0..2 {
+            let offer = Offer::compile(offered.clone(), Vec::new(), &validators);
+            tell_of_problems(&offer.toolbook, &metrics);
+        }
+        let text = metrics.render();
+        for judges in ["true", "false"] {
+            assert!(text.contains(&format!("callwright_schema_problems_total{{judges=\"{judges}\"}} 1")), "{text}");
+        }
+    }
 }
