@@ -40,7 +40,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("explain", &["domain", "retrieval"]),
     ("executor", &["domain", "catalog", "scanner", "store"]),
     // Work on files instead of requests.
-    ("offline", &["domain", "openai", "policy", "repair", "scanner"]),
+    ("offline", &["domain", "openai", "policy", "repair", "retrieval", "scanner"]),
     // The way of a request.
     (
         "pipeline",

@@ -9,9 +9,6 @@ use crate::scanner::{Conversation, Relevance, Transcript};
 
 use super::offer::Offer;
 
-/// Tools that are ranked for a request: the best one and those that could be called instead.
-const MAX_RANKED: usize = 1_000;
-
 /// The conversation of a request, read when it is asked for first.
 #[derive(Debug)]
 pub(crate) struct Known<'a> {
@@ -47,7 +44,7 @@ pub(crate) fn relevance(request: &ChatRequest, offer: &Offer, rules: &ScanRules)
 }
 
 fn relevance_of(request: &str, offer: &Offer) -> Relevance {
-    let hits = offer.search(request, MAX_RANKED);
+    let hits = offer.search(request, Relevance::MAX_RANKED);
     let coverage = hits.first().map_or(0.0, |hit| f64::from(hit.coverage));
     Relevance::new(hits.iter().map(|hit| (hit.id.as_str(), f64::from(hit.score))), coverage)
 }

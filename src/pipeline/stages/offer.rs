@@ -52,8 +52,8 @@ impl Offer {
 
     /// The `limit` tools whose names and descriptions serve a request best, best first.
     pub(crate) fn search(&self, request: &str, limit: usize) -> Vec<Hit<'_, String>> {
-        let text = |tool: &CompiledTool| format!("{} {}", tool.name(), tool.tool.description);
-        let texts = || self.toolbook.tools().iter().map(|tool| (tool.name().to_owned(), text(tool)));
+        let text = |tool: &CompiledTool| (tool.name().to_owned(), tool.tool.search_text());
+        let texts = || self.toolbook.tools().iter().map(|tool| text(tool));
         self.index.get_or_init(|| Bm25::build(texts())).search(request, limit)
     }
 
