@@ -34,8 +34,10 @@ pub(super) struct Block {
     pub(super) notation: &'static str,
     /// Do they stand between marks that are reserved for calls?
     pub(super) is_marked: bool,
-    /// Where they stand.
+    /// Where they stand, with what belongs to them on the line: a bullet, an assignment.
     pub(super) span: Range<usize>,
+    /// Where the first call itself begins.
+    pub(super) start: usize,
     /// The fence that they stand in, by its number.
     pub(super) fence: Option<usize>,
 }
@@ -200,7 +202,7 @@ impl<'a> Walk<'a, '_> {
             Some(calls) if self.reader.at() > mark.start => {
                 self.at = self.reader.at();
                 let span = mark.start..self.at;
-                self.push_calls(calls, grammar.name(), true, span);
+                self.push_calls(calls, grammar.name(), span.start, span);
             }
             _ => {
                 let opens = self.text.get(mark.end..).unwrap_or_default().trim_start().starts_with(['{', '[']);
@@ -212,9 +214,10 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    fn push_calls(&mut self, calls: Vec<Written>, notation: &'static str, is_marked: bool, span: Range<usize>) {
+    fn push_calls(&mut self, calls: Vec<Written>, notation: &'static str, start: usize, span: Range<usize>) {
         let fence = self.fence.map(|_| self.layout.fences.len());
-        self.layout.pieces.push(Piece::Calls(Block { calls, notation, is_marked, span, fence }));
+        let is_marked = MARKED.iter().any(|grammar| grammar.name() == notation);
+        self.layout.pieces.push(Piece::Calls(Block { calls, notation, is_marked, span, start, fence }));
     }
 
     /// Takes in the lines up to `end`; a statement that begins before may end behind it.
@@ -292,7 +295,7 @@ impl<'a> Walk<'a, '_> {
             if place.is_labelled && at > start {
                 self.layout.pieces.push(Piece::Prose(self.text.get(start..at).unwrap_or_default().trim_end()));
             }
-            self.push_calls(calls, notation, false, span);
+            self.push_calls(calls, notation, at, span);
             return true;
         }
         false

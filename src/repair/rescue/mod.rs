@@ -1,8 +1,8 @@
 //! Rescue (E1): calls that a model wrote into its text become calls.
 //!
 //! Text only turns into calls when every one of them names an offered tool and the text evidently *is* a call, not a text about
-//! one ([`Evidence`]). [`layout`] tells calls, prose, code and reasoning apart; notations with marks are one file each under
-//! `grammars/`, those without are read by [`statement`]; [`verdict`] weighs what was found.
+//! one ([`Evidence`]). `layout.rs` tells calls, prose, code and reasoning apart; notations with marks are one file each under
+//! `grammars/`, those without are read by `statement.rs`; `verdict.rs` weighs what was found.
 //!
 //! All reading is paid for from a budget in proportion to the text (`literal::Reader`), so any text takes linear time.
 
