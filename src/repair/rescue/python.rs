@@ -12,7 +12,7 @@ const MAX_NAME: usize = 160;
 const MAX_DEPTH: usize = 4;
 
 /// Functions around calls that do not change what is called.
-const WRAPPERS: [&str; 6] = ["print", "str", "display", "json.dumps", "asyncio.run", "repr"];
+pub(super) const WRAPPERS: [&str; 6] = ["print", "str", "display", "json.dumps", "asyncio.run", "repr"];
 
 /// Words before a call that do not change what is called.
 const WORDS: [&str; 3] = ["await ", "return ", "yield "];
