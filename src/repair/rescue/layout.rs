@@ -63,8 +63,26 @@ pub(super) struct Layout<'a> {
 }
 
 /// Marks that begin and end what a model thinks before it answers.
+<<<<<<< HEAD
+pub(super) const REASONING: [[&str; 2]; 9] = [
+    ["<think>", "</think>"],
+    ["<thinking>", "</thinking>"],
+    ["<reasoning>", "</reasoning>"],
+    ["[THINK]", "[/THINK]"],
+    ["<seed:think>", "</seed:think>"],
+    ["<scratch_pad>", "</scratch_pad>"],
+    ["<|START_THINKING|>", "<|END_THINKING|>"],
+    ["<|inner_prefix|>", "<|inner_suffix|>"],
+    ["<|thought_start|>", "<|thought_end|>"],
+];
+
+/// Marks that begin reasoning, and marks that end it but much else as well.
+const CHANNELS: [[&str; 2]; 2] =
+    [["<|channel|>analysis<|message|>", "<|end|>"], ["<|open|>think<|sep|>", "<|close|>think<|sep|>"]];
+=======
 pub(super) const REASONING: [[&str; 2]; 4] =
     [["<think>", "</think>"], ["<thinking>", "</thinking>"], ["<reasoning>", "</reasoning>"], ["[THINK]", "[/THINK]"]];
+>>>>>>> main
 
 /// What a mark in the text is.
 #[derive(Clone, Copy)]
@@ -89,6 +107,10 @@ static MARKS: LazyLock<(Option<AhoCorasick>, Vec<Mark>)> = LazyLock::new(|| {
     for [open, close] in REASONING {
         texts.extend([open, close]);
         marks.extend([Mark::Reasoning(close), Mark::ReasoningEnd]);
+    }
+    for [open, close] in CHANNELS {
+        texts.push(open);
+        marks.push(Mark::Reasoning(close));
     }
     (AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(texts).ok(), marks)
 });
@@ -157,12 +179,13 @@ struct Line {
     at: usize,
     is_blank: bool,
     is_quotation: bool,
+    has_words: bool,
     backticks: usize,
 }
 
 impl Default for Line {
     fn default() -> Self {
-        Self { at: 0, is_blank: true, is_quotation: false, backticks: 0 }
+        Self { at: 0, is_blank: true, is_quotation: false, has_words: false, backticks: 0 }
     }
 }
 
@@ -177,6 +200,7 @@ impl Line {
                 _ => {}
             }
             self.is_blank &= byte.is_ascii_whitespace();
+            self.has_words |= byte.is_ascii_alphabetic() || *byte >= 0x80;
         }
         self.at = at;
     }
@@ -191,7 +215,9 @@ impl<'a> Walk<'a, '_> {
     fn is_mark(&mut self, mark: &Range<usize>, grammar: &dyn Grammar) -> bool {
         self.line.go(self.text, mark.start);
         let text = self.slice(mark.clone());
-        let is_quoted = self.line.is_quotation && !text.starts_with('>');
+        let before = self.slice(0..mark.start);
+        let is_word = self.line.has_words && before.ends_with(['"', '\'', '“', '‘', '«', '„']);
+        let is_quoted = is_word || self.line.is_quotation && !text.starts_with('>');
         let in_code = self.line.backticks % 2 == 1 && !text.starts_with('`');
         !is_quoted && !in_code && (!grammar.begins_line() || self.line.is_blank)
     }

@@ -18,6 +18,10 @@ mod prose;
 mod python;
 mod shape;
 mod statement;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
 mod verdict;
 mod written;
 
@@ -78,7 +82,9 @@ pub struct Rescued {
 /// Looks for calls in the text of an answer.
 pub fn rescue(text: &str, toolbook: &Toolbook, situation: &Situation<'_>) -> Reading {
     let holds_brackets = || text.bytes().any(|byte| matches!(byte, b'(' | b'[' | b'{' | b'<'));
-    if situation.evidence == Evidence::Off || toolbook.is_empty() || !holds_brackets() {
+    // Agents write an input without brackets as well.
+    let holds_input = || memchr::memmem::find(text.as_bytes(), b"Input:").is_some();
+    if situation.evidence == Evidence::Off || toolbook.is_empty() || !(holds_brackets() || holds_input()) {
         return Reading::Text;
     }
     let layout = layout::read(text, toolbook, !situation.cut_off);

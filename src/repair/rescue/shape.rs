@@ -27,7 +27,7 @@ pub(super) const ARGUMENTS: [&str; 13] = [
 ];
 
 /// Members that hold a call, or a list of calls, and nothing else of importance beside it.
-pub(super) const WRAPPERS: [&str; 11] = [
+pub(super) const WRAPPERS: [&str; 12] = [
     "tool_calls",
     "function_call",
     "function",
@@ -38,6 +38,7 @@ pub(super) const WRAPPERS: [&str; 11] = [
     "functions",
     "tools",
     "actions",
+    "command",
     "call",
 ];
 

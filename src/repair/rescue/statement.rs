@@ -62,7 +62,7 @@ fn special_tokens(mut line: &str) -> &str {
             let end = rest.find(close)?;
             let is_word = rest.get(..end)?.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
             rest.get(end + close.len()..)
-                .filter(|rest| is_word && end > 0 && rest.trim_start().starts_with(['[', '{', '<']))
+                .filter(|rest| is_word && end > 0 && (open == "<|" || rest.trim_start().starts_with(['[', '{', '<'])))
         };
         match token("<|", "|>").or_else(|| token("[", "]")) {
             Some(rest) => line = rest.trim_start(),
@@ -151,6 +151,6 @@ pub(super) fn tail(rest: &str) -> Option<usize> {
     let before = rest.get(..fence)?;
     let words = before
         .trim_start_matches([' ', '\t', '\r', '`', '*', ',', ';', '.', '"', '\'', ']', ')', '}', '”', '’', '\\', '[']);
-    let is_remark = ["#", "//", "--", "—", "->", "=>", "<|", "</"].iter().any(|sign| words.starts_with(sign));
+    let is_remark = ["#", "//", "--", "—", "->", "=>", "<|", "</", "<bot_end>", "<eos>", "<end_of_turn>"].iter().any(|sign| words.starts_with(sign));
     (words.is_empty() || is_remark).then_some(fence)
 }

@@ -99,7 +99,9 @@ fn evidence(layout: &Layout<'_>, is_marked: bool) -> Option<Evidence> {
         return None;
     }
     if is_marked {
-        return Some(Evidence::Marked);
+        // What is shown in a fence of its own may be an example, marks and all.
+        let is_shown = matches!(layout.pieces.get(last), Some(Piece::Calls(block)) if block.fence.is_some());
+        return (!(is_shown && lines(before).any(prose::teaches))).then_some(Evidence::Marked);
     }
     if lines(after).next().is_none() && lines(before).all(prose::announces) {
         return Some(Evidence::Alone);

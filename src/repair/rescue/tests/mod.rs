@@ -1,0 +1,5 @@
+//! Calls without marks, and what holds for any text.
+
+mod properties;
+mod rendered;
+mod unmarked;
