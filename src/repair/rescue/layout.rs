@@ -63,7 +63,6 @@ pub(super) struct Layout<'a> {
 }
 
 /// Marks that begin and end what a model thinks before it answers.
-<<<<<<< HEAD
 pub(super) const REASONING: [[&str; 2]; 9] = [
     ["<think>", "</think>"],
     ["<thinking>", "</thinking>"],
@@ -79,10 +78,6 @@ pub(super) const REASONING: [[&str; 2]; 9] = [
 /// Marks that begin reasoning, and marks that end it but much else as well.
 const CHANNELS: [[&str; 2]; 2] =
     [["<|channel|>analysis<|message|>", "<|end|>"], ["<|open|>think<|sep|>", "<|close|>think<|sep|>"]];
-=======
-pub(super) const REASONING: [[&str; 2]; 4] =
-    [["<think>", "</think>"], ["<thinking>", "</thinking>"], ["<reasoning>", "</reasoning>"], ["[THINK]", "[/THINK]"]];
->>>>>>> main
 
 /// What a mark in the text is.
 #[derive(Clone, Copy)]
