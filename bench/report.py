@@ -19,6 +19,8 @@ def medians(rounds):
             raise SystemExit(f"{line['target']}, {line['workload']}: {load['failed']} failed requests under load")
         values["requests_per_second"].append(load["requests"] / load["seconds"])
         values["load_p99_us"].append(load["p99_us"])
+        if line["cpu_seconds"] is not None:
+            values["cpu_us"].append(line["cpu_seconds"] * 1e6 / load["requests"])
         for percentile in PERCENTILES:
             values[percentile].append(single["whole"][percentile])
             values["first_" + percentile].append(single["first_byte"][percentile])
@@ -29,12 +31,13 @@ def table(result, workload, targets):
     direct, nginx = result[workload, "direct"], result[workload, "nginx"]
     yield f"**{workload}**"
     yield ""
-    yield "| | requests/s | of nginx | p99 under load | p50 | p90 | p99 | max | added p50 | added p90 | added p99 |"
-    yield "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
+    yield "| | requests/s | of nginx | CPU per request | p99 under load | p50 | p90 | p99 | max | added p50 | added p90 | added p99 |"
+    yield "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
     for target in targets:
         values = result[workload, target]
         cells = [target, f"{values['requests_per_second']:,.0f}"]
         cells.append(f"{values['requests_per_second'] / nginx['requests_per_second']:.2f}")
+        cells.append(f"{values['cpu_us']:,.0f} µs" if "cpu_us" in values else "")
         cells.append(f"{values['load_p99_us'] / 1e3:.2f} ms")
         cells += [f"{values[name]:,.0f} µs" for name in PERCENTILES]
         cells += ["" if target == "direct" else f"{values[name] - direct[name]:+,.0f} µs" for name in PERCENTILES[:3]]

@@ -10,7 +10,7 @@ use callwright::domain::{Call, Verdict};
 use callwright::feedback::Templates;
 use callwright::repair::rescue::Situation;
 use callwright::repair::{JudgedMessage, Spoken, judge_message};
-use callwright::scanner::Toolbook;
+use callwright::scanner::{Context, Toolbook};
 use criterion::{Criterion, criterion_group, criterion_main};
 use serde_json::{Map, Value, json};
 use support::{toolbook, usual_tools};
@@ -28,7 +28,7 @@ fn call(name: &str, arguments: &Value) -> Call {
 
 fn judged(calls: &[Call], book: &Toolbook) -> JudgedMessage {
     let spoken = Spoken { text: None, calls, situation: Situation::with(Evidence::Alone) };
-    judge_message(&spoken, book, &ScanRules::default(), &RepairRules::default())
+    judge_message(&spoken, book, &ScanRules::default(), &RepairRules::default(), &Context::default())
 }
 
 /// Measures the judgement of one call, once it is sure that it comes out as expected.

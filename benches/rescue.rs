@@ -4,19 +4,18 @@
 mod support;
 
 use std::hint::black_box;
-use std::time::{Duration, Instant};
 
 use callwright::domain::rules::Evidence;
 use callwright::repair::rescue::{Reading, Situation, rescue};
 use callwright::scanner::Toolbook;
-use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use support::usual_tools;
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use support::{repeated, usual_tools};
 
 /// As the binary does.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-criterion_group!(benches, dismissed, rescued, hostile);
+criterion_group!(benches, dismissed, rescued);
 criterion_main!(benches);
 
 fn read(text: &str, book: &Toolbook) -> Reading {
@@ -28,6 +27,7 @@ const DISMISSED_BYTES: usize = 20_000;
 /// Texts with brackets, fences and offered names, and no call.
 fn dismissed(criterion: &mut Criterion) {
     let book = usual_tools();
+    let mixed = [PROSE, CODE, PROSE, MARKDOWN].concat();
     let mut group = criterion.benchmark_group("dismissed, 20 kB");
     for (name, paragraph) in
         [("prose", PROSE), ("answer with code", CODE), ("json document", DOCUMENT), ("markdown", MARKDOWN)]
@@ -53,12 +53,6 @@ const DOCUMENT: &str = "{\"orders\": [{\"id\": 5, \"lines\": [{\"sku\": \"a-1\",
 
 const MARKDOWN: &str = "## What the tools do\n\n| tool | takes |\n|---|---|\n| `get_weather` | `city`, `days` (1 to 14) |\n\
     | `cancel_order` | `order_id` |\n\n- [x] read the *documentation*\n- [ ] ask <b>somebody</b>\n\n> a quotation (of nobody)\n\n";
-
-fn repeated(paragraph: &str, bytes: usize) -> String {
-    let mut text = paragraph.repeat(bytes / paragraph.len() + 1);
-    text.truncate((0..=bytes).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0));
-    text
-}
 
 /// Bytes of an answer that is a call.
 const RESCUED_BYTES: usize = 1000;
@@ -93,55 +87,4 @@ fn rescued(criterion: &mut Criterion) {
         group.bench_function(name, |bencher| bencher.iter(|| read(black_box(&text), &book)));
     }
     group.finish();
-}
-
-/// Bytes of the hostile texts: the curve must be a straight line.
-const SIZES: [usize; 7] = [1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22];
-
-/// What each hostile text repeats, in front of it and behind it.
-const HOSTILE: [(&str, &str); 22] = [
-    ("nested arrays", "["),
-    ("nested objects", "{\"a\":"),
-    ("nested calls", "get_weather("),
-    ("calls of a letter", "f("),
-    ("open call in a line each", "get_weather(city=\"Oslo\", \n"),
-    ("json of a call, open", "{\"name\": \"get_weather\", \"arguments\": {\n"),
-    ("whole json, no call", "{\"a\": 1}\n"),
-    ("names", "get_weather "),
-    ("names in a line each", "get_weather\n"),
-    ("marks", "<tool_call>"),
-    ("marks in a line each", "<tool_call>\n"),
-    ("marks with an open object", "<tool_call>{"),
-    ("marks, other", "[TOOL_CALLS]["),
-    ("function elements", "<function=get_weather>{"),
-    ("invoke elements", "<invoke name=\"get_weather\"><parameter name=\"city\">"),
-    ("fences", "```\n"),
-    ("fences with an open object", "```json\n{\n"),
-    ("reasoning, opened", "<think>"),
-    ("reasoning, closed", "</think>"),
-    ("strings, open", "{\"name\": \"\n"),
-    ("quotes", "\"'"),
-    ("escapes", "{\"a\": \"\\\\\\\""),
-];
-
-/// A single reading that takes longer than this is not worth measuring: something is not linear.
-const HANGS: Duration = Duration::from_secs(5);
-
-fn hostile(criterion: &mut Criterion) {
-    let book = usual_tools();
-    for (name, piece) in HOSTILE {
-        let mut group = criterion.benchmark_group(format!("hostile, {name}"));
-        group.sample_size(10);
-        for size in SIZES {
-            let text = repeated(piece, size);
-            let start = Instant::now();
-            let _ = read(&text, &book);
-            assert!(start.elapsed() < HANGS, "{name}: {size} bytes take {:?}", start.elapsed());
-            group.throughput(Throughput::Bytes(text.len() as u64));
-            group.bench_with_input(BenchmarkId::from_parameter(size), &text, |bencher, text| {
-                bencher.iter(|| read(black_box(text), &book));
-            });
-        }
-        group.finish();
-    }
 }

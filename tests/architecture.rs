@@ -40,7 +40,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("explain", &["domain", "retrieval"]),
     ("executor", &["domain", "catalog", "scanner", "store"]),
     // Work on files instead of requests.
-    ("offline", &["domain", "openai", "policy", "repair", "scanner"]),
+    ("offline", &["domain", "openai", "policy", "repair", "retrieval", "scanner"]),
     // The way of a request.
     (
         "pipeline",
@@ -114,14 +114,15 @@ const LIBRARIES: &[(&str, &[&str])] = &[
     ("axum", &["http"]),
     ("sqlx", &["store"]),
     ("prometheus", &["telemetry"]),
-    ("reqwest", &["upstream", "executor", "embedding"]),
+    ("hyper_rustls", &["upstream"]),
+    ("reqwest", &["executor", "embedding"]),
     ("jsonschema", &["scanner"]),
     ("notify", &["watch"]),
     ("minijinja", &["feedback"]),
     ("toml", &["config"]),
     ("clap", &["cli"]),
     ("indicatif", &["cli"]),
-    ("flate2", &["offline"]),
+    ("flate2", &["offline", "upstream"]),
 ];
 
 /// Names of the wire format that nobody but its owner spells, and the scripted model, which is on the other end of the wire.

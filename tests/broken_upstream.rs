@@ -67,7 +67,23 @@ async fn a_refused_connection_is_a_502() {
     let answer = proxy.client().send(http::Method::POST, "/v1/embeddings", &[], "{}").await;
     assert_eq!(answer.error(502)["code"], "connect");
     let answer = proxy.client().get("/v1/models").await;
-    assert!(answer.status == 502 || answer.ok()["data"].as_array().unwrap().is_empty(), "{}", answer.text());
+    assert_eq!(answer.error(502)["code"], "connect");
+}
+
+#[tokio::test]
+async fn a_list_of_models_that_breaks_off_or_is_none_is_a_502_unless_there_are_aliases() {
+    let half = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 40\r\n\r\n{\"object\":\"list\"";
+    for (reply, code) in
+        [(Reply::raw(&half[..]), "reset"), (Reply::body(200, &[], "<html>Welcome</html>"), "malformed")]
+    {
+        let upstream = Server::always(reply).await;
+        let proxy = Proxy::start(config(&upstream.url("/v1"))).await;
+        let answer = proxy.client().get("/v1/models").await;
+        assert_eq!(answer.error(502)["code"], code, "{}", answer.text());
+        let proxy = Proxy::start(config(&upstream.url("/v1")) + "[aliases.helper]\nmodel = \"gpt-test\"\n").await;
+        let answer = proxy.client().get("/v1/models").await.ok();
+        assert_eq!(answer["data"][0]["id"], "helper", "{answer}");
+    }
 }
 
 #[tokio::test]

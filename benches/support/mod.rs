@@ -1,4 +1,5 @@
-//! What the benchmarks share.
+//! What the benchmarks share; none needs all of it.
+#![allow(dead_code)]
 
 use std::sync::Arc;
 
@@ -38,4 +39,11 @@ pub(crate) fn usual_tools() -> Toolbook {
         ("cancel_order".to_owned(), order),
         ("search_documents".to_owned(), search),
     ])
+}
+
+/// `bytes` bytes of the paragraph, over and over.
+pub(crate) fn repeated(paragraph: &str, bytes: usize) -> String {
+    let mut text = paragraph.repeat(bytes / paragraph.len() + 1);
+    text.truncate((0..=bytes).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0));
+    text
 }

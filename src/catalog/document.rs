@@ -7,7 +7,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::LoadError;
-use crate::domain::json::Pointer;
+use crate::domain::json::{Pointer, scalar_text};
 
 /// A chain of `$ref`s that is longer has a fault of its own; real documents need two or three.
 const MAX_REFERENCE_HOPS: usize = 32;
@@ -143,6 +143,7 @@ fn version(root: &Value, path: &Path) -> Result<Version, LoadError> {
     if !root.is_object() {
         return Err(not_openapi("its outermost value is no object"));
     }
+    // YAML makes a number of an unquoted `3.0`.
     if let Some(swagger) = root.get("swagger").and_then(scalar_text) {
         return Err(unsupported(format!("Swagger {swagger}")));
     }
@@ -152,15 +153,6 @@ fn version(root: &Value, path: &Path) -> Result<Version, LoadError> {
         (Some("3"), None | Some("0")) => Ok(Version::V3_0),
         (Some("3"), Some("1")) => Ok(Version::V3_1),
         _ => Err(unsupported(format!("OpenAPI {text}"))),
-    }
-}
-
-/// YAML makes a number of an unquoted `3.0`.
-fn scalar_text(value: &Value) -> Option<String> {
-    match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
-        _ => None,
     }
 }
 

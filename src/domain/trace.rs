@@ -1,5 +1,7 @@
 //! The stored record of a turn.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -33,7 +35,7 @@ pub struct Trace {
     /// Verdict on the answer; in shadow mode what it would have been.
     pub verdict: Verdict,
     /// Names of the tools that the model was offered.
-    pub tools_offered: Vec<String>,
+    pub tools_offered: Arc<[String]>,
     /// The upstream requests, in order.
     pub attempts: Vec<Attempt>,
     /// The calls that the proxy executed, in order.

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use super::body_words::{is_absent, is_code_name};
 use super::codes::{looks_like_code, normal_form, words};
 use crate::domain::Outcome;
+use crate::domain::json::scalar_text;
 use crate::retrieval::is_stop_word;
 
 /// Characters of a body's text that are searched with; an error that says more says nothing more.
@@ -55,7 +56,7 @@ struct Reading<'a> {
 impl<'a> Reading<'a> {
     fn new(status: u16, arguments: &'a Map<String, Value>) -> Self {
         let parameters = arguments.keys().filter_map(|name| Some((name.as_str(), normal_form(name)?))).collect();
-        let echoes = arguments.values().filter_map(scalar).filter_map(|value| normal_form(&value)).collect();
+        let echoes = arguments.values().filter_map(scalar_text).filter_map(|value| normal_form(&value)).collect();
         let query = Query { status: (status >= 400).then_some(status), ..Query::default() };
         Self { query, status, parameters, echoes, values_left: MAX_VALUES }
     }
@@ -191,14 +192,6 @@ fn is_parameter_member(name: &str) -> bool {
 /// Words behind which a number is a code: "error 20000", "code: 17".
 fn announces_code(word: &str) -> bool {
     matches!(word.to_ascii_lowercase().as_str(), "code" | "error" | "errno" | "err" | "errorcode" | "error_code" | "no")
-}
-
-fn scalar(value: &Value) -> Option<String> {
-    match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

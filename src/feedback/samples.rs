@@ -8,10 +8,12 @@ use serde_json::json;
 use super::{FailedOutcome, fault, outcome, record, unread};
 use crate::domain::json::Pointer;
 use crate::domain::outcome::ApiAnswer;
-use crate::domain::rules::ScanRules;
+use crate::domain::rules::{Action, FaultActions, ScanRules};
 use crate::domain::trace::Round;
 use crate::domain::{Call, Diagnosis, Explanation, FaultCode, Outcome, Owner, Passage, Tool};
-use crate::scanner::{Toolbook, Validators, scan};
+use crate::scanner::{
+    Context, Expectation, Expectations, PastCall, Relevance, Toolbook, Transcript, Validators, scan, scan_in,
+};
 
 /// Contexts in which the template `name` must render.
 pub(super) fn contexts(name: &str) -> Vec<Value> {
@@ -60,7 +62,10 @@ fn toolbook() -> Toolbook {
     );
     let same_name = tool("Book.Room", json!({ "type": "object", "properties": { "guest": { "type": "string" } } }));
     let other = tool("cancel_booking", json!({ "type": "object" }));
-    Toolbook::compile(vec![book_room, same_name, other], &Validators::default())
+    let texts =
+        json!({ "name": { "type": "string", "description": "Name of the guest." }, "note": { "type": "string" } });
+    let find_guest = tool("find_guest", json!({ "type": "object", "required": ["name"], "properties": texts }));
+    Toolbook::compile(vec![book_room, same_name, other, find_guest], &Validators::default())
 }
 
 /// Calls with every fault that a scan reports, in every variant that a template tells apart.
@@ -94,38 +99,52 @@ fn faults() -> Vec<(Call, Diagnosis)> {
     faults
 }
 
-/// Faults that no call alone shows: they need the conversation or the plan.
+/// Faults that no call alone shows: they need the conversation, the request or the plan.
 fn of_the_conversation() -> Vec<(Call, Diagnosis)> {
-    let diagnosis = |code, path: &Pointer, facts, suggestion: Option<&str>| Diagnosis {
-        code,
-        call: 0,
-        path: path.clone(),
-        message: "what is wrong, in one line".to_owned(),
-        facts,
-        suggestion: suggestion.map(str::to_owned),
+    let (room, size) = (Pointer::root().child("room"), Pointer::root().child("size"));
+    let relevance = Relevance::new([("cancel_booking", 1.0)], 1.0);
+    let from = |path: &Pointer, values: &[serde_json::Value]| Expectations {
+        expected: vec![Expectation {
+            tool: "book_room".to_owned(),
+            path: path.clone(),
+            source: "list_rooms".to_owned(),
+            values: values.to_vec(),
+        }],
     };
-    let (whole, room, size) = (Pointer::root(), Pointer::root().child("room"), Pointer::root().child("size"));
-    let relevant = json!({ "name": "book_room", "does": "Books a room.", "candidate": "cancel_booking",
-        "description": "Cancels a booking." });
-    let placeholder = |value: &str, required: bool, options: &[&str]| {
-        json!({ "value": value, "form": "a blank to fill in", "required": required, "options": options,
-            "description": "Number of the room." })
+    let sources = [from(&room, &[]), from(&room, &[json!(5), json!(6)]), from(&size, &[json!("small")])];
+    let before = ["{\"booked\":true}", "error: no such room"].map(|result| {
+        let mut transcript = Transcript::default();
+        transcript.called(vec![PastCall { result: Some(result.to_owned()), ..call("book_room", BOOKING).into() }]);
+        transcript
+    });
+    let nothing = Transcript::default();
+    let alone = |conversation| Context { conversation: Some(conversation), ..Context::default() };
+    let mut known = vec![
+        ("book_room", BOOKING, Context { relevance: Some(&relevance), ..Context::default() }),
+        ("find_guest", r#"{"name":"<name>"}"#, alone(&nothing)),
+        ("find_guest", r#"{"name":"Ada","note":"string"}"#, alone(&nothing)),
+        ("book_room", r#"{"room":7,"size":"<size>"}"#, alone(&nothing)),
+    ];
+    known.extend(
+        sources.iter().map(|from| ("book_room", BOOKING, Context { expectations: Some(from), ..Context::default() })),
+    );
+    known.extend(before.iter().map(|before| ("book_room", BOOKING, alone(before))));
+    let book = toolbook();
+    let judge = |(name, arguments, context): (&str, &str, Context<'_>)| {
+        let call = call(name, arguments);
+        let found = scan_in(&call, 0, &book, &all_faults(), &context).result.err().unwrap_or_default();
+        found.into_iter().map(move |diagnosis| (call.clone(), diagnosis))
     };
-    let source = |was_called: bool, options: &[&str]| json!({ "value": "7", "source": "list_rooms", "was_called": was_called, "options": options, "description": "" });
-    let repeated = |result: &str, failed: bool| json!({ "name": "book_room", "rounds_ago": 1, "result": result, "failed": failed });
-    vec![
-        diagnosis(FaultCode::ToolNotRelevant, &whole, relevant, Some("cancel_booking")),
-        diagnosis(FaultCode::Placeholder, &room, placeholder("\"<room>\"", true, &[]), None),
-        diagnosis(FaultCode::Placeholder, &size, placeholder("\"string\"", false, &["\"small\"", "\"large\""]), None),
-        diagnosis(FaultCode::WrongSource, &room, source(false, &[]), None),
-        diagnosis(FaultCode::WrongSource, &room, source(true, &["5", "6"]), None),
-        diagnosis(FaultCode::WrongSource, &size, source(true, &["\"small\""]), Some("small")),
-        diagnosis(FaultCode::RepeatedCall, &whole, repeated("{\"booked\":true}", false), None),
-        diagnosis(FaultCode::RepeatedCall, &whole, repeated("error: no such room", true), None),
-    ]
-    .into_iter()
-    .map(|diagnosis| (call("book_room", r#"{"room":7}"#), diagnosis))
-    .collect()
+    known.into_iter().flat_map(judge).collect()
+}
+
+/// A right call.
+const BOOKING: &str = r#"{"room":7,"size":"large"}"#;
+
+/// Rules by which every fault goes back to the model.
+fn all_faults() -> ScanRules {
+    let faults = FaultCode::ALL.into_iter().fold(FaultActions::default(), |all, code| all.with(code, Action::Feedback));
+    ScanRules { faults, ..ScanRules::default() }
 }
 
 /// Answers without a call that can be read, with every fact and with none, where tools are offered and where not.

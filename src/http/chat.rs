@@ -58,28 +58,27 @@ async fn read(body: Body, limit: usize) -> Result<Bytes, Box<Response>> {
     }
 }
 
-async fn respond(side: &ClientSide, pending: Pending) -> Response {
-    let Pending { mut answer, guard, stream } = pending;
+async fn respond(side: &ClientSide, mut pending: Pending) -> Response {
     let keep_alive = side.pipeline.keep_alive();
-    let answered = if stream {
-        match tokio::time::timeout(keep_alive, &mut answer).await {
+    let answered = if pending.is_stream() {
+        match tokio::time::timeout(keep_alive, pending.answer()).await {
             Ok(answered) => answered,
             Err(_) => {
                 // No status can wait longer: idle connections are cut on the way.
-                let mut response = Response::new(stream_body::of_late_answer(answer, keep_alive, guard));
+                let mut response = Response::new(stream_body::of_late_answer(pending, keep_alive));
                 response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
                 return response;
             }
         }
     } else {
-        answer.await
+        pending.answer().await
     };
     let Ok(Answer { status, headers, body }) = answered else {
         return error::internal("the turn ended without an answer; the proxy's log says more");
     };
     let body = match body {
         AnswerBody::Whole(bytes) => Body::from(bytes),
-        AnswerBody::Events(events) => stream_body::of_events(events, keep_alive, guard),
+        AnswerBody::Events(events) => stream_body::of_events(events, pending.into_running(), keep_alive),
     };
     let mut response = Response::new(body);
     *response.status_mut() = status;

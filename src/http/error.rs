@@ -2,19 +2,17 @@
 
 use std::any::Any;
 
-use axum::body::Body;
-use axum::http::{Method, StatusCode, Uri, header};
+use axum::http::{Method, StatusCode, Uri};
 use axum::response::Response;
 
 use crate::domain::UpstreamFailure;
 use crate::openai::ErrorBody;
 
+use super::json;
+
 /// An answer that holds an error.
 pub(super) fn response(status: StatusCode, error: &ErrorBody) -> Response {
-    let mut response = Response::new(Body::from(error.to_bytes()));
-    *response.status_mut() = status;
-    response.headers_mut().insert(header::CONTENT_TYPE, header::HeaderValue::from_static("application/json"));
-    response
+    json::text(status, error.to_bytes())
 }
 
 /// An error of the client's making.

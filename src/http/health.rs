@@ -8,6 +8,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use serde_json::{Value, json};
 
+use super::json;
 use super::router::OperatorSide;
 
 /// `GET /healthz`: the process runs.
@@ -21,13 +22,9 @@ pub(super) async fn ready(State(side): State<OperatorSide>) -> Response {
     let health = side.store.health();
     let degraded: Vec<Value> =
         if health.ok { Vec::new() } else { vec![json!({"part": "store", "reason": health.message})] };
-    let status = if draining { "draining" } else { "ready" };
-    let mut response = Response::new(Body::from(json!({"status": status, "degraded": degraded}).to_string()));
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    if draining {
-        *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
-    }
-    response
+    let (status, word) =
+        if draining { (StatusCode::SERVICE_UNAVAILABLE, "draining") } else { (StatusCode::OK, "ready") };
+    json::value(status, &json!({"status": word, "degraded": degraded}))
 }
 
 /// `GET /metrics`: Prometheus text format 0.0.4.

@@ -6,6 +6,7 @@ mod admin;
 mod chat;
 mod error;
 mod health;
+mod json;
 mod metered;
 mod models;
 mod pass_through;

@@ -1,49 +1,71 @@
 //! `GET /v1/models`: the upstream's models and our aliases.
 
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 
+use crate::domain::UpstreamFailure;
 use crate::openai;
 use crate::pipeline::PassThrough;
 use crate::upstream::RequestBody;
 
-use super::error;
 use super::router::ClientSide;
+use super::{error, json};
 
 /// Who an alias belongs to, in the list.
 const OWNER: &str = "callwright";
 
-/// Lists models. Without aliases the upstream's list passes untouched; with an upstream that gives none, the aliases are
-/// listed alone.
+/// Lists models. Without aliases the upstream's list passes untouched, and its failure is one; with an upstream that gives none,
+/// the aliases are listed alone.
 pub(super) async fn list(State(side): State<ClientSide>, headers: HeaderMap) -> Response {
     let aliases: Vec<(&str, &str)> = side.pipeline.alias_names().map(|name| (name, OWNER)).collect();
+    let theirs = theirs(&side, headers).await;
+    if aliases.is_empty() {
+        return theirs.map_or_else(|failure| error::upstream_failure(&failure), Theirs::into_response);
+    }
+    let ours = || json::text(StatusCode::OK, openai::model_list(&aliases).to_string());
+    let Ok(mut theirs) = theirs else { return ours() };
+    if has_no_list(theirs.status) {
+        return ours();
+    }
+    if theirs.status.is_success() {
+        let Some(merged) = openai::merge_model_lists(&theirs.body, &aliases) else { return ours() };
+        theirs.body = merged;
+    }
+    theirs.into_response()
+}
+
+/// The upstream's answer.
+struct Theirs {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Bytes,
+}
+
+impl Theirs {
+    fn into_response(self) -> Response {
+        let mut response = Response::new(Body::from(self.body));
+        *response.status_mut() = self.status;
+        *response.headers_mut() = self.headers;
+        response.headers_mut().remove(header::CONTENT_LENGTH);
+        response
+    }
+}
+
+async fn theirs(side: &ClientSide, headers: HeaderMap) -> Result<Theirs, UpstreamFailure> {
     let request = PassThrough {
         method: Method::GET,
         path_and_query: "/models".to_owned(),
         headers: without_encoding(headers),
         body: RequestBody::default(),
     };
-    let answer = match side.pipeline.pass_through(request).await {
-        Ok(answer) => answer,
-        Err(failure) if aliases.is_empty() => return error::upstream_failure(&failure),
-        Err(_) => return json(openai::model_list(&aliases).to_string()),
-    };
-    let (status, mut headers) = (answer.status, answer.headers.clone());
-    let Ok(body) = answer.whole().await else { return json(openai::model_list(&aliases).to_string()) };
-    if !aliases.is_empty() && has_no_list(status) {
-        return json(openai::model_list(&aliases).to_string());
-    }
-    let merged = if aliases.is_empty() { None } else { openai::merge_model_lists(&body, &aliases) };
-    if status.is_success() && merged.is_none() && !aliases.is_empty() {
-        return json(openai::model_list(&aliases).to_string());
-    }
-    headers.remove(header::CONTENT_LENGTH);
-    let mut response = Response::new(Body::from(merged.filter(|_| status.is_success()).unwrap_or(body)));
-    *response.status_mut() = status;
-    *response.headers_mut() = headers;
-    response
+    let answer = side.pipeline.pass_through(request).await?;
+    let (status, headers) = (answer.status, answer.headers.clone());
+    // What is encoded all the same cannot be read here, and an error may be of any form.
+    let is_readable = status.is_success() && !headers.contains_key(header::CONTENT_ENCODING);
+    let body = if is_readable { answer.whole_json().await? } else { answer.whole().await? };
+    Ok(Theirs { status, headers, body })
 }
 
 /// Does the upstream say that it knows no such path? (A missing key, say, is the client's to hear of.)
@@ -55,10 +77,4 @@ fn has_no_list(status: StatusCode) -> bool {
 fn without_encoding(mut headers: HeaderMap) -> HeaderMap {
     headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     headers
-}
-
-fn json(text: String) -> Response {
-    let mut response = Response::new(Body::from(text));
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    response
 }

@@ -6,41 +6,40 @@ use std::time::Duration;
 use axum::body::Body;
 use bytes::Bytes;
 use futures_util::stream;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio::time::timeout;
-use tokio_util::sync::DropGuard;
 
 use crate::openai::{emit, event};
-use crate::pipeline::{Answer, AnswerBody};
+use crate::pipeline::{Answer, AnswerBody, Pending, Running};
 
 /// Where the next bytes come from.
 enum Source {
     /// The client was told 200 before the answer's head is known: a comment first.
-    Ping(oneshot::Receiver<Answer>),
+    Ping(Pending),
     /// The head is still not known.
-    Late(oneshot::Receiver<Answer>),
-    /// Events of a stream.
-    Events(mpsc::Receiver<Bytes>),
+    Late(Pending),
+    /// Events of a stream, and the turn that makes them.
+    Events(mpsc::Receiver<Bytes>, Running),
     /// Nothing more.
     Ended,
 }
 
 /// A body that sends `events`, and a comment after each `keep_alive` of silence. The turn is cancelled when the body is
 /// dropped before its end.
-pub(super) fn of_events(events: mpsc::Receiver<Bytes>, keep_alive: Duration, guard: DropGuard) -> Body {
-    body(Source::Events(events), keep_alive, guard)
+pub(super) fn of_events(events: mpsc::Receiver<Bytes>, turn: Running, keep_alive: Duration) -> Body {
+    body(Source::Events(events, turn), keep_alive)
 }
 
 /// A body for a stream whose answer is still to come: it begins with a keep-alive comment. An error that comes after
 /// this becomes an error event, as the status can no longer say it.
-pub(super) fn of_late_answer(answer: oneshot::Receiver<Answer>, keep_alive: Duration, guard: DropGuard) -> Body {
-    body(Source::Ping(answer), keep_alive, guard)
+pub(super) fn of_late_answer(answer: Pending, keep_alive: Duration) -> Body {
+    body(Source::Ping(answer), keep_alive)
 }
 
-fn body(source: Source, keep_alive: Duration, guard: DropGuard) -> Body {
-    Body::from_stream(stream::unfold((source, guard), move |(source, guard)| async move {
+fn body(source: Source, keep_alive: Duration) -> Body {
+    Body::from_stream(stream::unfold(source, move |source| async move {
         let (bytes, source) = next(source, keep_alive).await?;
-        Some((Ok::<_, Infallible>(bytes), (source, guard)))
+        Some((Ok::<_, Infallible>(bytes), source))
     }))
 }
 
@@ -49,18 +48,20 @@ async fn next(mut source: Source, keep_alive: Duration) -> Option<(Bytes, Source
     loop {
         source = match source {
             Source::Ping(answer) => return Some((ping, Source::Late(answer))),
-            Source::Late(mut answer) => match timeout(keep_alive, &mut answer).await {
-                Err(_) => return Some((ping, Source::Late(answer))),
-                Ok(Ok(Answer { body: AnswerBody::Events(events), .. })) => Source::Events(events),
+            Source::Late(mut pending) => match timeout(keep_alive, pending.answer()).await {
+                Err(_) => return Some((ping, Source::Late(pending))),
+                Ok(Ok(Answer { body: AnswerBody::Events(events), .. })) => {
+                    Source::Events(events, pending.into_running())
+                }
                 Ok(Ok(Answer { body: AnswerBody::Whole(error), .. })) => {
                     return Some((event(&error), Source::Ended));
                 }
-                // The turn's task died; the log says why.
+                // The turn broke; the log says why.
                 Ok(Err(_)) => Source::Ended,
             },
-            Source::Events(mut events) => match timeout(keep_alive, events.recv()).await {
-                Err(_) => return Some((ping, Source::Events(events))),
-                Ok(Some(bytes)) => return Some((bytes, Source::Events(events))),
+            Source::Events(mut events, mut turn) => match timeout(keep_alive, turn.event(&mut events)).await {
+                Err(_) => return Some((ping, Source::Events(events, turn))),
+                Ok(Some(bytes)) => return Some((bytes, Source::Events(events, turn))),
                 Ok(None) => Source::Ended,
             },
             Source::Ended => return None,

@@ -32,7 +32,7 @@ use crate::store::TraceQueue;
 use crate::telemetry::Metrics;
 use crate::upstream::{Upstream, Upstreams};
 
-pub use answer::{Answer, AnswerBody, Pending};
+pub use answer::{Answer, AnswerBody, NoAnswer, Pending, Running};
 pub use pass_through::{PassThrough, Passed};
 pub use settings::{AliasSettings, Settings};
 pub use snapshot::Snapshot;
@@ -110,26 +110,33 @@ impl Pipeline {
         }
     }
 
-    /// Takes a turn. It runs in a task of its own: what was begun is finished and recorded even when the client goes away.
+    /// Takes a turn. What was begun is finished and recorded even when the client goes away. Needs a Tokio runtime.
     pub fn take(self: &Arc<Self>, request: TurnRequest) -> Pending {
         let cancelled = CancellationToken::new();
-        let guard = cancelled.clone().drop_guard();
         let (head, answer) = oneshot::channel();
         let mut outlet = Outlet::new(head, self.settings.stream_buffer_chunks);
-        let mut stream = false;
-        match open::open(self, request, cancelled) {
+        match open::open(self, request, cancelled.clone()) {
             Ok(turn) => {
-                stream = turn.request.is_stream();
+                let stream = turn.request.is_stream();
+                // What it sends to APIs has deadlines, and must not stand still while a client takes nothing.
+                let executes = !turn.toolsets.is_empty();
                 let pipeline = self.clone();
-                self.running.spawn(async move { turn::take(&pipeline, turn, outlet).await });
+                let turn = Box::pin(async move { turn::take(&pipeline, turn, outlet).await });
+                let running = if executes {
+                    self.running.spawn(turn);
+                    Running::elsewhere(cancelled, &self.running)
+                } else {
+                    Running::here(turn, cancelled, &self.running)
+                };
+                Pending::new(answer, running, stream)
             }
             Err(refusal) => {
                 let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
                 let body = AnswerBody::Whole(refusal.error.to_bytes());
                 outlet.whole(Answer { status: refusal.status, headers, body });
+                Pending::new(answer, Running::elsewhere(cancelled, &self.running), false)
             }
         }
-        Pending { answer, guard, stream }
     }
 
     /// Seconds of silence after which a stream gets a keep-alive comment.

@@ -1,5 +1,6 @@
 //! Collects the trace of a turn while it runs. Nothing here waits or writes: the finished trace goes to a bounded queue.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
@@ -21,6 +22,7 @@ pub(crate) struct Record {
 #[derive(Debug)]
 pub(crate) struct Opening {
     pub(crate) id: String,
+    pub(crate) started_at: Timestamp,
     pub(crate) session: Option<String>,
     pub(crate) endpoint: &'static str,
     pub(crate) model: String,
@@ -37,7 +39,7 @@ impl Record {
         let trace = Trace {
             id: opening.id,
             session: opening.session,
-            started_at: Timestamp::now(),
+            started_at: opening.started_at,
             endpoint: opening.endpoint.to_owned(),
             model: opening.model,
             upstream: opening.upstream,
@@ -46,7 +48,7 @@ impl Record {
             stream: opening.stream,
             status: 0,
             verdict: Verdict::Unguarded,
-            tools_offered: Vec::new(),
+            tools_offered: Arc::default(),
             attempts: Vec::new(),
             executions: Vec::new(),
             record: Vec::new(),
@@ -182,6 +184,7 @@ mod tests {
     fn record(keep_bodies: bool) -> Record {
         let opening = Opening {
             id: "t".into(),
+            started_at: Timestamp::UNIX_EPOCH,
             session: None,
             endpoint: "/v1/chat/completions",
             model: "m".into(),

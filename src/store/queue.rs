@@ -146,10 +146,10 @@ mod tests {
                 if *self.is_down.lock().unwrap() {
                     return Err(StoreError::Unavailable("down".to_owned()));
                 }
-                if batch.iter().any(|row| row.id == POISON) {
+                if batch.iter().any(|row| *row.id == *POISON) {
                     return Err(StoreError::Refused("poison".to_owned()));
                 }
-                self.written.lock().unwrap().push(batch.iter().map(|row| row.id.clone()).collect());
+                self.written.lock().unwrap().push(batch.iter().map(|row| row.id.to_string()).collect());
                 Ok(())
             })
         }

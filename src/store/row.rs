@@ -1,30 +1,31 @@
 //! A trace made ready to be stored: what is looked for in columns, and the whole as one JSON document.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::StoreError;
 use crate::domain::Trace;
 
 /// A trace made ready to be stored. Made where the turn ends, so that the queue's memory is known in bytes and the one
-/// writer does not serialise for everyone.
+/// writer does not serialise for everyone. Its texts are shared with the statement that writes them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TraceRow {
-    pub(super) id: String,
+    pub(super) id: Arc<str>,
     /// Milliseconds since 1970-01-01T00:00:00Z.
     pub(super) started_at: i64,
-    pub(super) session: Option<String>,
-    pub(super) endpoint: String,
-    pub(super) model: String,
-    pub(super) upstream: String,
-    pub(super) policy: String,
-    pub(super) mode: String,
+    pub(super) session: Option<Arc<str>>,
+    pub(super) endpoint: Arc<str>,
+    pub(super) model: Arc<str>,
+    pub(super) upstream: Arc<str>,
+    pub(super) policy: Arc<str>,
+    pub(super) mode: Arc<str>,
     pub(super) verdict: &'static str,
     pub(super) status: u16,
     pub(super) duration_ms: f64,
     /// Names of the tools that were called or executed.
-    pub(super) tools: BTreeSet<String>,
+    pub(super) tools: BTreeSet<Arc<str>>,
     /// The whole trace as JSON text.
-    pub(super) document: Box<str>,
+    pub(super) document: Arc<str>,
 }
 
 impl TraceRow {
@@ -33,33 +34,32 @@ impl TraceRow {
     /// # Errors
     /// [`StoreError::Refused`] where the trace has no JSON form.
     pub fn new(trace: Trace) -> Result<Self, StoreError> {
-        let document =
-            serde_json::to_string(&trace).map_err(|error| StoreError::Refused(error.to_string()))?.into_boxed_str();
+        let document = serde_json::to_string(&trace).map_err(|error| StoreError::Refused(error.to_string()))?;
         Ok(Self {
             tools: tools(&trace),
-            id: trace.id,
+            id: trace.id.into(),
             started_at: trace.started_at.as_millisecond(),
-            session: trace.session,
-            endpoint: trace.endpoint,
-            model: trace.model,
-            upstream: trace.upstream,
-            policy: trace.policy,
-            mode: trace.mode,
+            session: trace.session.map(Into::into),
+            endpoint: trace.endpoint.into(),
+            model: trace.model.into(),
+            upstream: trace.upstream.into(),
+            policy: trace.policy.into(),
+            mode: trace.mode.into(),
             verdict: trace.verdict.label(),
             status: trace.status,
             duration_ms: trace.duration_ms,
-            document,
+            document: document.into(),
         })
     }
 
     /// Memory that the row takes, in bytes, near enough to bound a queue by it.
     pub fn weight(&self) -> usize {
-        size_of::<Self>() + self.document.len() + self.tools.iter().map(String::len).sum::<usize>()
+        size_of::<Self>() + self.document.len() + self.tools.iter().map(|tool| tool.len()).sum::<usize>()
     }
 }
 
-fn tools(trace: &Trace) -> BTreeSet<String> {
+fn tools(trace: &Trace) -> BTreeSet<Arc<str>> {
     let called = trace.attempts.iter().flat_map(|attempt| &attempt.calls);
     let executed = trace.executions.iter().map(|execution| &execution.call);
-    called.chain(executed).map(|call| call.name.clone()).collect()
+    called.chain(executed).map(|call| call.name.as_str().into()).collect()
 }

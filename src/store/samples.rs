@@ -1,5 +1,7 @@
 //! Traces for the tests of this room.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 
 use super::{Settings, TraceRow};
@@ -25,7 +27,7 @@ pub(super) fn trace(id: &str, millisecond: i64) -> Trace {
         stream: false,
         status: 200,
         verdict: Verdict::Text,
-        tools_offered: Vec::new(),
+        tools_offered: Arc::default(),
         attempts: Vec::new(),
         executions: Vec::new(),
         record: Vec::new(),

@@ -1,15 +1,22 @@
 //! An upstream's answer: its head at once, its body as it comes.
 
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::Stream;
 use futures_util::stream::unfold;
-use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
-use http::{HeaderMap, StatusCode};
-use tokio::time::timeout;
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
+use http::{HeaderMap, Response, StatusCode};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use serde::de::IgnoredAny;
+use tokio::time::sleep;
 
 use super::failure::Failures;
+use super::gunzip::{Gunzip, Gunzipped};
 use super::{Settings, headers};
 use crate::domain::{UpstreamFailure, UpstreamFailureKind};
 
@@ -21,7 +28,9 @@ pub struct Answer {
     /// The headers for the client: without those that concern this connection alone, and, after [`super::Upstream::chat`], without
     /// the stale `content-length` and `content-encoding`.
     pub headers: HeaderMap,
-    body: reqwest::Response,
+    body: Incoming,
+    /// Undoes the encoding of a judged answer, where it has one.
+    gunzip: Option<Gunzip>,
     failures: Failures,
     idle_timeout: Duration,
     max_bytes: usize,
@@ -31,11 +40,19 @@ pub struct Answer {
 }
 
 impl Answer {
-    pub(super) fn new(body: reqwest::Response, failures: &Failures, settings: &Settings, judged: bool) -> Self {
+    pub(super) fn new(response: Response<Incoming>, failures: &Failures, settings: &Settings, judged: bool) -> Self {
+        let (head, body) = response.into_parts();
+        let mut headers = headers::of_answer(&head.headers, !judged);
+        let is_gzipped = judged && headers.get(CONTENT_ENCODING).is_some_and(|encoding| is_gzip(encoding.as_bytes()));
+        if is_gzipped {
+            headers.remove(CONTENT_ENCODING);
+            headers.remove(CONTENT_LENGTH);
+        }
         Self {
-            status: body.status(),
-            headers: headers::of_answer(body.headers(), !judged),
+            status: head.status,
+            headers,
             body,
+            gunzip: is_gzipped.then(Gunzip::new),
             failures: failures.clone(),
             idle_timeout: Duration::from_secs(settings.idle_timeout_seconds),
             max_bytes: settings.max_answer_bytes,
@@ -71,18 +88,58 @@ impl Answer {
         Ok(body.freeze())
     }
 
+    /// The whole body, which is JSON.
+    ///
+    /// # Errors
+    /// As for [`Answer::whole`], and when it is not.
+    pub async fn whole_json(self) -> Result<Bytes, UpstreamFailure> {
+        let failures = self.failures.clone();
+        let body = self.whole().await?;
+        match serde_json::from_slice::<IgnoredAny>(&body) {
+            Ok(_) => Ok(body),
+            Err(error) => {
+                Err(failures.failure(UpstreamFailureKind::Malformed, format!("the answer is not JSON: {error}")))
+            }
+        }
+    }
+
     /// The next piece of the body; `None` at its end.
     pub async fn next(&mut self) -> Option<Result<Bytes, UpstreamFailure>> {
-        let piece = match timeout(self.idle_timeout, self.body.chunk()).await {
-            Ok(Ok(piece)) => piece?,
-            Ok(Err(error)) => return Some(Err(self.failures.of_body(&error))),
-            Err(_) => return Some(Err(self.silence())),
-        };
-        self.received = self.received.saturating_add(piece.len());
-        if self.bounded && self.received > self.max_bytes {
-            return Some(Err(self.too_long()));
+        loop {
+            let piece = match self.next_as_sent().await {
+                Some(Ok(piece)) => piece,
+                Some(Err(failure)) => return Some(Err(failure)),
+                None => return self.gunzip.take()?.end().err().map(|error| Err(self.failures.of_encoding(&error))),
+            };
+            let room = self.max_bytes.saturating_sub(self.received);
+            let piece = match self.gunzip.as_mut().map(|gunzip| gunzip.push(&piece, room)) {
+                None => piece,
+                Some(Ok(Gunzipped::Bytes(piece))) => piece,
+                Some(Ok(Gunzipped::TooLong)) => return Some(Err(self.too_long())),
+                Some(Err(error)) => return Some(Err(self.failures.of_encoding(&error))),
+            };
+            self.received = self.received.saturating_add(piece.len());
+            if self.bounded && self.received > self.max_bytes {
+                return Some(Err(self.too_long()));
+            }
+            if !piece.is_empty() {
+                return Some(Ok(piece));
+            }
         }
-        Some(Ok(piece))
+    }
+
+    async fn next_as_sent(&mut self) -> Option<Result<Bytes, UpstreamFailure>> {
+        loop {
+            return match within(self.idle_timeout, self.body.frame()).await {
+                Some(Some(Ok(frame))) => match frame.into_data() {
+                    Ok(piece) => Some(Ok(piece)),
+                    Err(_trailers) => continue,
+                },
+                Some(Some(Err(error))) => Some(Err(self.failures.of_body(&error))),
+                Some(None) => None,
+                None => Some(Err(self.silence())),
+            };
+        }
     }
 
     /// The body as a stream, for passing it on. It ends after the first failure.
@@ -111,6 +168,31 @@ impl Answer {
         let message = format!("the answer is longer than {} bytes (max_answer_bytes)", self.max_bytes);
         self.failures.failure(UpstreamFailureKind::Malformed, message)
     }
+}
+
+/// What `future` gives, or `None` after `limit`. The clock is only read where there is something to be waited for: most pieces of
+/// an answer are there when they are asked for.
+async fn within<F: Future>(limit: Duration, future: F) -> Option<F::Output> {
+    let mut future = pin!(future);
+    let mut patience = pin!(None);
+    poll_fn(|cx| {
+        if let Poll::Ready(output) = future.as_mut().poll(cx) {
+            return Poll::Ready(Some(output));
+        }
+        if patience.is_none() {
+            patience.set(Some(sleep(limit)));
+        }
+        match patience.as_mut().as_pin_mut() {
+            Some(patience) => patience.poll(cx).map(|()| None),
+            None => Poll::Pending,
+        }
+    })
+    .await
+}
+
+/// RFC 9110, section 8.4.1.3.
+fn is_gzip(encoding: &[u8]) -> bool {
+    encoding.eq_ignore_ascii_case(b"gzip") || encoding.eq_ignore_ascii_case(b"x-gzip")
 }
 
 #[cfg(test)]

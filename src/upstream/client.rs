@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
-use http::{HeaderMap, Method};
-use reqwest::{Client, Request, Url};
+use http::header::{CONTENT_LENGTH, PROXY_AUTHORIZATION, TRANSFER_ENCODING};
+use http::{HeaderMap, Method, Request, Response, Uri};
+use hyper::body::Incoming;
 use tokio::time::{sleep, timeout};
+use url::Url;
 
-use super::connection::client;
+use super::body::RequestBody;
+use super::connection::Connection;
 use super::failure::Failures;
 use super::headers::HeaderRules;
 use super::tool_calls::NativeModels;
@@ -19,39 +21,37 @@ use crate::domain::{UpstreamFailure, UpstreamFailureKind};
 /// short enough to go unnoticed in an answer that takes seconds.
 const CONNECT_RETRY_PAUSE: Duration = Duration::from_millis(100);
 
-/// A provider's endpoint with its pooled clients.
+/// A provider's endpoint with its pooled connections.
 #[derive(Debug)]
 pub struct Upstream {
     failures: Failures,
     settings: Settings,
     /// `base_url` without a slash at its end.
     base: String,
-    base_path: String,
-    chat_url: Url,
+    base_url: Url,
+    chat_uri: Uri,
     rules: HeaderRules,
     native: NativeModels,
-    /// Its answers are judged: what comes gzipped all the same is decoded.
-    judged: Client,
-    /// Its answers are passed on as they come.
-    passed: Client,
+    connection: Connection,
 }
 
 impl Upstream {
-    /// Builds the clients and checks the settings.
+    /// Builds the client and checks the settings.
     pub(super) fn build(name: &str, settings: &Settings, is_default: bool) -> Result<Self, BuildError> {
         let base = settings.base_url.trim_end_matches('/').to_owned();
         let url = check_base_url(name, &base)?;
         check_times(name, settings)?;
-        let invalid = |_| setting(name, "base_url", "cannot be extended by a path");
+        let invalid = || setting(name, "base_url", "cannot be extended by a path");
+        let chat_url = Url::parse(&format!("{base}/chat/completions")).map_err(|_| invalid())?;
+        let chat_uri: Uri = chat_url.as_str().parse().map_err(|_| invalid())?;
         Ok(Self {
             failures: Failures::of(name),
-            chat_url: Url::parse(&format!("{base}/chat/completions")).map_err(invalid)?,
-            base_path: url.path().trim_end_matches('/').to_owned(),
-            base,
             rules: HeaderRules::build(name, settings, is_default)?,
             native: NativeModels::default(),
-            judged: client(name, settings, true)?,
-            passed: client(name, settings, false)?,
+            connection: Connection::build(name, settings, &chat_uri)?,
+            base_url: url,
+            chat_uri,
+            base,
             settings: settings.clone(),
         })
     }
@@ -95,10 +95,11 @@ impl Upstream {
     /// # Errors
     /// When no answer comes. An HTTP error status is an answer.
     pub async fn chat(&self, body: Bytes, client_headers: &HeaderMap) -> Result<Answer, UpstreamFailure> {
-        let mut request = Request::new(Method::POST, self.chat_url.clone());
+        let mut request = Request::new(RequestBody::from(body));
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = self.chat_uri.clone();
         *request.headers_mut() = self.rules.of_chat(client_headers);
-        *request.body_mut() = Some(body.into());
-        let response = self.send(&self.judged, request).await?;
+        let response = self.send(request).await?;
         let answer = Answer::new(response, &self.failures, &self.settings, true);
         match answer.undecodable() {
             Some(failure) if answer.status.is_success() => Err(failure),
@@ -115,38 +116,44 @@ impl Upstream {
         method: Method,
         path_and_query: &str,
         client_headers: &HeaderMap,
-        body: reqwest::Body,
+        body: RequestBody,
     ) -> Result<Answer, UpstreamFailure> {
-        let mut request = Request::new(method, self.url_below(path_and_query)?);
+        let body = if has_body(&method, client_headers) { body } else { RequestBody::default() };
+        let mut request = Request::new(body);
+        *request.method_mut() = method;
+        *request.uri_mut() = self.uri_below(path_and_query)?;
         *request.headers_mut() = self.rules.of_forward(client_headers);
-        if has_body(request.method(), client_headers) {
-            *request.body_mut() = Some(body);
-        }
-        let response = self.send(&self.passed, request).await?;
+        let response = self.send(request).await?;
         Ok(Answer::new(response, &self.failures, &self.settings, false))
     }
 
     /// `..` must not lead to what the operator did not configure.
-    fn url_below(&self, path_and_query: &str) -> Result<Url, UpstreamFailure> {
+    fn uri_below(&self, path_and_query: &str) -> Result<Uri, UpstreamFailure> {
         let url = Url::parse(&format!("{}{path_and_query}", self.base)).ok();
+        let base_path = self.base_url.path().trim_end_matches('/');
         let is_below = |url: &Url| {
-            url.path().strip_prefix(&self.base_path).is_some_and(|rest| rest.starts_with('/'))
-                && url.origin() == self.chat_url.origin()
+            url.path().strip_prefix(base_path).is_some_and(|rest| rest.starts_with('/'))
+                && url.origin() == self.base_url.origin()
         };
-        url.filter(is_below).ok_or_else(|| {
+        let url = url.filter(is_below).ok_or_else(|| {
             self.failures
                 .failure(UpstreamFailureKind::Malformed, "the request's path leads out of the upstream's base URL")
+        })?;
+        url.as_str().parse().map_err(|error| {
+            self.failures.failure(UpstreamFailureKind::Malformed, format!("the request could not be made: {error}"))
         })
     }
 
     /// Sends, and tries again where no connection could be made: nothing was sent then.
-    async fn send(&self, client: &Client, request: Request) -> Result<reqwest::Response, UpstreamFailure> {
-        let mut request = request;
+    async fn send(&self, mut request: Request<RequestBody>) -> Result<Response<Incoming>, UpstreamFailure> {
+        if let Some(authorization) = &self.connection.proxy_authorization {
+            request.headers_mut().insert(PROXY_AUTHORIZATION, authorization.clone());
+        }
         let mut retries = self.settings.connect_retries;
         let mut pause = CONNECT_RETRY_PAUSE;
         loop {
-            let again = if retries > 0 { request.try_clone() } else { None };
-            match (self.send_once(client, request).await, again) {
+            let again = if retries > 0 { try_clone(&request) } else { None };
+            match (self.send_once(request).await, again) {
                 (Err(failure), Some(again)) if failure.kind == UpstreamFailureKind::Connect => request = again,
                 (result, _) => return result,
             }
@@ -156,9 +163,9 @@ impl Upstream {
         }
     }
 
-    async fn send_once(&self, client: &Client, request: Request) -> Result<reqwest::Response, UpstreamFailure> {
+    async fn send_once(&self, request: Request<RequestBody>) -> Result<Response<Incoming>, UpstreamFailure> {
         let limit = Duration::from_secs(self.settings.first_byte_timeout_seconds);
-        match timeout(limit, client.execute(request)).await {
+        match timeout(limit, self.connection.client.request(request)).await {
             Ok(result) => result.map_err(|error| self.failures.of_request(&error)),
             Err(_) => {
                 let message = format!("no answer within {} s", limit.as_secs());
@@ -166,6 +173,14 @@ impl Upstream {
             }
         }
     }
+}
+
+fn try_clone(request: &Request<RequestBody>) -> Option<Request<RequestBody>> {
+    let mut again = Request::new(request.body().try_clone()?);
+    *again.method_mut() = request.method().clone();
+    *again.uri_mut() = request.uri().clone();
+    *again.headers_mut() = request.headers().clone();
+    Some(again)
 }
 
 /// A stream of unknown length on a `GET` would go out chunked, which some servers refuse.

@@ -1,38 +1,149 @@
-//! The pooled HTTP client of one upstream: timeouts, TLS, trusted certificates.
+//! The pooled HTTP client of one upstream: the way to it, TLS, trusted certificates.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::{Certificate, Client, ClientBuilder, redirect};
+use http::{HeaderValue, Uri};
+use hyper_rustls::HttpsConnector;
+use hyper_util::client::legacy;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::proxy::Tunnel;
+use hyper_util::client::proxy::matcher::{Intercept, Matcher};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::crypto::CryptoProvider;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, RootCertStore};
+use rustls_platform_verifier::Verifier;
 
+use super::body::RequestBody;
+use super::connector::{Connector, Route};
 use super::{BuildError, Settings};
 
-/// Builds a client. `decode` undoes gzip, for servers that encode although identity was asked for.
-pub(super) fn client(upstream: &str, settings: &Settings, decode: bool) -> Result<Client, BuildError> {
-    ensure_crypto_provider();
-    let builder = || {
-        Client::builder()
-            .gzip(decode)
-            // A redirect is the client's to follow: keys must not go to another host.
-            .redirect(redirect::Policy::none())
-            .tcp_nodelay(true)
-            .connect_timeout(Duration::from_secs(settings.connect_timeout_seconds))
-            .pool_idle_timeout(Duration::from_secs(settings.pool_idle_timeout_seconds))
-            .pool_max_idle_per_host(settings.pool_max_idle)
-    };
-    let built = with_authorities(builder(), upstream, settings)?.build();
-    // A container without certificates can still reach an upstream that needs none.
-    let built = if settings.base_url.starts_with("http://") && settings.ca_file.is_empty() {
-        built.or_else(|_| builder().tls_certs_only([]).build())
-    } else {
-        built
-    };
-    built.map_err(|error| BuildError::Client { upstream: upstream.to_owned(), message: format!("{error:?}") })
+/// Time after which a silent connection is probed, and pause between two probes: a peer that vanished without a word is
+/// noticed before the next request meets it.
+const TCP_KEEPALIVE: Duration = Duration::from_secs(15);
+/// Probes without an answer that end a connection.
+const TCP_KEEPALIVE_PROBES: u32 = 3;
+/// Time that sent bytes may stay unacknowledged.
+#[cfg(target_os = "linux")]
+const TCP_USER_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The application protocols offered in a TLS handshake (RFC 7301), the preferred one first.
+const ALPN: [&[u8]; 2] = [b"h2", b"http/1.1"];
+
+/// The client of one upstream.
+#[derive(Debug)]
+pub(super) struct Connection {
+    /// Its pool of connections.
+    pub(super) client: legacy::Client<Connector, RequestBody>,
+    /// What an HTTP proxy on the way wants to see in every request.
+    pub(super) proxy_authorization: Option<HeaderValue>,
 }
 
-fn with_authorities(builder: ClientBuilder, upstream: &str, settings: &Settings) -> Result<ClientBuilder, BuildError> {
+impl Connection {
+    /// Builds the client. The way to `base` is decided here, once: the environment says whether a proxy stands on it.
+    pub(super) fn build(upstream: &str, settings: &Settings, base: &Uri) -> Result<Self, BuildError> {
+        let proxy = Matcher::from_env().intercept(base);
+        Self::build_via(proxy, upstream, settings, base)
+    }
+
+    fn build_via(
+        proxy: Option<Intercept>,
+        upstream: &str,
+        settings: &Settings,
+        base: &Uri,
+    ) -> Result<Self, BuildError> {
+        let authorities = authorities(upstream, settings)?;
+        let is_https = |uri: &Uri| uri.scheme_str() == Some("https");
+        let needs_tls = is_https(base) || proxy.as_ref().is_some_and(|proxy| is_https(proxy.uri()));
+        // A container without certificates can still reach an upstream that needs none.
+        let tls = match tls(authorities, needs_tls) {
+            Ok(tls) => tls,
+            Err(error) => {
+                return Err(BuildError::Client { upstream: upstream.to_owned(), message: error.to_string() });
+            }
+        };
+        let timeout = Duration::from_secs(settings.connect_timeout_seconds);
+        let mut proxy_authorization = None;
+        let route = match proxy {
+            None => Route::Direct(https(tcp(timeout), tls, &ALPN)),
+            Some(proxy) => {
+                check_scheme(upstream, &proxy)?;
+                // The proxy itself is spoken to in HTTP/1.1.
+                let to_proxy = https(tcp(timeout), tls.clone(), &[]);
+                if is_https(base) {
+                    let tunnel = Tunnel::new(proxy.uri().clone(), to_proxy);
+                    let tunnel = match proxy.basic_auth() {
+                        Some(authorization) => tunnel.with_auth(authorization.clone()),
+                        None => tunnel,
+                    };
+                    Route::Tunnel(https(tunnel, tls, &ALPN))
+                } else {
+                    proxy_authorization = proxy.basic_auth().cloned();
+                    Route::Proxy(to_proxy, proxy.uri().clone())
+                }
+            }
+        };
+        let client = legacy::Client::builder(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(Duration::from_secs(settings.pool_idle_timeout_seconds))
+            .pool_max_idle_per_host(settings.pool_max_idle)
+            .build(Connector::new(route, timeout));
+        Ok(Self { client, proxy_authorization })
+    }
+}
+
+fn check_scheme(upstream: &str, proxy: &Intercept) -> Result<(), BuildError> {
+    match proxy.uri().scheme_str() {
+        Some("http" | "https") => Ok(()),
+        scheme => {
+            let scheme = scheme.unwrap_or("none");
+            let message =
+                format!("the proxy of the environment must be an HTTP proxy (http:// or https://), not {scheme}");
+            Err(BuildError::Client { upstream: upstream.to_owned(), message })
+        }
+    }
+}
+
+fn tcp(timeout: Duration) -> HttpConnector {
+    let mut tcp = HttpConnector::new();
+    tcp.enforce_http(false);
+    tcp.set_nodelay(true);
+    // Shared by the addresses that a name has; the whole of connecting has the same limit.
+    tcp.set_connect_timeout(Some(timeout));
+    tcp.set_keepalive(Some(TCP_KEEPALIVE));
+    tcp.set_keepalive_interval(Some(TCP_KEEPALIVE));
+    tcp.set_keepalive_retries(Some(TCP_KEEPALIVE_PROBES));
+    #[cfg(target_os = "linux")]
+    tcp.set_tcp_user_timeout(Some(TCP_USER_TIMEOUT));
+    tcp
+}
+
+fn https<T>(transport: T, mut tls: ClientConfig, protocols: &[&[u8]]) -> HttpsConnector<T> {
+    tls.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
+    HttpsConnector::from((transport, tls))
+}
+
+/// What is trusted: the system's certificates and these; nothing at all where TLS is not needed.
+fn tls(authorities: Vec<CertificateDer<'static>>, needed: bool) -> Result<ClientConfig, rustls::Error> {
+    // A program that installed a provider of its own keeps it.
+    let provider = CryptoProvider::get_default().cloned();
+    let provider = provider.unwrap_or_else(|| Arc::new(rustls::crypto::ring::default_provider()));
+    let builder = ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions()?;
+    let builder = if needed {
+        let verifier = Verifier::new_with_extra_roots(authorities, provider)?;
+        builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier))
+    } else {
+        builder.with_root_certificates(RootCertStore::empty())
+    };
+    Ok(builder.with_no_client_auth())
+}
+
+fn authorities(upstream: &str, settings: &Settings) -> Result<Vec<CertificateDer<'static>>, BuildError> {
     if settings.ca_file.is_empty() {
-        return Ok(builder);
+        return Ok(Vec::new());
     }
     let invalid = |problem: String| BuildError::Setting {
         upstream: upstream.to_owned(),
@@ -40,18 +151,14 @@ fn with_authorities(builder: ClientBuilder, upstream: &str, settings: &Settings)
         message: format!("{}: {problem}", settings.ca_file),
     };
     let text = std::fs::read(&settings.ca_file).map_err(|error| invalid(error.to_string()))?;
-    let certificates =
-        Certificate::from_pem_bundle(&text).map_err(|_| invalid("not a file of PEM certificates".to_owned()))?;
+    let certificates: Vec<_> = CertificateDer::pem_slice_iter(&text)
+        .collect::<Result<_, _>>()
+        .map_err(|_| invalid("not a file of PEM certificates".to_owned()))?;
     if certificates.is_empty() {
         return Err(invalid("holds no PEM certificate (-----BEGIN CERTIFICATE-----)".to_owned()));
     }
-    Ok(builder.tls_certs_merge(certificates))
+    Ok(certificates)
 }
 
-/// The client cannot be built without one, not even for plain HTTP. A program that installed its own keeps it.
-fn ensure_crypto_provider() {
-    if CryptoProvider::get_default().is_none() {
-        // Another thread may have been quicker, which serves as well.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,9 @@
 //! What a broken exchange was, from the errors that the HTTP client gives.
 
 use std::error::Error;
+use std::io;
+
+use hyper_util::client::legacy;
 
 use crate::domain::{UpstreamFailure, UpstreamFailureKind};
 
@@ -24,14 +27,12 @@ impl Failures {
     }
 
     /// No head of an answer came.
-    pub(super) fn of_request(&self, error: &reqwest::Error) -> UpstreamFailure {
+    pub(super) fn of_request(&self, error: &legacy::Error) -> UpstreamFailure {
         let cause = root_cause(error);
         if error.is_connect() {
-            let what = if error.is_timeout() { "the connection timed out" } else { "no connection could be made" };
+            let timed_out = in_chain::<io::Error>(error).is_some_and(|error| error.kind() == io::ErrorKind::TimedOut);
+            let what = if timed_out { "the connection timed out" } else { "no connection could be made" };
             return self.failure(UpstreamFailureKind::Connect, format!("{what}: {cause}"));
-        }
-        if error.is_builder() {
-            return self.failure(UpstreamFailureKind::Malformed, format!("the request could not be made: {cause}"));
         }
         if in_chain::<hyper::Error>(error).is_some_and(hyper::Error::is_parse) {
             return self.failure(UpstreamFailureKind::Malformed, format!("the answer is not HTTP: {cause}"));
@@ -40,14 +41,14 @@ impl Failures {
     }
 
     /// The body of an answer broke off.
-    pub(super) fn of_body(&self, error: &reqwest::Error) -> UpstreamFailure {
-        let cause = root_cause(error);
-        // What no connection error stands behind was found by the decoder.
-        if in_chain::<hyper::Error>(error).is_none() {
-            return self
-                .failure(UpstreamFailureKind::Malformed, format!("the answer's body cannot be decoded: {cause}"));
-        }
-        self.failure(UpstreamFailureKind::Reset, format!("the connection broke in the middle of the answer: {cause}"))
+    pub(super) fn of_body(&self, error: &hyper::Error) -> UpstreamFailure {
+        let message = format!("the connection broke in the middle of the answer: {}", root_cause(error));
+        self.failure(UpstreamFailureKind::Reset, message)
+    }
+
+    /// The body of an answer is not what its encoding says.
+    pub(super) fn of_encoding(&self, error: &io::Error) -> UpstreamFailure {
+        self.failure(UpstreamFailureKind::Malformed, format!("the answer's body cannot be decoded: {error}"))
     }
 }
 
@@ -55,11 +56,11 @@ fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn 
     std::iter::successors(Some(error), |&error| error.source())
 }
 
-fn in_chain<T: Error + 'static>(error: &reqwest::Error) -> Option<&T> {
+fn in_chain<'a, T: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a T> {
     chain(error).find_map(|error| error.downcast_ref())
 }
 
-/// The innermost error: the outer ones only say that there is one, and may name the URL.
-fn root_cause(error: &reqwest::Error) -> String {
-    chain(error).skip(1).last().map_or_else(|| "unknown".to_owned(), ToString::to_string)
+/// The innermost error: the outer ones only say that there is one.
+fn root_cause(error: &(dyn Error + 'static)) -> String {
+    chain(error).last().map_or_else(String::new, ToString::to_string)
 }

@@ -77,12 +77,12 @@ impl HeaderRules {
 
     /// The headers of a request that is passed through.
     pub(super) fn of_forward(&self, client: &HeaderMap) -> HeaderMap {
-        let mut headers = without_hop_by_hop(client);
-        headers.remove(header::HOST);
-        headers.remove(header::EXPECT);
-        if !self.forward_credentials {
-            CREDENTIALS.iter().for_each(|name| drop(headers.remove(*name)));
-        }
+        let room = client.len() + self.configured.len() + ADDED_HEADERS;
+        let mut headers = without_hop_by_hop(client, room, |name| {
+            *name != header::HOST
+                && *name != header::EXPECT
+                && (self.forward_credentials || !CREDENTIALS.contains(&name.as_str()))
+        });
         for (name, value) in &self.configured {
             headers.insert(name, value.clone());
         }
@@ -90,30 +90,40 @@ impl HeaderRules {
     }
 }
 
+/// Headers that a request gets besides the client's and the configured: what its body is, how it is to be answered, the host
+/// and the length that the client writes.
+const ADDED_HEADERS: usize = 4;
+
 /// The headers of an answer, for the client.
 pub(super) fn of_answer(upstream: &HeaderMap, body_is_untouched: bool) -> HeaderMap {
-    let mut headers = without_hop_by_hop(upstream);
-    if !body_is_untouched {
-        headers.remove(header::CONTENT_LENGTH);
-    }
-    headers
+    without_hop_by_hop(upstream, upstream.len() + OWN_HEADERS, |name| {
+        body_is_untouched || *name != header::CONTENT_LENGTH
+    })
 }
 
-/// Without the headers of the connection, those that `Connection` names, and the proxy's own.
-fn without_hop_by_hop(headers: &HeaderMap) -> HeaderMap {
+/// Headers of the proxy's own that an answer may get.
+const OWN_HEADERS: usize = 4;
+
+/// The headers that `goes_on` lets through, without those of the connection, those that `Connection` names, and the proxy's own.
+/// `room` is how many there may come to be: a map that grows is filled anew.
+fn without_hop_by_hop(headers: &HeaderMap, room: usize, goes_on: impl Fn(&HeaderName) -> bool) -> HeaderMap {
     let named: Vec<&str> = headers
         .get_all(header::CONNECTION)
         .iter()
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(',').map(str::trim))
         .collect();
-    let goes_on = |name: &HeaderName| {
+    let mut kept = HeaderMap::with_capacity(room);
+    for (name, value) in headers {
         let text = name.as_str();
-        !HOP_BY_HOP.contains(&text)
-            && !text.starts_with(OWN_PREFIX)
-            && !named.iter().any(|named| named.eq_ignore_ascii_case(text))
-    };
-    headers.iter().filter(|(name, _)| goes_on(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
+        let stays = HOP_BY_HOP.contains(&text)
+            || text.starts_with(OWN_PREFIX)
+            || named.iter().any(|named| named.eq_ignore_ascii_case(text));
+        if !stays && goes_on(name) {
+            kept.append(name, value.clone());
+        }
+    }
+    kept
 }
 
 #[cfg(test)]

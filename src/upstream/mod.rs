@@ -5,9 +5,12 @@
 //! `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` of the environment are honoured for every upstream.
 
 mod answer;
+mod body;
 mod client;
 mod connection;
+mod connector;
 mod failure;
+mod gunzip;
 mod headers;
 mod settings;
 #[cfg(test)]
@@ -16,10 +19,8 @@ mod tool_calls;
 mod upstreams;
 
 pub use answer::Answer;
+pub use body::RequestBody;
 pub use client::Upstream;
 pub use settings::Settings;
 pub use tool_calls::ToolCalls;
-/// A request's body that is passed through as it comes.
-pub type RequestBody = reqwest::Body;
-
 pub use upstreams::{BuildError, Upstreams};

@@ -6,7 +6,9 @@
 mod edit;
 mod pointer;
 mod raw_object;
+mod scalar;
 
 pub use edit::{Edit, EditError, apply};
 pub use pointer::Pointer;
 pub use raw_object::{RawObject, raw};
+pub use scalar::scalar_text;

@@ -134,12 +134,12 @@ impl ChatRequest {
     }
 
     fn set(&mut self, key: &str, value: Box<RawValue>) {
-        self.fields.set(key, value);
+        Arc::make_mut(&mut self.fields).set(key, value);
         self.edited = true;
     }
 
     fn remove(&mut self, key: &str) {
-        self.edited |= self.fields.remove(key);
+        self.edited |= self.fields.contains(key) && Arc::make_mut(&mut self.fields).remove(key);
     }
 
     fn push(&mut self, message: Box<RawValue>) {

@@ -3,6 +3,8 @@
 mod edit;
 mod messages;
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -21,7 +23,8 @@ use crate::domain::json::RawObject;
 #[derive(Debug, Clone)]
 pub struct ChatRequest {
     original: Bytes,
-    fields: RawObject,
+    /// Shared by the copies of a request until one of them is edited.
+    fields: Arc<RawObject>,
     model: String,
     stream: bool,
     choice_count: u32,
@@ -49,7 +52,7 @@ impl ChatRequest {
         let stream = scalar(&fields, "stream", "true or false")?.unwrap_or(false);
         let choice_count = choice_count(&fields)?;
         let additions = edit::Additions::default();
-        Ok(Self { original: body, model, stream, choice_count, fields, additions, edited: false })
+        Ok(Self { original: body, model, stream, choice_count, fields: Arc::new(fields), additions, edited: false })
     }
 
     /// `model`; empty where the request names none.

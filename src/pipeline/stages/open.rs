@@ -1,9 +1,11 @@
 //! Open: a request becomes a turn with its trace, snapshot, policy and upstream, or a 4xx.
 
+use std::fmt::Write;
 use std::time::Instant;
 
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
+use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 
@@ -24,6 +26,8 @@ const POLICY_HEADER: &str = "x-callwright-policy";
 const DEBUG_HEADER: &str = "x-callwright-debug";
 /// Longest session name that is taken from a header.
 const SESSION_CHARS: usize = 200;
+/// Bytes of the hash that names a session.
+const SESSION_HASH_BYTES: usize = 16;
 
 /// A request for a turn.
 #[derive(Debug)]
@@ -84,8 +88,10 @@ pub(crate) fn open(
     let upstream = pipeline.upstream(&settings.upstream);
     let model = if settings.model.is_empty() { name.clone() } else { settings.model };
     let debug = text(&headers, DEBUG_HEADER).is_some_and(|value| value.eq_ignore_ascii_case("true"));
+    let started_at = Timestamp::now();
     let opening = Opening {
-        id: ids::trace_id(),
+        id: ids::trace_id(started_at),
+        started_at,
         session: session(&headers, &chat),
         endpoint,
         model: name,
@@ -138,7 +144,12 @@ fn session(headers: &HeaderMap, chat: &ChatRequest) -> Option<String> {
     hash.update([0]);
     hash.update(chat.first_messages_text());
     let digest = hash.finalize();
-    Some(digest.iter().take(16).fold(String::from("auto-"), |name, byte| name + &format!("{byte:02x}")))
+    let mut name = String::from("auto-");
+    for byte in digest.iter().take(SESSION_HASH_BYTES) {
+        // Writing into a string cannot fail.
+        let _ = write!(name, "{byte:02x}");
+    }
+    Some(name)
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod body;
 mod element;
 mod grammar;
 mod grammars;
+pub mod hold;
 mod layout;
 mod literal;
 mod no_call;

@@ -81,7 +81,7 @@ const DECLINES: [&str; 30] = [
     "placeholder",
     "should be replaced",
     "replace the",
-    "need to be adjusted",
+    "will need to be adjusted",
     "needs to be adjusted",
     "unable to complete",
     "unable to answer",

@@ -6,11 +6,11 @@ use super::written::{Written, offered};
 use crate::scanner::Toolbook;
 
 /// Members that hold the tool's name.
-const NAMES: [&str; 10] =
+pub(super) const NAMES: [&str; 10] =
     ["name", "tool_name", "function_name", "tool", "function", "recipient_name", "action", "api_name", "api", "func"];
 
 /// Members that hold the arguments.
-const ARGUMENTS: [&str; 13] = [
+pub(super) const ARGUMENTS: [&str; 13] = [
     "arguments",
     "parameters",
     "args",
@@ -27,7 +27,7 @@ const ARGUMENTS: [&str; 13] = [
 ];
 
 /// Members that hold a call, or a list of calls, and nothing else of importance beside it.
-const WRAPPERS: [&str; 12] = [
+pub(super) const WRAPPERS: [&str; 12] = [
     "tool_calls",
     "function_call",
     "function",
@@ -43,7 +43,7 @@ const WRAPPERS: [&str; 12] = [
 ];
 
 /// Members that may stand beside a wrapper or a call: they say nothing about what is called.
-const NEUTRAL: [&str; 16] = [
+pub(super) const NEUTRAL: [&str; 16] = [
     "id",
     "type",
     "index",

@@ -69,6 +69,8 @@ impl Sqlite {
 fn options() -> SqliteConnectOptions {
     SqliteConnectOptions::new()
         .synchronous(SqliteSynchronous::Full)
+        // A statement of many rows keeps the pages that it touches until it has ended well: in memory, not in a file.
+        .pragma("temp_store", "MEMORY")
         .busy_timeout(BUSY_TIMEOUT)
         .disable_statement_logging()
 }

@@ -1,5 +1,7 @@
 //! Traces in SQLite.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{QueryBuilder, Row, Sqlite as Driver};
@@ -44,9 +46,10 @@ impl Sqlite {
         let write = async {
             let mut transaction = self.writer.begin_with("BEGIN IMMEDIATE").await?;
             for rows in batch.chunks(ROWS_PER_INSERT) {
-                for mut insert in insert_tools(rows).into_iter().chain([insert_traces(rows)]) {
-                    // The text differs with the number of rows: it would only crowd the cache of statements.
-                    insert.build().persistent(false).execute(&mut *transaction).await?;
+                for (count, mut insert) in insert_tools(rows).into_iter().chain([(rows.len(), insert_traces(rows))]) {
+                    // The text differs with the number of rows: those of the rare sizes would only crowd the cache of statements.
+                    let is_usual = count == ROWS_PER_INSERT;
+                    insert.build().persistent(is_usual).execute(&mut *transaction).await?;
                 }
             }
             transaction.commit().await
@@ -113,24 +116,24 @@ fn insert_traces(rows: &[TraceRow]) -> QueryBuilder<Driver> {
             .push_bind(row.verdict)
             .push_bind(row.status)
             .push_bind(row.duration_ms)
-            .push_bind(serde_json::json!(row.tools).to_string())
-            .push_bind(row.document.to_string());
+            .push_bind(serde_json::to_string(&row.tools).unwrap_or_default())
+            .push_bind(row.document.clone());
     });
     insert.push(" ON CONFLICT (id) DO NOTHING");
     insert
 }
 
-/// The tools of traces that are not stored yet; nothing where no trace has any.
-fn insert_tools(rows: &[TraceRow]) -> Vec<QueryBuilder<Driver>> {
-    let tools: Vec<(&String, &TraceRow)> =
+/// The tools of traces that are not stored yet, with the number of rows of each statement; nothing where no trace has any.
+fn insert_tools(rows: &[TraceRow]) -> Vec<(usize, QueryBuilder<Driver>)> {
+    let tools: Vec<(&Arc<str>, &TraceRow)> =
         rows.iter().flat_map(|row| row.tools.iter().map(move |tool| (tool, row))).collect();
-    let insert = |tools: &[(&String, &TraceRow)]| {
+    let insert = |tools: &[(&Arc<str>, &TraceRow)]| {
         let mut insert = QueryBuilder::new(INSERT_TOOLS);
         insert.push_values(tools, |mut values, (tool, row)| {
-            values.push_bind((*tool).clone()).push_bind(row.started_at).push_bind(row.id.clone());
+            values.push_bind(Arc::clone(tool)).push_bind(row.started_at).push_bind(row.id.clone());
         });
         insert.push(") WHERE NOT EXISTS (SELECT 1 FROM traces WHERE id = column3) ON CONFLICT DO NOTHING");
-        insert
+        (tools.len(), insert)
     };
     tools.chunks(ROWS_PER_INSERT).map(insert).collect()
 }

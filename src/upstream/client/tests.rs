@@ -30,7 +30,7 @@ async fn chat(upstream: &Upstream) -> Result<Answer, UpstreamFailure> {
 }
 
 async fn get(upstream: &Upstream, path: &str, headers: &HeaderMap) -> Result<Answer, UpstreamFailure> {
-    upstream.forward(Method::GET, path, headers, reqwest::Body::from("")).await
+    upstream.forward(Method::GET, path, headers, RequestBody::from("")).await
 }
 
 #[tokio::test]
@@ -164,7 +164,7 @@ async fn a_request_is_passed_through_untouched() {
         [(CONTENT_TYPE, "multipart/form-data; boundary=x"), (CONTENT_LENGTH, "7"), (CONNECTION, "keep-alive")];
     let headers = headers.map(|(name, value)| (name, HeaderValue::from_static(value))).into_iter().collect();
     let pieces = [Ok::<_, std::io::Error>("abc"), Ok("defg")];
-    let body = reqwest::Body::wrap_stream(futures_util::stream::iter(pieces));
+    let body = RequestBody::wrap_stream(futures_util::stream::iter(pieces));
     let answer = upstream.forward(Method::PUT, "/files/a%2Fb?x=1&y=%20z", &headers, body).await.unwrap();
     assert_eq!(answer.headers["content-length"], "2");
     assert_eq!(answer.whole().await.unwrap(), "ok");
@@ -184,7 +184,7 @@ async fn a_request_is_passed_through_untouched() {
 async fn a_get_that_is_passed_through_has_no_body() {
     let server = TestServer::answering("200 OK\r\ncontent-length: 2", b"ok").await;
     let nothing = futures_util::stream::iter(Vec::<Result<Bytes, std::io::Error>>::new());
-    let body = reqwest::Body::wrap_stream(nothing);
+    let body = RequestBody::wrap_stream(nothing);
     upstream(&server.base_url()).forward(Method::GET, "/models", &HeaderMap::new(), body).await.unwrap();
     let request = server.requests().remove(0);
     assert!(request.starts_with("GET /v1/models HTTP/1.1\r\n") && !request.contains("chunked"), "{request}");

@@ -1,0 +1,109 @@
+//! Does the time that rescue takes for a hostile text grow as its length does? `cargo bench --bench curve` prints a table: a row for
+//! each text, microseconds per kilobyte for each length. In a row of a reader in linear time the numbers stay about the same.
+//!
+//! With an argument (`cargo bench --bench curve -- fence`) only the rows with that word in their name.
+#![allow(clippy::print_stdout, reason = "the table is what it is run for")]
+
+mod support;
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use callwright::domain::rules::Evidence;
+use callwright::repair::rescue::{Situation, rescue};
+use callwright::scanner::Toolbook;
+use support::{repeated, usual_tools};
+
+/// As the binary does.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Bytes of the texts.
+const SIZES: [usize; 7] = [1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22];
+
+/// A reading that takes longer ends its row.
+const HANGS: Duration = Duration::from_secs(3);
+
+/// Time for which a text is read again and again; the quickest reading counts, because nothing makes a reading too quick.
+const MEASURED: Duration = Duration::from_millis(100);
+
+/// What each hostile text repeats.
+const HOSTILE: [(&str, &str); 42] = [
+    ("nested arrays", "["),
+    ("nested objects", "{\"a\":"),
+    ("nested parentheses", "("),
+    ("nested calls", "get_weather("),
+    ("calls of a letter", "f("),
+    ("calls of a letter, a line each", "f(\n"),
+    ("open call, a line each", "get_weather(city=\"Oslo\", \n"),
+    ("open call in json, a line each", "{\"name\": \"get_weather\", \"arguments\": {\n"),
+    ("arrays, a line each", "[\n"),
+    ("whole json, a line each", "{\"a\": 1}\n"),
+    ("whole calls, a line each", "get_weather(city=\"Oslo\", days=1)\n"),
+    ("names", "get_weather "),
+    ("names, a line each", "get_weather\n"),
+    ("labels", "call: "),
+    ("bullets", "- "),
+    ("tool_call", "<tool_call>"),
+    ("tool_call, a line each", "<tool_call>\n"),
+    ("tool_call with an open object", "<tool_call>{"),
+    ("tool_call with an open string", "<tool_call>{\"name\": \""),
+    ("TOOL_CALLS", "[TOOL_CALLS]["),
+    ("TOOL_CALLS with a name", "[TOOL_CALLS]get_weather{"),
+    ("function elements", "<function=get_weather>"),
+    ("function elements with an object", "<function=get_weather>{"),
+    ("parameter elements", "<function=get_weather><parameter=city>"),
+    ("invoke elements", "<invoke name=\"get_weather\"><parameter name=\"city\">"),
+    ("special tokens", "<|python_tag|>get_weather("),
+    ("token marks", "<|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{"),
+    ("token marks with wide letters", "<｜tool▁call▁begin｜>function<｜tool▁sep｜>get_weather\n"),
+    ("arrows", ">>>get_weather\n{"),
+    ("channels", "<|channel|>commentary to=functions.get_weather <|message|>{"),
+    ("actions", "Action: get_weather\nAction Input: {\n"),
+    ("tool_code fences", "```tool_code\nprint(get_weather(\n"),
+    ("halves of special tokens", "<|"),
+    ("halves of marks", "[a"),
+    ("fences", "```\n"),
+    ("fences with an open object", "```json\n{\n"),
+    ("reasoning, opened", "<think>"),
+    ("reasoning, closed", "</think>"),
+    ("open strings", "{\"name\": \"\n"),
+    ("quotes", "\"'"),
+    ("escapes", "{\"a\": \"\\\\\\\""),
+    ("backticks", "`f("),
+];
+
+fn main() {
+    let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-')).unwrap_or_default();
+    let book = usual_tools();
+    let heads: Vec<String> = SIZES.iter().map(|size| format!("{} kB", size >> 10)).collect();
+    println!("| text | {} |\n|---|{}", heads.join(" | "), "---:|".repeat(SIZES.len()));
+    for (name, piece) in HOSTILE.iter().filter(|(name, _)| name.contains(&wanted)) {
+        println!("| {name} | {} |", row(piece, &book).join(" | "));
+    }
+}
+
+/// Microseconds per kilobyte for each length.
+fn row(piece: &str, book: &Toolbook) -> Vec<String> {
+    let mut cells = Vec::new();
+    let mut hangs = false;
+    for size in SIZES {
+        let text = repeated(piece, size);
+        let fastest = if hangs { HANGS } else { fastest(&text, book) };
+        hangs |= fastest >= HANGS;
+        let per_kilobyte = fastest.as_secs_f64() * 1e6 / (size >> 10) as f64;
+        cells.push(if hangs { format!("> {} s", HANGS.as_secs()) } else { format!("{per_kilobyte:.1}") });
+    }
+    cells
+}
+
+fn fastest(text: &str, book: &Toolbook) -> Duration {
+    let start = Instant::now();
+    let mut fastest = Duration::MAX;
+    while start.elapsed() < MEASURED {
+        let begun = Instant::now();
+        black_box(rescue(black_box(text), book, &Situation::with(Evidence::Amid)));
+        fastest = fastest.min(begun.elapsed());
+    }
+    fastest
+}

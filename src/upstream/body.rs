@@ -1,0 +1,82 @@
+//! The body of a request to an upstream.
+
+use std::error::Error;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use futures_util::{Stream, TryStreamExt};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full, StreamBody};
+use hyper::body::{Body, Frame, SizeHint};
+
+type BoxError = Box<dyn Error + Send + Sync>;
+
+/// The body of a request: held whole, or passed on as it comes. The default is none at all.
+#[derive(Debug, Default)]
+pub struct RequestBody(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    Whole(Full<Bytes>),
+    Stream(UnsyncBoxBody<Bytes, BoxError>),
+}
+
+impl Default for Kind {
+    fn default() -> Self {
+        Self::Whole(Full::default())
+    }
+}
+
+impl RequestBody {
+    /// A body of unknown length; an error of the stream breaks the request off.
+    pub fn wrap_stream<S, D, E>(stream: S) -> Self
+    where
+        S: Stream<Item = Result<D, E>> + Send + 'static,
+        D: Into<Bytes>,
+        E: Into<BoxError> + 'static,
+    {
+        let frames = stream.map_ok(|piece| Frame::data(piece.into())).map_err(Into::into);
+        Self(Kind::Stream(StreamBody::new(frames).boxed_unsync()))
+    }
+
+    /// The same body once more; a stream can be sent only once.
+    pub(super) fn try_clone(&self) -> Option<Self> {
+        match &self.0 {
+            Kind::Whole(bytes) => Some(Self(Kind::Whole(bytes.clone()))),
+            Kind::Stream(_) => None,
+        }
+    }
+}
+
+impl<T: Into<Bytes>> From<T> for RequestBody {
+    fn from(bytes: T) -> Self {
+        Self(Kind::Whole(Full::new(bytes.into())))
+    }
+}
+
+impl Body for RequestBody {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        match &mut self.get_mut().0 {
+            Kind::Whole(whole) => Pin::new(whole).poll_frame(cx).map_err(|never| match never {}),
+            Kind::Stream(stream) => Pin::new(stream).poll_frame(cx),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.0 {
+            Kind::Whole(whole) => whole.is_end_stream(),
+            Kind::Stream(stream) => stream.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.0 {
+            Kind::Whole(whole) => whole.size_hint(),
+            Kind::Stream(stream) => stream.size_hint(),
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Undoes gzip, piece by piece, for servers that encode although identity was asked for.
+
+use std::io::{self, Write};
+
+use bytes::Bytes;
+use flate2::write::MultiGzDecoder;
+
+/// Encoded bytes that are decoded between two looks at the bound: gzip grows a thousandfold at most, so this bounds what is
+/// held beyond it.
+const STEP_BYTES: usize = 4 * 1024;
+
+/// A gzip stream under way.
+#[derive(Debug)]
+pub(super) struct Gunzip {
+    decoder: MultiGzDecoder<Vec<u8>>,
+    is_empty: bool,
+}
+
+/// What decoding gave.
+#[derive(Debug)]
+pub(super) enum Gunzipped {
+    /// The next bytes, perhaps none.
+    Bytes(Bytes),
+    /// More bytes than were allowed.
+    TooLong,
+}
+
+impl Gunzip {
+    /// A decoder at its beginning.
+    pub(super) fn new() -> Self {
+        Self { decoder: MultiGzDecoder::new(Vec::new()), is_empty: true }
+    }
+
+    /// Decodes the next piece, of which at most `most` bytes may come.
+    ///
+    /// # Errors
+    /// When the bytes are not gzip (RFC 1952).
+    pub(super) fn push(&mut self, piece: &[u8], most: usize) -> io::Result<Gunzipped> {
+        self.is_empty &= piece.is_empty();
+        for step in piece.chunks(STEP_BYTES) {
+            self.decoder.write_all(step)?;
+            self.decoder.flush()?;
+            if self.decoder.get_ref().len() > most {
+                return Ok(Gunzipped::TooLong);
+            }
+        }
+        Ok(Gunzipped::Bytes(std::mem::take(self.decoder.get_mut()).into()))
+    }
+
+    /// Checks that the stream is complete. One of no bytes at all is: it says nothing.
+    ///
+    /// # Errors
+    /// When it is not.
+    pub(super) fn end(&mut self) -> io::Result<()> {
+        if self.is_empty { Ok(()) } else { self.decoder.try_finish() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
+    use super::*;
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn gunzip(pieces: &[&[u8]], most: usize) -> io::Result<Option<Vec<u8>>> {
+        let mut decoder = Gunzip::new();
+        let mut out = Vec::new();
+        for piece in pieces {
+            match decoder.push(piece, most)? {
+                Gunzipped::Bytes(bytes) => out.extend_from_slice(&bytes),
+                Gunzipped::TooLong => return Ok(None),
+            }
+        }
+        decoder.end()?;
+        Ok(Some(out))
+    }
+
+    #[test]
+    fn a_stream_is_decoded_however_it_is_split() {
+        let text = "callwright ".repeat(5_000);
+        let whole = gzip(text.as_bytes());
+        for size in [1, 7, 1_000, whole.len()] {
+            let pieces: Vec<&[u8]> = whole.chunks(size).collect();
+            assert_eq!(gunzip(&pieces, text.len()).unwrap().unwrap(), text.as_bytes(), "{size}");
+        }
+        let twice = [gzip(b"a"), gzip(b"b")].concat();
+        assert_eq!(gunzip(&[&twice], 10).unwrap().unwrap(), b"ab");
+    }
+
+    #[test]
+    fn a_bomb_is_refused_before_it_unfolds() {
+        let bomb = gzip(&vec![0; 64 << 20]);
+        let mut decoder = Gunzip::new();
+        assert!(matches!(decoder.push(&bomb, 1_000).unwrap(), Gunzipped::TooLong));
+        assert!(decoder.decoder.get_ref().len() < 8 << 20);
+    }
+
+    #[test]
+    fn what_is_cut_off_or_no_gzip_is_an_error_and_nothing_is_nothing() {
+        let whole = gzip(b"callwright");
+        assert!(gunzip(&[&whole[..whole.len() - 4]], 100).is_err());
+        assert!(gunzip(&[b"no gzip !"], 100).is_err());
+        assert_eq!(gunzip(&[], 100).unwrap().unwrap(), b"");
+    }
+}
