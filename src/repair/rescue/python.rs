@@ -43,8 +43,8 @@ pub(super) fn sequence(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<V
     loop {
         let end = reader.at();
         // What follows a semicolon on the next line is a statement of its own.
-        let is_separated = same_line(reader)
-            && (reader.take(",") || reader.take(";") && same_line(reader) || operator(reader));
+        let is_separated =
+            same_line(reader) && (reader.take(",") || reader.take(";") && same_line(reader) || operator(reader));
         match is_separated.then(|| reader.skip_space().and_then(|()| item(reader, toolbook, MAX_DEPTH))).flatten() {
             Some(more) => calls.extend(more),
             None => {
@@ -281,8 +281,8 @@ fn is_type(value: &Literal) -> bool {
 
 /// Names of types, as signatures have them.
 const TYPES: [&str; 18] = [
-    "str", "int", "float", "bool", "list", "dict", "tuple", "set", "bytes", "object", "string", "number", "boolean", "Any",
-    "List", "Dict", "Optional", "Union",
+    "str", "int", "float", "bool", "list", "dict", "tuple", "set", "bytes", "object", "string", "number", "boolean",
+    "Any", "List", "Dict", "Optional", "Union",
 ];
 
 /// A parameter's name with `=` or `:`; not the left side of a comparison.

@@ -151,6 +151,8 @@ pub(super) fn tail(rest: &str) -> Option<usize> {
     let before = rest.get(..fence)?;
     let words = before
         .trim_start_matches([' ', '\t', '\r', '`', '*', ',', ';', '.', '"', '\'', ']', ')', '}', '”', '’', '\\', '[']);
-    let is_remark = ["#", "//", "--", "—", "->", "=>", "<|", "</", "<bot_end>", "<eos>", "<end_of_turn>"].iter().any(|sign| words.starts_with(sign));
+    let is_remark = ["#", "//", "--", "—", "->", "=>", "<|", "</", "<bot_end>", "<eos>", "<end_of_turn>"]
+        .iter()
+        .any(|sign| words.starts_with(sign));
     (words.is_empty() || is_remark).then_some(fence)
 }

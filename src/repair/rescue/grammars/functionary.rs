@@ -71,10 +71,7 @@ impl Grammar for Turn {
 }
 
 /// Calls that follow one another.
-fn several<'a>(
-    reader: &mut Reader<'a>,
-    read: impl Fn(&mut Reader<'a>) -> Option<Written>,
-) -> Option<Vec<Written>> {
+fn several<'a>(reader: &mut Reader<'a>, read: impl Fn(&mut Reader<'a>) -> Option<Written>) -> Option<Vec<Written>> {
     let mut calls = Vec::new();
     loop {
         let before = reader.at();

@@ -105,7 +105,9 @@ fn key(reader: &mut Reader<'_>) -> Option<String> {
         return Some(key);
     }
     let rest = reader.rest();
-    let length = rest.find([':', ',', '{', '}', '[', ']', '<', '\n']).filter(|end| rest.get(*end..).is_some_and(|rest| rest.starts_with(':')))?;
+    let length = rest
+        .find([':', ',', '{', '}', '[', ']', '<', '\n'])
+        .filter(|end| rest.get(*end..).is_some_and(|rest| rest.starts_with(':')))?;
     let key = rest.get(..length)?.trim().trim_matches(['"', '\'']).to_owned();
     reader.advance(length + 1)?;
     Some(key)

@@ -9,8 +9,7 @@ use crate::scanner::Toolbook;
 
 pub(super) struct React;
 
-const MARKS: [&str; 6] =
-    ["Action:", "**Action:**", "**Action**:", "✿FUNCTION✿:", "✿FUNCTION✿", "Action :"];
+const MARKS: [&str; 6] = ["Action:", "**Action:**", "**Action**:", "✿FUNCTION✿:", "✿FUNCTION✿", "Action :"];
 const INPUTS: [&str; 9] = [
     "Action Input:",
     "Action input:",

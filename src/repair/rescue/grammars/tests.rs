@@ -25,7 +25,11 @@ fn every_notation_has_samples_and_every_sample_a_notation() {
     let sampled: Vec<&str> = SAMPLES.iter().map(|sample| sample.notation).collect();
     assert_eq!(names, sampled);
     for sample in SAMPLES {
-        assert!(!sample.right.is_empty() && !sample.hostile.is_empty() && !sample.alike.is_empty(), "{}", sample.notation);
+        assert!(
+            !sample.right.is_empty() && !sample.hostile.is_empty() && !sample.alike.is_empty(),
+            "{}",
+            sample.notation
+        );
     }
 }
 
@@ -75,6 +79,26 @@ fn wrong(notation: &str, text: &str, expected: &[(&str, &str)]) -> Option<String
 }
 
 #[test]
+fn the_document_shows_texts_that_are_tested() {
+    let rows = rows();
+    let shown = |cell: Option<&String>| {
+        let code = cell.map_or("", |cell| cell.trim_matches('`'));
+        if cell.is_some_and(|cell| cell.starts_with("``")) { code.trim().to_owned() } else { code.to_owned() }
+    };
+    for sample in SAMPLES {
+        let name = format!("`{}`", sample.notation);
+        let Some(row) = rows.iter().find(|row| row.first() == Some(&name)) else { continue };
+        let holds = |texts: &[&str], cell: usize| {
+            let cell = shown(row.get(cell));
+            assert!(texts.iter().any(|text| text.replace('\n', "⏎") == cell), "no sample of {name} is {cell}");
+        };
+        holds(&sample.right.iter().map(|(text, _)| *text).collect::<Vec<_>>(), 2);
+        holds(sample.hostile, 4);
+        holds(sample.alike, 5);
+    }
+}
+
+#[test]
 fn right_texts_are_read_as_their_calls() {
     let all = SAMPLES.iter().flat_map(|sample| sample.right.iter().map(|right| (sample.notation, right)));
     let wrong: Vec<String> = all.filter_map(|(notation, (text, expected))| wrong(notation, text, expected)).collect();
@@ -105,7 +129,9 @@ fn nothing_but_white_space_is_left_of_a_call_alone() {
         for (text, _) in sample.right.iter().filter(|(text, _)| text.starts_with(['<', '[', ']'])) {
             let Reading::Calls(rescued) = read(text) else { continue };
             let has_prose = ["Let me", "I will", "<|endoftext|>", "I should"].iter().any(|prose| text.contains(prose));
-            all.extend((!has_prose && !rescued.text.is_empty()).then(|| format!("{:?} is left of:\n{text}", rescued.text)));
+            all.extend(
+                (!has_prose && !rescued.text.is_empty()).then(|| format!("{:?} is left of:\n{text}", rescued.text)),
+            );
         }
     }
     assert!(all.is_empty(), "{}", all.join("\n\n"));

@@ -75,8 +75,7 @@ impl<'a> Reader<'a> {
 
     /// Does the text end here, or close another bracket than the one that is open, and may that be taken as the closing?
     pub(crate) fn completes(&mut self) -> bool {
-        let completes =
-            self.may_complete && self.fuel > 0 && matches!(self.peek(), Some(']' | '}' | ')') | None);
+        let completes = self.may_complete && self.fuel > 0 && matches!(self.peek(), Some(']' | '}' | ')') | None);
         self.completed |= completes;
         completes
     }

@@ -200,7 +200,18 @@ fn work_per_byte(text: &str) -> usize {
 
 #[test]
 fn reading_what_is_a_value_costs_a_few_steps_for_each_byte() {
-    for unit in ["1,", "\"a b c\",", "{\"a\":[1,\"b\"]},", "(1,2),", "None,", "'it\\'s',", "   1  ,", "1.5e3,", "1 + 1,", "x.y(z),"] {
+    for unit in [
+        "1,",
+        "\"a b c\",",
+        "{\"a\":[1,\"b\"]},",
+        "(1,2),",
+        "None,",
+        "'it\\'s',",
+        "   1  ,",
+        "1.5e3,",
+        "1 + 1,",
+        "x.y(z),",
+    ] {
         for count in [100, 1_000, 10_000] {
             let text = format!("[{}]", unit.repeat(count));
             assert!(work_per_byte(&text) <= 6, "{} for {unit} x {count}", work_per_byte(&text));
@@ -210,7 +221,9 @@ fn reading_what_is_a_value_costs_a_few_steps_for_each_byte() {
 
 #[test]
 fn work_grows_no_faster_than_the_text() {
-    for unit in ["\"", "'", "[\"", "{\"a\":", "(", "/*", "f(", "[1,", "\"\"\"", "1+", "{'a' ", "'a' 'b", "\\", "“", "[}", "-"] {
+    for unit in
+        ["\"", "'", "[\"", "{\"a\":", "(", "/*", "f(", "[1,", "\"\"\"", "1+", "{'a' ", "'a' 'b", "\\", "“", "[}", "-"]
+    {
         let spent = |count: usize| {
             let text = unit.repeat(count);
             let mut reader = Reader::new(&text, true);

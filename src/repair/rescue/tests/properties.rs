@@ -57,7 +57,8 @@ fn value() -> impl Strategy<Value = Value> {
     leaf.prop_recursive(3, 12, 4, |inner| {
         prop_oneof![
             vec(inner.clone(), 0..4).prop_map(Value::from),
-            vec(("[a-z]{1,6}", inner), 0..3).prop_map(|members| Value::from(members.into_iter().collect::<Map<_, _>>())),
+            vec(("[a-z]{1,6}", inner), 0..3)
+                .prop_map(|members| Value::from(members.into_iter().collect::<Map<_, _>>())),
         ]
     })
 }
@@ -79,7 +80,11 @@ fn calls(values: Values) -> BoxedStrategy<Vec<Said>> {
         let arguments = keys.iter().zip(values).filter_map(|(key, value)| Some(((*key).to_owned(), value?))).collect();
         Said { name: name.to_owned(), arguments }
     });
-    vec(call, 1..3).prop_filter("the same call twice", |calls| calls.iter().collect::<Vec<_>>().windows(2).all(|pair| pair.first() != pair.last())).boxed()
+    vec(call, 1..3)
+        .prop_filter("the same call twice", |calls| {
+            calls.iter().collect::<Vec<_>>().windows(2).all(|pair| pair.first() != pair.last())
+        })
+        .boxed()
 }
 
 /// The index of a notation, calls that it can express, and their text.
@@ -115,7 +120,8 @@ fn said(rescued: &Rescued) -> Vec<Said> {
         .iter()
         .map(|call| Said {
             name: call.name.clone(),
-            arguments: serde_json::from_str(&call.arguments).unwrap_or_else(|error| panic!("{error}: {}", call.arguments)),
+            arguments: serde_json::from_str(&call.arguments)
+                .unwrap_or_else(|error| panic!("{error}: {}", call.arguments)),
         })
         .collect()
 }
@@ -148,9 +154,52 @@ const CUT: Situation<'static> = Situation { cut_off: true, ..ANY };
 fn pieces() -> Vec<&'static str> {
     let marks = MARKED.iter().flat_map(|grammar| grammar.marks()).copied();
     let others = [
-        "{", "}", "[", "]", "(", ")", "\"", "'", "`", "```", "\n", "\\", ",", ":", "=", "get_weather", "ping()", "ping", "</tool_call>",
-        "<think>", "</think>", "{\"name\": \"ping\", \"arguments\": {}}", "Action Input:", "é", "😀", "</", ">", "🗼\"", "\u{a0}", "{{", "<|", "|>",
-        "<parameter=city>", "<arg_key>", "</function>", "print(", "...", "//", "/*", "#", "1e", "--", "0x", "\\u", "'''", "“",
+        "{",
+        "}",
+        "[",
+        "]",
+        "(",
+        ")",
+        "\"",
+        "'",
+        "`",
+        "```",
+        "\n",
+        "\\",
+        ",",
+        ":",
+        "=",
+        "get_weather",
+        "ping()",
+        "ping",
+        "</tool_call>",
+        "<think>",
+        "</think>",
+        "{\"name\": \"ping\", \"arguments\": {}}",
+        "Action Input:",
+        "é",
+        "😀",
+        "</",
+        ">",
+        "🗼\"",
+        "\u{a0}",
+        "{{",
+        "<|",
+        "|>",
+        "<parameter=city>",
+        "<arg_key>",
+        "</function>",
+        "print(",
+        "...",
+        "//",
+        "/*",
+        "#",
+        "1e",
+        "--",
+        "0x",
+        "\\u",
+        "'''",
+        "“",
     ];
     marks.chain(others).collect()
 }

@@ -55,12 +55,14 @@ pub(super) const NOTATIONS: &[Notation] = &[
         format!("<|python_tag|>{}<|eom_id|>", joined(calls, "; ", |call| object(call, "parameters")))
     }),
     ("granite", Values::Json, |calls| format!("<|tool_call|>{}", list(calls))),
-    ("lfm", Values::Json, |calls| {
-        format!("<|tool_call_start|>[{}]<|tool_call_end|>", joined(calls, ", ", python))
-    }),
+    ("lfm", Values::Json, |calls| format!("<|tool_call_start|>[{}]<|tool_call_end|>", joined(calls, ", ", python))),
     ("deepseek 3", Values::Json, |calls| {
         let calls = joined(calls, "\n", |call| {
-            format!("<｜tool▁call▁begin｜>function<｜tool▁sep｜>{}\n```json\n{}\n```<｜tool▁call▁end｜>", call.name, json(call))
+            format!(
+                "<｜tool▁call▁begin｜>function<｜tool▁sep｜>{}\n```json\n{}\n```<｜tool▁call▁end｜>",
+                call.name,
+                json(call)
+            )
         });
         format!("<｜tool▁calls▁begin｜>{calls}<｜tool▁calls▁end｜>")
     }),
@@ -72,7 +74,11 @@ pub(super) const NOTATIONS: &[Notation] = &[
     }),
     ("kimi", Values::Json, |calls| {
         let calls = joined(calls, "", |call| {
-            format!("<|tool_call_begin|>functions.{}:0<|tool_call_argument_begin|>{}<|tool_call_end|>", call.name, json(call))
+            format!(
+                "<|tool_call_begin|>functions.{}:0<|tool_call_argument_begin|>{}<|tool_call_end|>",
+                call.name,
+                json(call)
+            )
         });
         format!("<|tool_calls_section_begin|>{calls}<|tool_calls_section_end|>")
     }),
@@ -85,7 +91,10 @@ pub(super) const NOTATIONS: &[Notation] = &[
     ("harmony", Values::Json, |calls| {
         joined(calls, "", |call| {
             let name = &call.name;
-            format!("<|start|>assistant<|channel|>commentary to=functions.{name} <|constrain|>json<|message|>{}<|call|>", json(call))
+            format!(
+                "<|start|>assistant<|channel|>commentary to=functions.{name} <|constrain|>json<|message|>{}<|call|>",
+                json(call)
+            )
         })
     }),
     ("tool_code", Values::Json, |calls| format!("```tool_code\n{}\n```", joined(calls, "\n", python))),
@@ -124,7 +133,10 @@ pub(super) const NOTATIONS: &[Notation] = &[
         let calls = joined(calls, "\n", |call| {
             let arguments = each(call, "\n", |key, value| {
                 let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                format!("<｜DSML｜parameter name=\"{key}\" string=\"{}\">\n{text}\n</｜DSML｜parameter>", value.is_string())
+                format!(
+                    "<｜DSML｜parameter name=\"{key}\" string=\"{}\">\n{text}\n</｜DSML｜parameter>",
+                    value.is_string()
+                )
             });
             format!("<｜DSML｜invoke name=\"{}\">\n{arguments}\n</｜DSML｜invoke>", call.name)
         });
@@ -139,8 +151,7 @@ pub(super) const NOTATIONS: &[Notation] = &[
     }),
     ("qwen coder", Values::Strings, |calls| {
         joined(calls, "\n", |call| {
-            let arguments =
-                each(call, "\n", |key, value| format!("<parameter={key}>\n{}\n</parameter>", text(value)));
+            let arguments = each(call, "\n", |key, value| format!("<parameter={key}>\n{}\n</parameter>", text(value)));
             format!("<tool_call>\n<function={}>\n{arguments}\n</function>\n</tool_call>", call.name)
         })
     }),
@@ -244,7 +255,9 @@ fn literal(value: &Value) -> String {
         }
         Value::Array(items) => format!("[{}]", items.iter().map(literal).collect::<Vec<_>>().join(", ")),
         Value::Object(members) => {
-            let member = |(key, value): (&String, &Value)| format!("{}: {}", literal(&Value::from(key.as_str())), literal(value));
+            let member = |(key, value): (&String, &Value)| {
+                format!("{}: {}", literal(&Value::from(key.as_str())), literal(value))
+            };
             format!("{{{}}}", members.iter().map(member).collect::<Vec<_>>().join(", "))
         }
     }

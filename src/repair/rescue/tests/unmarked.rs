@@ -30,7 +30,10 @@ const DATA: Cases = &[
     (r#"[{"get_weather": {"city": "Oslo", "days": 3}}, {"ping": {}}]"#, &[OSLO, PING]),
     (r#"[{"get_weather": "{\"city\": \"Paris\"}"}]"#, &[PARIS]),
     (r#"[{"name": "get_weather", "arguments": {"city": "Paris"}}, {"name": "ping", "arguments": {}}]"#, &[PARIS, PING]),
-    ("{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Paris\"}}\n{\"name\": \"ping\", \"arguments\": {}}", &[PARIS, PING]),
+    (
+        "{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Paris\"}}\n{\"name\": \"ping\", \"arguments\": {}}",
+        &[PARIS, PING],
+    ),
     (r#"{"name": "get_weather", "parameters": {"city": "Paris"}}; {"name": "ping", "parameters": {}}"#, &[PARIS, PING]),
     ("```json\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Paris\"}}\n```", &[PARIS]),
     ("Here is the call:\n\n```\n[{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Paris\"}}]\n```", &[PARIS]),
@@ -38,7 +41,10 @@ const DATA: Cases = &[
     // Not quite JSON.
     ("{'name': 'get_weather', 'arguments': {'city': 'Paris'}}", &[PARIS]),
     (r#"{"name": "get_weather", "arguments": {"city": "Paris",},}"#, &[PARIS]),
-    (r#"{"name": "get_weather", "arguments": {"city": "Rome", "hourly": True, "spot": None}}"#, &[("get_weather", r#"{"city":"Rome","hourly":true,"spot":null}"#)]),
+    (
+        r#"{"name": "get_weather", "arguments": {"city": "Rome", "hourly": True, "spot": None}}"#,
+        &[("get_weather", r#"{"city":"Rome","hourly":true,"spot":null}"#)],
+    ),
     (r#"{name: "get_weather", arguments: {city: "Paris"}}"#, &[PARIS]),
     (r#"{"name": "get\_weather", "arguments": {"city": "Paris"}}"#, &[PARIS]),
     (r#"{"name": "get_weather", "arguments": {"city": "Paris"}"#, &[PARIS]),
@@ -52,11 +58,26 @@ const DATA: Cases = &[
     (r#"{"name": "ping", "arguments": null}"#, &[PING]),
     (r#"{"name": "ping", "arguments": ""}"#, &[PING]),
     (r#"<|assistant|>{"name": "get_weather", "arguments": {"city": "Paris"}}"#, &[PARIS]),
-    (r#"{"name": "send-mail", "arguments": {"to": "", "body": "{\"a\": [1}"}}"#, &[("send-mail", r#"{"to":"","body":"{\"a\": [1}"}"#)]),
-    (r#"{"name": "get_weather", "arguments": {"city": "東京 🗼 \u00e9\ud83d\ude00"}}"#, &[("get_weather", r#"{"city":"東京 🗼 é😀"}"#)]),
-    ("{\"name\": \"send-mail\", \"arguments\": {\"to\": \"a\", \"body\": \"one\ntwo\"}}", &[("send-mail", r#"{"to":"a","body":"one\ntwo"}"#)]),
-    (r#"{"name": "orders.cancel", "arguments": {"order_id": 12345678901234567890123, "reason": "x"}}"#, &[("orders.cancel", r#"{"order_id":12345678901234567890123,"reason":"x"}"#)]),
-    (r#"{"name": "functions.orders.cancel", "arguments": {"order_id": -0.10e5}}"#, &[("orders.cancel", r#"{"order_id":-0.10e5}"#)]),
+    (
+        r#"{"name": "send-mail", "arguments": {"to": "", "body": "{\"a\": [1}"}}"#,
+        &[("send-mail", r#"{"to":"","body":"{\"a\": [1}"}"#)],
+    ),
+    (
+        r#"{"name": "get_weather", "arguments": {"city": "東京 🗼 \u00e9\ud83d\ude00"}}"#,
+        &[("get_weather", r#"{"city":"東京 🗼 é😀"}"#)],
+    ),
+    (
+        "{\"name\": \"send-mail\", \"arguments\": {\"to\": \"a\", \"body\": \"one\ntwo\"}}",
+        &[("send-mail", r#"{"to":"a","body":"one\ntwo"}"#)],
+    ),
+    (
+        r#"{"name": "orders.cancel", "arguments": {"order_id": 12345678901234567890123, "reason": "x"}}"#,
+        &[("orders.cancel", r#"{"order_id":12345678901234567890123,"reason":"x"}"#)],
+    ),
+    (
+        r#"{"name": "functions.orders.cancel", "arguments": {"order_id": -0.10e5}}"#,
+        &[("orders.cancel", r#"{"order_id":-0.10e5}"#)],
+    ),
     (r#"{"name": "read", "arguments": {"path": "a/{b}.txt"}}"#, &[("mcp__files__read", r#"{"path":"a/{b}.txt"}"#)]),
 ];
 
@@ -70,13 +91,22 @@ const CODE: Cases = &[
     ("get_weather(\"Oslo\", days=3)", &[OSLO]),
     ("get_weather({\"city\": \"Paris\"})", &[PARIS]),
     ("get_weather(**{'city': 'Paris'})", &[PARIS]),
-    ("get_weather(city='Rome', hourly=True, spot={'lat': 1.5, 'lon': -2}, tags=('a', 'b'))", &[("get_weather", r#"{"city":"Rome","hourly":true,"spot":{"lat":1.5,"lon":-2},"tags":["a","b"]}"#)]),
-    ("get_weather(city='Rome', tags=['x', [1, {'y': None}], ()])", &[("get_weather", r#"{"city":"Rome","tags":["x",[1,{"y":null}],[]]}"#)]),
+    (
+        "get_weather(city='Rome', hourly=True, spot={'lat': 1.5, 'lon': -2}, tags=('a', 'b'))",
+        &[("get_weather", r#"{"city":"Rome","hourly":true,"spot":{"lat":1.5,"lon":-2},"tags":["a","b"]}"#)],
+    ),
+    (
+        "get_weather(city='Rome', tags=['x', [1, {'y': None}], ()])",
+        &[("get_weather", r#"{"city":"Rome","tags":["x",[1,{"y":null}],[]]}"#)],
+    ),
     ("get_weather(city=\"Côte d'Azur\")", &[("get_weather", r#"{"city":"Côte d'Azur"}"#)]),
     ("get_weather(city='Côte d\\'Azur')", &[("get_weather", r#"{"city":"Côte d'Azur"}"#)]),
     ("get_weather(city='King's Lynn', days=3)", &[("get_weather", r#"{"city":"King's Lynn","days":3}"#)]),
     ("send-mail(to=\"a@b.c\", body=\"\")", &[("send-mail", r#"{"to":"a@b.c","body":""}"#)]),
-    ("orders.cancel(order_id=12345678901234567890123, reason=\"f(a=1) [or] {so}\")", &[("orders.cancel", r#"{"order_id":12345678901234567890123,"reason":"f(a=1) [or] {so}"}"#)]),
+    (
+        "orders.cancel(order_id=12345678901234567890123, reason=\"f(a=1) [or] {so}\")",
+        &[("orders.cancel", r#"{"order_id":12345678901234567890123,"reason":"f(a=1) [or] {so}"}"#)],
+    ),
     ("functions.get_weather(city=\"Paris\")", &[PARIS]),
     ("default_api.get_weather(city=\"Paris\")", &[PARIS]),
     ("mcp__files__read(path='a/{b}.txt')", &[("mcp__files__read", r#"{"path":"a/{b}.txt"}"#)]),
@@ -106,7 +136,10 @@ const NAMED: Cases = &[
     ("get_weather\n```json\n{\"city\": \"Paris\"}\n```", &[PARIS]),
     ("get_weather\n```python\ntool_call(city='Paris')\n```", &[PARIS]),
     ("<|assistant|>get_weather\n{\"city\": \"Paris\"}", &[PARIS]),
-    ("orders.cancel\n{\"order_id\": 12345678901234567890123}", &[("orders.cancel", r#"{"order_id":12345678901234567890123}"#)]),
+    (
+        "orders.cancel\n{\"order_id\": 12345678901234567890123}",
+        &[("orders.cancel", r#"{"order_id":12345678901234567890123}"#)],
+    ),
 ];
 
 const TEXTS: &[&str] = &[
@@ -150,7 +183,9 @@ fn check_all(cases: Cases, notations: &[&str]) {
     let mut all: Vec<String> = cases.iter().filter_map(|(text, expected)| wrong(text, expected)).collect();
     for (text, _) in cases {
         if let Reading::Calls(rescued) = read(text) {
-            all.extend((!notations.contains(&rescued.notation)).then(|| format!("{} is read as {}", text, rescued.notation)));
+            all.extend(
+                (!notations.contains(&rescued.notation)).then(|| format!("{} is read as {}", text, rescued.notation)),
+            );
         }
     }
     assert!(all.is_empty(), "{} of {}:\n{}", all.len(), cases.len(), all.join("\n\n"));
