@@ -17,12 +17,10 @@ use crate::scanner::Toolbook;
 pub(super) enum Piece<'a> {
     /// A line, or a part of one, that is no call.
     Prose(&'a str),
-    /// A line in a fence that is no call.
-    Code(Range<usize>),
-    /// Calls.
-    Calls(Block),
+    /// Calls; in a box, because a text has many lines and few calls.
+    Calls(Box<Block>),
     /// A mark that is reserved for calls, and nothing behind it that can be read as one.
-    Broken(Broken),
+    Broken(Box<Broken>),
 }
 
 /// Calls that stand in one place.
@@ -56,11 +54,25 @@ pub(super) struct Broken {
 pub(super) struct Layout<'a> {
     /// Its parts, in order; white space and reasoning are left out.
     pub(super) pieces: Vec<Piece<'a>>,
-    /// Where its fences stand, marks included.
-    pub(super) fences: Vec<Range<usize>>,
+    /// Its fences.
+    pub(super) fences: Vec<Fence>,
+    /// Does it hold more calls than an answer can mean?
+    pub(super) has_too_many: bool,
     /// Was a bracket closed that the text left open?
     pub(super) completed: bool,
 }
+
+/// A code fence.
+#[derive(Debug)]
+pub(super) struct Fence {
+    /// Where it stands, marks included.
+    pub(super) span: Range<usize>,
+    /// Does it hold anything but calls?
+    pub(super) holds_code: bool,
+}
+
+/// Calls of one answer that are read: providers let a model make 128 at once.
+const MAX_CALLS: usize = 256;
 
 /// Marks that begin and end what a model thinks before it answers.
 pub(super) const REASONING: [[&str; 2]; 9] = [
@@ -123,10 +135,15 @@ pub(super) fn read<'a>(text: &'a str, toolbook: &Toolbook, may_complete: bool) -
         reader: Reader::new(text, may_complete),
         at: 0,
         fence: None,
+        holds_code: false,
+        calls: 0,
         line: Line::default(),
         layout: Layout::default(),
     };
     for (mark, kind) in marks {
+        if walk.layout.has_too_many {
+            break;
+        }
         if mark.start < walk.at {
             continue;
         }
@@ -149,6 +166,8 @@ pub(super) fn read<'a>(text: &'a str, toolbook: &Toolbook, may_complete: bool) -
             Mark::ReasoningEnd => {
                 walk.layout = Layout::default();
                 walk.fence = None;
+                walk.holds_code = false;
+                walk.calls = 0;
                 walk.at = mark.end;
             }
         }
@@ -164,7 +183,12 @@ struct Walk<'a, 'b> {
     toolbook: &'b Toolbook,
     reader: Reader<'a>,
     at: usize,
+    /// Where the fence that is open begins.
     fence: Option<usize>,
+    /// Does that fence hold anything but calls?
+    holds_code: bool,
+    /// Calls read so far.
+    calls: usize,
     line: Line,
     layout: Layout<'a>,
 }
@@ -228,7 +252,9 @@ impl<'a> Walk<'a, '_> {
             _ => {
                 let opens = self.text.get(mark.end..).unwrap_or_default().trim_start().starts_with(['{', '[']);
                 if grammar.is_reserved() && (self.line.is_blank || opens) {
-                    self.layout.pieces.push(Piece::Broken(Broken { notation: grammar.name(), span: mark.clone() }));
+                    self.layout
+                        .pieces
+                        .push(Piece::Broken(Box::new(Broken { notation: grammar.name(), span: mark.clone() })));
                 }
                 self.at = mark.end;
             }
@@ -236,14 +262,16 @@ impl<'a> Walk<'a, '_> {
     }
 
     fn push_calls(&mut self, calls: Vec<Written>, notation: &'static str, start: usize, span: Range<usize>) {
+        self.calls += calls.len();
+        self.layout.has_too_many |= self.calls > MAX_CALLS;
         let fence = self.fence.map(|_| self.layout.fences.len());
         let is_marked = MARKED.iter().any(|grammar| grammar.name() == notation);
-        self.layout.pieces.push(Piece::Calls(Block { calls, notation, is_marked, span, start, fence }));
+        self.layout.pieces.push(Piece::Calls(Box::new(Block { calls, notation, is_marked, span, start, fence })));
     }
 
     /// Takes in the lines up to `end`; a statement that begins before may end behind it.
     fn lines(&mut self, end: usize) {
-        while self.at < end {
+        while self.at < end && !self.layout.has_too_many {
             let line_end =
                 memchr::memchr(b'\n', self.slice(self.at..end).as_bytes()).map_or(end, |length| self.at + length);
             self.line(line_end, end);
@@ -263,7 +291,7 @@ impl<'a> Walk<'a, '_> {
         } else if !line.starts_with('>') && self.statement(start, line_end, end) {
         } else {
             if self.fence.is_some() {
-                self.layout.pieces.push(Piece::Code(start..line_end));
+                self.holds_code = true;
             } else {
                 self.layout.pieces.push(Piece::Prose(line));
             }
@@ -292,7 +320,8 @@ impl<'a> Walk<'a, '_> {
 
     fn close_fence(&mut self, end: usize) {
         if let Some(start) = self.fence.take() {
-            self.layout.fences.push(start..end);
+            let holds_code = std::mem::take(&mut self.holds_code);
+            self.layout.fences.push(Fence { span: start..end, holds_code });
         }
     }
 
