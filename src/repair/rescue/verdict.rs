@@ -43,7 +43,7 @@ pub(super) fn weigh(text: &str, layout: &Layout<'_>, toolbook: &Toolbook, situat
     if situation.allowed.is_some_and(|allowed| calls.iter().any(|call| !allowed.contains(&call.name))) {
         return Reading::Text;
     }
-    let spans = spans(layout, &blocks);
+    let spans = spans(layout, &blocks, situation.sent);
     Reading::Calls(Rescued { calls, notation: first.notation, evidence, text: left(text, &spans), spans })
 }
 
@@ -69,12 +69,7 @@ fn blocks<'a>(layout: &'a Layout<'_>, situation: &Situation<'_>) -> Vec<&'a Bloc
         let is_answer = situation.json_wanted && !block.is_marked && block.notation == "json";
         let is_program = block.fence.is_some_and(|fence| holds_code(layout, fence)) && !block.is_marked;
         let is_repeated = blocks.iter().any(|earlier| earlier.fence != block.fence && earlier.calls == block.calls);
-        if block.is_marked == any_marked
-            && block.span.start >= situation.sent
-            && !is_answer
-            && !is_program
-            && !is_repeated
-        {
+        if block.is_marked == any_marked && block.start >= situation.sent && !is_answer && !is_program && !is_repeated {
             blocks.push(block);
         }
     }
@@ -126,13 +121,16 @@ fn lines<'a>(pieces: &[Piece<'a>]) -> impl Iterator<Item = &'a str> {
 }
 
 /// The parts of the text that the calls take up: a fence as a whole, where it holds nothing else.
-fn spans(layout: &Layout<'_>, blocks: &[&Block]) -> Vec<Range<usize>> {
+fn spans(layout: &Layout<'_>, blocks: &[&Block], sent: usize) -> Vec<Range<usize>> {
     let mut spans: Vec<Range<usize>> = Vec::new();
     for block in blocks {
-        let span = block.fence.and_then(|fence| layout.fences.get(fence)).unwrap_or(&block.span);
+        let fence = block.fence.filter(|fence| !holds_code(layout, *fence)).and_then(|fence| layout.fences.get(fence));
+        let span = fence.unwrap_or(&block.span);
+        // A list mark or an assignment before the call may have been sent.
+        let span = span.start.max(sent)..span.end;
         match spans.last_mut() {
             Some(last) if last.end >= span.start => last.end = last.end.max(span.end),
-            _ => spans.push(span.clone()),
+            _ => spans.push(span),
         }
     }
     spans
