@@ -1,7 +1,7 @@
 //! What stands between the marks of a notation: calls as data, as code, or as elements.
 
 use super::literal::{Literal, Reader};
-use super::written::Written;
+use super::written::{Written, offered};
 use super::{element, python};
 use crate::scanner::Toolbook;
 
@@ -17,7 +17,9 @@ pub(super) fn read(reader: &mut Reader<'_>, toolbook: &Toolbook, closes: &[&str]
         if !calls.is_empty() && skip_stray(reader, closes) {
             continue;
         }
-        match item(reader, toolbook) {
+        // Behind a call without its closing mark, any word may stand before a bracket.
+        let more = item(reader, toolbook);
+        match more.filter(|more| calls.is_empty() || more.iter().any(|call| offered(&call.name, toolbook).is_some())) {
             Some(more) => calls.extend(more),
             // A missing closing mark: what follows the calls is text again.
             None if !calls.is_empty() => {
@@ -41,57 +43,62 @@ fn skip_stray(reader: &mut Reader<'_>, closes: &[&str]) -> bool {
     length > 0 && is_closed && reader.advance(length).is_some()
 }
 
-/// One value, statement or element that holds calls.
-fn item(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
-    fence(reader)?;
+/// One value, statement or element that holds calls, or a fence full of them.
+pub(super) fn item(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
+    if fence(reader)? {
+        return read(reader, toolbook, &[FENCE]);
+    }
     if reader.rest().starts_with('<') {
         return element::calls(reader);
     }
     let start = reader.at();
     if let Some(calls) = python::sequence(reader, toolbook) {
-        fence_end(reader);
         return Some(calls);
     }
     reader.go(start);
-    let calls = named_object(reader)?;
-    fence_end(reader);
-    Some(vec![calls])
+    named_object(reader).map(|call| vec![call])
 }
 
 /// What ChatGLM calls on the line behind the tool's name.
-const STAND_IN: &str = "tool_call(";
+pub(super) const STAND_IN: &str = "tool_call(";
 
 /// `name {...}`, `name: {...}`, the object on the same line or on the next; `name` and `tool_call(a=1)`.
 pub(super) fn named_object(reader: &mut Reader<'_>) -> Option<Written> {
     let name = python::name(reader)?;
     reader.take(":");
     reader.skip_space()?;
-    fence(reader)?;
-    let call = if reader.take(STAND_IN) {
-        python::with_arguments(reader, name)?
-    } else {
+    in_fence(reader, |reader| {
+        if reader.take(STAND_IN) {
+            return python::with_arguments(reader, name);
+        }
         let arguments = reader.peek().filter(|next| *next == '{').and_then(|_| reader.data())?;
-        Written::with_arguments(name, &arguments)?
-    };
-    fence_end(reader);
-    Some(call)
+        Written::with_arguments(name, &arguments)
+    })
 }
 
-/// Passes over the opening of a code fence.
-fn fence(reader: &mut Reader<'_>) -> Option<()> {
-    if reader.take("```") {
+/// The mark of a code fence.
+const FENCE: &str = "```";
+
+/// Passes over the opening of a code fence, and tells whether there is one.
+fn fence(reader: &mut Reader<'_>) -> Option<bool> {
+    let opens = reader.take(FENCE);
+    if opens {
         let word = reader.rest().find(|letter: char| !letter.is_alphanumeric() && letter != '_')?;
         reader.advance(word)?;
         reader.skip_space()?;
     }
-    Some(())
+    Some(opens)
 }
 
-fn fence_end(reader: &mut Reader<'_>) {
-    let start = reader.at();
-    if reader.skip_space().is_none() || !reader.take("```") {
-        reader.go(start);
+/// Reads what may stand in a code fence of its own.
+fn in_fence<'a, T>(reader: &mut Reader<'a>, read: impl FnOnce(&mut Reader<'a>) -> Option<T>) -> Option<T> {
+    let opens = fence(reader)?;
+    let found = read(reader)?;
+    let end = reader.at();
+    if opens && (reader.skip_space().is_none() || !reader.take(FENCE)) {
+        reader.go(end);
     }
+    Some(found)
 }
 
 /// The arguments of a call whose name stands elsewhere: an object, in a fence or not, or nothing before one of the marks `closes`.
@@ -100,9 +107,6 @@ pub(super) fn arguments(reader: &mut Reader<'_>, closes: &[&str]) -> Option<Lite
     if reader.rest().is_empty() && reader.completes() || closes.iter().any(|close| reader.rest().starts_with(close)) {
         return Some(Literal::Null);
     }
-    fence(reader)?;
     // A backtick is the start of a fence that was cut off, and quotes no arguments.
-    let arguments = reader.peek().filter(|next| *next != '`').and_then(|_| reader.data())?;
-    fence_end(reader);
-    Some(arguments)
+    in_fence(reader, |reader| reader.peek().filter(|next| *next != '`').and_then(|_| reader.data()))
 }

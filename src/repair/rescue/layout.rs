@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use super::grammar::Grammar;
 use super::grammars::MARKED;
@@ -119,7 +119,10 @@ static MARKS: LazyLock<(Option<AhoCorasick>, Vec<Mark>)> = LazyLock::new(|| {
         texts.push(open);
         marks.push(Mark::Reasoning(close));
     }
-    (AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(texts).ok(), marks)
+    // As many patterns as these would make it choose the slower kind.
+    let automaton =
+        AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).kind(Some(AhoCorasickKind::DFA)).build(texts);
+    (automaton.ok(), marks)
 });
 
 /// Lays a text out. Where `may_complete` holds, brackets that the end of the text leaves open are closed.
@@ -247,7 +250,14 @@ impl<'a> Walk<'a, '_> {
             Some(calls) if self.reader.at() > mark.start => {
                 self.at = self.reader.at();
                 let span = mark.start..self.at;
-                self.push_calls(calls, grammar.name(), span.start, span);
+                self.push(Block {
+                    calls,
+                    notation: grammar.name(),
+                    is_marked: true,
+                    span,
+                    start: mark.start,
+                    fence: None,
+                });
             }
             _ => {
                 let opens = self.text.get(mark.end..).unwrap_or_default().trim_start().starts_with(['{', '[']);
@@ -261,12 +271,12 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    fn push_calls(&mut self, calls: Vec<Written>, notation: &'static str, start: usize, span: Range<usize>) {
-        self.calls += calls.len();
+    /// Adds calls, in the fence that is open.
+    fn push(&mut self, block: Block) {
+        self.calls += block.calls.len();
         self.layout.has_too_many |= self.calls > MAX_CALLS;
         let fence = self.fence.map(|_| self.layout.fences.len());
-        let is_marked = MARKED.iter().any(|grammar| grammar.name() == notation);
-        self.layout.pieces.push(Piece::Calls(Box::new(Block { calls, notation, is_marked, span, start, fence })));
+        self.layout.pieces.push(Piece::Calls(Box::new(Block { fence, ..block })));
     }
 
     /// Takes in the lines up to `end`; a statement that begins before may end behind it.
@@ -280,7 +290,7 @@ impl<'a> Walk<'a, '_> {
 
     fn line(&mut self, line_end: usize, end: usize) {
         let line = self.slice(self.at..line_end);
-        let start = self.at + line.len() - line.trim_start().len();
+        let start = self.at + line.len() - line.trim_start_matches(is_blank).len();
         let line = self.slice(start..line_end);
         // Where a mark ends the line, the mark comes next.
         let next = end.min(line_end + 1);
@@ -345,11 +355,16 @@ impl<'a> Walk<'a, '_> {
             if place.is_labelled && at > start {
                 self.layout.pieces.push(Piece::Prose(self.text.get(start..at).unwrap_or_default().trim_end()));
             }
-            self.push_calls(calls, notation, at, span);
+            self.push(Block { calls, notation, is_marked: false, span, start: at, fence: None });
             return true;
         }
         false
     }
+}
+
+/// White space, and what no one sees: a byte order mark, a space without width.
+fn is_blank(letter: char) -> bool {
+    letter.is_whitespace() || matches!(letter, '\u{feff}' | '\u{200b}')
 }
 
 /// The length of the mark that opens or closes a fence, where the line begins with one.

@@ -122,14 +122,17 @@ fn lines<'a>(pieces: &[Piece<'a>]) -> impl Iterator<Item = &'a str> {
     })
 }
 
-/// The parts of the text that the calls take up: a fence as a whole, where it holds nothing else. What the client has stays.
+/// The parts of the text that the calls take up: a fence as a whole, where it holds nothing else.
 fn spans(layout: &Layout<'_>, blocks: &[&Block], sent: usize) -> Vec<Range<usize>> {
     let mut spans: Vec<Range<usize>> = Vec::new();
     for block in blocks {
-        let span = fence(layout, block).map_or(&block.span, |fence| &fence.span);
+        let fence = fence(layout, block).filter(|fence| !fence.holds_code);
+        let span = fence.map_or(&block.span, |fence| &fence.span);
+        // A list mark or an assignment before the call may have been sent.
+        let span = span.start.max(sent)..span.end;
         match spans.last_mut() {
             Some(last) if last.end >= span.start => last.end = last.end.max(span.end),
-            _ => spans.push(span.start.max(sent)..span.end),
+            _ => spans.push(span),
         }
     }
     spans

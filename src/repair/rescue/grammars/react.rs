@@ -49,8 +49,8 @@ impl Grammar for React {
         MARKS.into_iter().find(|mark| reader.take(mark))?;
         reader.skip_space()?;
         let calls = match reader.peek()? {
-            '[' | '{' => body::read(reader, toolbook, &[])?,
-            '`' if reader.rest().starts_with("```") => body::read(reader, toolbook, &[])?,
+            '[' | '{' => body::item(reader, toolbook)?,
+            '`' if reader.rest().starts_with("```") => body::item(reader, toolbook)?,
             _ => named(reader, toolbook)?,
         };
         let is_done = |call: &Written| call.name.to_lowercase().replace([' ', '_'], "") == DONE;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::MARKED;
 use super::samples::SAMPLES;
 use crate::domain::rules::Evidence;
+use crate::repair::rescue::hold::{Hold, HoldRules, Starts};
 use crate::repair::rescue::testing::{check_text, read, tools};
 use crate::repair::rescue::{Reading, Situation, rescue};
 
@@ -188,4 +189,23 @@ fn calls_that_were_thought_only_are_text() {
             check_text(&format!("<think>\nMaybe:\n{text}\n</think>\nNo tool is needed (really)."));
         }
     }
+}
+
+#[test]
+fn nothing_of_a_call_flows_before_it_is_read() {
+    let starts = Starts::of(tools());
+    let rules = HoldRules { evidence: Evidence::Amid, json_wanted: false, max_bytes: 1 << 16 };
+    let mut all = Vec::new();
+    for (text, _) in SAMPLES.iter().flat_map(|sample| sample.right) {
+        for text in [(*text).to_owned(), format!("Let me look that up.\n\n{text}")] {
+            let Reading::Calls(rescued) = read(&text) else { continue };
+            let mut hold = Hold::new(&starts, rules);
+            let flowed = text.chars().map(|letter| hold.push(&letter.to_string())).last().unwrap_or_default();
+            let start = rescued.spans.first().map_or(0, |span| span.start);
+            all.extend(
+                (flowed > start).then(|| format!("{flowed} bytes flowed, the call begins at {start} of:\n{text}")),
+            );
+        }
+    }
+    assert!(all.is_empty(), "{}", all.join("\n\n"));
 }

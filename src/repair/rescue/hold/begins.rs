@@ -1,6 +1,7 @@
 //! Does a call begin here? Asked again with every piece, until the answer is certain: an answer that was given once holds for
 //! whatever follows.
 
+use super::super::body::STAND_IN;
 use super::super::python::WRAPPERS;
 use super::marks::{self, Found, Kind};
 use super::names::{Names, may_become_member, member};
@@ -224,7 +225,19 @@ fn named_object(text: &str, at: usize) -> Look {
     match text.get(at..).unwrap_or_default().chars().next() {
         None => Look::More,
         Some('{') => Look::Bracket { at, is_data: false },
-        Some(_) => Look::Text,
+        Some(_) => stand_in(text, at),
+    }
+}
+
+/// `tool_call(` instead of the object.
+fn stand_in(text: &str, at: usize) -> Look {
+    let rest = text.get(at..).unwrap_or_default();
+    if rest.starts_with(STAND_IN) {
+        Look::Bracket { at: at + STAND_IN.len() - 1, is_data: false }
+    } else if STAND_IN.starts_with(rest) {
+        Look::More
+    } else {
+        Look::Text
     }
 }
 

@@ -3,3 +3,4 @@
 mod properties;
 mod rendered;
 mod unmarked;
+mod variations;

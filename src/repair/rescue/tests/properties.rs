@@ -280,9 +280,22 @@ proptest! {
     }
 
     #[test]
-    fn any_text_never_breaks_the_reader(text in any::<String>(), sent in 0_usize..20) {
+    fn any_text_never_breaks_the_reader(text in any::<String>()) {
         check_any(&text, &ANY)?;
-        check_any(&text, &Situation { sent, ..ANY })?;
+        check_any(&text, &CUT)?;
+    }
+
+    #[test]
+    fn no_call_begins_in_what_was_sent((_, _, text) in written(), prose in select(vec!["", "x = ", "1. ", "So be it.\n\n"]), place in any::<Index>()) {
+        let text = format!("{prose}{text}");
+        let places: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+        let sent = places[place.index(places.len())];
+        let situation = Situation { sent, ..ANY };
+        check_any(&text, &situation)?;
+        if let Reading::Calls(rescued) = rescue(&text, tools(), &situation) {
+            prop_assert!(rescued.spans.iter().all(|span| span.start >= sent), "{sent}: {:?}", rescued.spans);
+            prop_assert!(rescued.text.is_empty() || rescued.text.starts_with(&text[..sent]), "{sent}: {:?}", rescued.text);
+        }
     }
 }
 

@@ -1,8 +1,9 @@
 //! Calls without marks: data, code, and names before their arguments.
 
 use crate::domain::rules::Evidence;
+use crate::repair::rescue::hold::{Hold, HoldRules, Starts};
 use crate::repair::rescue::testing::{read, tools, wrong};
-use crate::repair::rescue::{Reading, Situation, rescue};
+use crate::repair::rescue::{Reading, Rescued, Situation, rescue};
 
 type Cases = &'static [(&'static str, &'static [(&'static str, &'static str)])];
 
@@ -215,6 +216,30 @@ fn texts_about_calls_are_texts() {
         .map(|(text, reading)| format!("{text}\n{reading:?}"))
         .collect();
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), TEXTS.len(), wrong.join("\n\n"));
+}
+
+#[test]
+fn nothing_of_a_call_without_marks_flows_before_it_is_read() {
+    let starts = Starts::of(tools());
+    let rules = HoldRules { evidence: Evidence::Amid, json_wanted: false, max_bytes: 1 << 16 };
+    let mut all = Vec::new();
+    // Keys in typographic quotes are read, but not held.
+    for (text, _) in DATA.iter().chain(CODE).chain(NAMED).filter(|(text, _)| !text.contains('“')) {
+        let Reading::Calls(whole) = read(text) else { continue };
+        let mut hold = Hold::new(&starts, rules);
+        let sent = text.chars().map(|letter| hold.push(&letter.to_string())).last().unwrap_or_default();
+        let rest = match rescue(text, tools(), &Situation { sent, ..Situation::with(Evidence::Amid) }) {
+            Reading::Calls(rest) => rest,
+            other => {
+                all.push(format!("{sent} bytes flowed of:\n{text}\n{other:?}"));
+                continue;
+            }
+        };
+        let names = |rescued: &Rescued| rescued.calls.iter().map(|call| call.arguments.clone()).collect::<Vec<_>>();
+        let is_right = names(&whole) == names(&rest) && rest.spans.iter().all(|span| span.start >= sent);
+        all.extend((!is_right).then(|| format!("{sent} bytes flowed of:\n{text}\n{rest:?}")));
+    }
+    assert!(all.is_empty(), "{}:\n{}", all.len(), all.join("\n\n"));
 }
 
 #[test]
