@@ -294,7 +294,7 @@ impl<'a> Walk<'a, '_> {
         let line = self.slice(start..line_end);
         // Where a mark ends the line, the mark comes next.
         let next = end.min(line_end + 1);
-        if line.is_empty() {
+        if line.is_empty() || self.fence.is_none() && statement::is_shell(line) {
             self.at = next;
         } else if let Some(marker) = fence_marker(line) {
             self.fence_line(start, marker, line_end, next);

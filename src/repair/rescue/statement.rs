@@ -54,7 +54,17 @@ fn skip_decoration(line: &str) -> usize {
     line.len() - rest.len()
 }
 
-/// Passes over tokens of chat templates that leaked into the text: `<|assistant|>`, `[control_130]`.
+/// Elements that prompts ask models to put around an answer; they say nothing about what it is.
+pub(super) const SHELLS: [&str; 8] =
+    ["answer", "final_answer", "output", "response", "result", "solution", "action", "code"];
+
+/// Does a line hold nothing but a tag of such an element?
+pub(super) fn is_shell(line: &str) -> bool {
+    let tag = line.trim().strip_prefix('<').and_then(|tag| tag.strip_suffix('>'));
+    tag.is_some_and(|tag| SHELLS.contains(&tag.strip_prefix('/').unwrap_or(tag)))
+}
+
+/// Passes over tokens of chat templates that leaked into the text, `<|assistant|>`, `[control_130]`, and tags of shells.
 fn special_tokens(mut line: &str) -> &str {
     loop {
         let token = |open: &str, close: &str| {
@@ -64,7 +74,11 @@ fn special_tokens(mut line: &str) -> &str {
             rest.get(end + close.len()..)
                 .filter(|rest| is_word && end > 0 && (open == "<|" || rest.trim_start().starts_with(['[', '{', '<'])))
         };
-        match token("<|", "|>").or_else(|| token("[", "]")) {
+        let shell = || {
+            let (tag, rest) = line.strip_prefix('<')?.split_once('>')?;
+            SHELLS.contains(&tag).then_some(rest)
+        };
+        match token("<|", "|>").or_else(|| token("[", "]")).or_else(shell) {
             Some(rest) => line = rest.trim_start(),
             None => return line,
         }

@@ -3,6 +3,7 @@
 
 use super::super::body::STAND_IN;
 use super::super::python::WRAPPERS;
+use super::super::statement::SHELLS;
 use super::marks::{self, Found, Kind};
 use super::names::{Names, may_become_member, member};
 
@@ -272,6 +273,14 @@ fn special_tokens(text: &str, mut at: usize) -> Option<usize> {
         if rest == "<" {
             return None;
         }
+        match shell(rest) {
+            Some(Some(length)) => {
+                at = skip(text, at + length, &[' ']);
+                continue;
+            }
+            Some(None) => return None,
+            None => {}
+        }
         let Some(token) = rest.strip_prefix("<|") else { return Some(at) };
         let length = token.find(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_'))?;
         match token.get(length..).unwrap_or_default() {
@@ -280,6 +289,16 @@ fn special_tokens(text: &str, mut at: usize) -> Option<usize> {
             _ => return Some(at),
         }
     }
+}
+
+/// Bytes of the tag of a shell that stands here; `None` within while it is still coming.
+fn shell(rest: &str) -> Option<Option<usize>> {
+    let tag = rest.strip_prefix('<')?;
+    SHELLS.iter().find_map(|name| match tag.strip_prefix(name) {
+        Some("") => Some(None),
+        Some(end) => end.starts_with('>').then_some(Some(name.len() + "<>".len())),
+        None => name.starts_with(tag).then_some(None),
+    })
 }
 
 fn begins_name(letter: char) -> bool {

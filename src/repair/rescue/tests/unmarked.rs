@@ -125,6 +125,9 @@ const CODE: Cases = &[
     ("1. get_weather(city=\"Paris\")\n2. ping()", &[PARIS, PING]),
     ("Function call: get_weather(city=\"Paris\")", &[PARIS]),
     ("Call: get_weather(city=\"Paris\")<bot_end> \nThought: The tool tells the weather of a city.", &[PARIS]),
+    ("<answer>[get_weather(city=\"Paris\")]</answer>", &[PARIS]),
+    ("<answer>\nget_weather(city=\"Paris\")\n</answer>", &[PARIS]),
+    ("<final_answer> get_weather(city=\"Paris\")", &[PARIS]),
     ("Sure, I will check.\n\nget_weather(city=\"Paris\")", &[PARIS]),
     ("get_weather(city=\"Paris\"", &[PARIS]),
     ("[get_weather(city=\"Paris\")", &[PARIS]),
@@ -264,6 +267,7 @@ fn the_evidence_says_what_stands_around_a_call() {
     assert_eq!(evidence("<tool_call>{\"name\": \"ping\", \"arguments\": {}}</tool_call>"), Some(Evidence::Marked));
     assert_eq!(evidence("ping()"), Some(Evidence::Alone));
     assert_eq!(evidence("Here is the call:\n```\nping()\n```"), Some(Evidence::Alone));
+    assert_eq!(evidence("<answer>\nping()\n</answer>"), Some(Evidence::Alone));
     assert_eq!(evidence("I will look whether it is there.\n\nping()"), Some(Evidence::Amid));
     assert_eq!(evidence("For example:\n\nping()"), None);
 }
