@@ -39,15 +39,15 @@ pub(super) fn keyword(text: &str) -> Option<(String, Literal)> {
 
 /// Calls that follow one another on a line: `f(a=1), g(b=2); h()`, or `f() + g()`.
 pub(super) fn sequence(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
-    let is_data = reader.peek() == Some('{');
+    let open = reader.peek().filter(|open| matches!(open, '{' | '['));
     let mut calls = item(reader, toolbook, MAX_DEPTH)?;
     loop {
         let end = reader.at();
-        // What follows a semicolon on the next line is a statement of its own; objects need nothing between them.
+        // What follows a semicolon on the next line is a statement of its own; objects and lists need nothing between them.
         let is_separated = same_line(reader)
             && (reader.take(",")
                 || reader.take(";") && same_line(reader)
-                || is_data && reader.rest().starts_with('{')
+                || open.is_some_and(|open| reader.rest().starts_with(open))
                 || operator(reader));
         match is_separated.then(|| reader.skip_space().and_then(|()| item(reader, toolbook, MAX_DEPTH))).flatten() {
             Some(more) => calls.extend(more),
@@ -248,7 +248,8 @@ fn arguments(reader: &mut Reader<'_>, written: &mut Written) -> Option<()> {
         }
         argument(reader, written)?;
         reader.skip_space()?;
-        if !reader.take(",") && !matches!(reader.peek(), Some(')') | None) && !reader.completes() {
+        let is_separated = reader.take(",") || matches!(reader.peek(), Some(')') | None) || reader.completes();
+        if !is_separated && !is_before_key(reader) {
             return None;
         }
     }
@@ -263,7 +264,7 @@ fn argument(reader: &mut Reader<'_>, written: &mut Written) -> Option<()> {
     let start = reader.at();
     if let Some(key) = key(reader) {
         let is_annotated = reader.text().get(..reader.at()).is_some_and(|before| before.ends_with(':'));
-        let value = reader.value()?;
+        let value = value(reader)?;
         if is_annotated && is_type(&value) {
             return None;
         }
@@ -274,6 +275,31 @@ fn argument(reader: &mut Reader<'_>, written: &mut Written) -> Option<()> {
     written.positional.push(reader.value()?);
     // No language lets an argument without a name follow one with it.
     written.named.is_empty().then_some(())
+}
+
+/// The value of a named argument; the comma behind a literal may be missing.
+fn value(reader: &mut Reader<'_>) -> Option<Literal> {
+    let start = reader.at();
+    if let Some(literal) = reader.data() {
+        let end = reader.at();
+        let is_whole = end > start && reader.skip_space().is_some() && is_before_key(reader);
+        reader.go(end);
+        if is_whole {
+            return Some(literal);
+        }
+    }
+    reader.go(start);
+    reader.value()
+}
+
+/// Does `name=` come next?
+fn is_before_key(reader: &mut Reader<'_>) -> bool {
+    let start = reader.at();
+    let is_name = reader.peek().is_some_and(|letter| letter.is_alphabetic() || letter == '_');
+    let is_key =
+        is_name && key(reader).is_some() && reader.text().get(..reader.at()).is_some_and(|text| text.ends_with('='));
+    reader.go(start);
+    is_key
 }
 
 /// Is it the name of a type? Then `f(a: str)` is a signature and no call.
@@ -304,7 +330,7 @@ fn key(reader: &mut Reader<'_>) -> Option<String> {
     if reader.rest().starts_with("==") || reader.rest().starts_with("::") {
         return None;
     }
-    (reader.take("=") || reader.take(":")).then(|| key.replace('\\', ""))
+    (reader.take("=>") || reader.take("=") || reader.take(":")).then(|| key.replace('\\', ""))
 }
 
 /// What is done with the result, `[0]['price']`, says nothing about the call; nor does calling it once more.

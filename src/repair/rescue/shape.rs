@@ -6,11 +6,22 @@ use super::written::{Written, offered};
 use crate::scanner::{CompiledTool, Toolbook};
 
 /// Members that hold the tool's name.
-pub(super) const NAMES: [&str; 10] =
-    ["name", "tool_name", "function_name", "tool", "function", "recipient_name", "action", "api_name", "api", "func"];
+pub(super) const NAMES: [&str; 11] = [
+    "name",
+    "tool_name",
+    "function_name",
+    "tool",
+    "function",
+    "recipient_name",
+    "action",
+    "api_name",
+    "api",
+    "func",
+    "command",
+];
 
 /// Members that hold the arguments.
-pub(super) const ARGUMENTS: [&str; 13] = [
+pub(super) const ARGUMENTS: [&str; 18] = [
     "arguments",
     "parameters",
     "args",
@@ -24,10 +35,15 @@ pub(super) const ARGUMENTS: [&str; 13] = [
     "tool_arguments",
     "function_args",
     "argument",
+    "function_arg",
+    "function_arguments",
+    "function_parameters",
+    "tool_parameters",
+    "tool_params",
 ];
 
 /// Members that hold a call, or a list of calls, and nothing else of importance beside it.
-pub(super) const WRAPPERS: [&str; 12] = [
+pub(super) const WRAPPERS: [&str; 19] = [
     "tool_calls",
     "function_call",
     "function",
@@ -40,10 +56,18 @@ pub(super) const WRAPPERS: [&str; 12] = [
     "actions",
     "command",
     "call",
+    "functionCall",
+    "functionCalls",
+    "toolCall",
+    "toolCalls",
+    "toolUse",
+    "tool_use",
+    "api_call",
 ];
 
 /// Members that may stand beside a wrapper or a call: they say nothing about what is called.
-pub(super) const NEUTRAL: [&str; 16] = [
+pub(super) const NEUTRAL: [&str; 23] = [
+    "text",
     "id",
     "type",
     "index",
@@ -60,6 +84,12 @@ pub(super) const NEUTRAL: [&str; 16] = [
     "reason",
     "thinking",
     "tool_plan",
+    "toolUseId",
+    "confidence",
+    "comment",
+    "note",
+    "step",
+    "purpose",
 ];
 
 /// Objects within objects that are looked into for calls.
@@ -115,6 +145,7 @@ fn single(object: &Literal, members: &[(String, Literal)], toolbook: &Toolbook) 
     {
         return items.iter().map(|item| Written::with_arguments(name.as_str(), item)).collect();
     }
+    let arguments = tool.map_or(arguments, |tool| unwrapped(arguments, tool));
     let mut written = Written::with_arguments(name, arguments)?;
     let mut neutral = 0;
     for (key, value) in members.iter().filter(|(key, _)| key != name_key && key != arguments_key) {
@@ -132,6 +163,18 @@ fn single(object: &Literal, members: &[(String, Literal)], toolbook: &Toolbook) 
     (!arguments_key.is_empty() || !written.named.is_empty() || says_so || is_enough).then(|| vec![written])
 }
 
+/// The arguments within `{"arguments": {...}}`, where the tool has no such parameter.
+fn unwrapped<'a>(arguments: &'a Literal, tool: &CompiledTool) -> &'a Literal {
+    match arguments.members() {
+        Some([(key, inner @ Literal::Object(_))])
+            if ARGUMENTS.contains(&key.as_str()) && tool.parameter(key).is_none() =>
+        {
+            inner
+        }
+        _ => arguments,
+    }
+}
+
 /// Is it a JSON Schema, as the definition of a tool has it, and not an argument object?
 fn is_schema(arguments: &Literal) -> bool {
     arguments.member("type").and_then(Literal::text) == Some("object") && arguments.member("properties").is_some()
@@ -140,7 +183,8 @@ fn is_schema(arguments: &Literal) -> bool {
 /// `{"function": "name(a=1)"}`: the call as code, under the name of a name.
 fn coded(members: &[(String, Literal)], place: Place<'_>) -> Option<Vec<Written>> {
     let [(key, Literal::Text(code))] = members else { return None };
-    let calls = NAMES.contains(&key.as_str()).then(|| python::whole(code, place.toolbook, true, place.nesting))??;
+    let is_name = NAMES.contains(&key.as_str()) || WRAPPERS.contains(&key.as_str());
+    let calls = is_name.then(|| python::whole(code, place.toolbook, true, place.nesting))??;
     calls.iter().all(|call| offered(&call.name, place.toolbook).is_some()).then_some(calls)
 }
 
@@ -163,6 +207,7 @@ fn by_name(members: &[(String, Literal)], toolbook: &Toolbook) -> Option<Vec<Wri
     let mut calls = Vec::new();
     for (name, value) in members {
         let tool = offered(&clean(name), toolbook)?;
+        let value = unwrapped(value, tool);
         // Data about a tool bears its name as well.
         let knows = |(key, _): &(String, Literal)| tool.parameter(key).is_some();
         if value.members().is_some_and(|members| !members.is_empty() && !members.iter().any(knows))
@@ -182,6 +227,9 @@ fn by_name(members: &[(String, Literal)], toolbook: &Toolbook) -> Option<Vec<Wri
     Some(calls)
 }
 
+/// Types of the parts of an answer that are no calls.
+const PARTS: [&str; 4] = ["text", "output_text", "thinking", "reasoning"];
+
 /// Calls in a list, in any mixture: objects, code, and names with their arguments behind them.
 fn list(items: &[Literal], place: Place<'_>) -> Option<Vec<Written>> {
     let toolbook = place.toolbook;
@@ -191,6 +239,9 @@ fn list(items: &[Literal], place: Place<'_>) -> Option<Vec<Written>> {
     let mut calls = Vec::new();
     let mut items = items.iter().peekable();
     while let Some(item) = items.next() {
+        if item.member("type").and_then(Literal::text).is_some_and(|kind| PARTS.contains(&kind)) {
+            continue;
+        }
         let arguments = items.peek().filter(|next| next.members().is_some());
         match (item.text().map(clean).filter(|name| offered(name, toolbook).is_some()), arguments) {
             (Some(name), Some(arguments)) => {
