@@ -39,12 +39,16 @@ pub(super) fn keyword(text: &str) -> Option<(String, Literal)> {
 
 /// Calls that follow one another on a line: `f(a=1), g(b=2); h()`, or `f() + g()`.
 pub(super) fn sequence(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
+    let is_data = reader.peek() == Some('{');
     let mut calls = item(reader, toolbook, MAX_DEPTH)?;
     loop {
         let end = reader.at();
-        // What follows a semicolon on the next line is a statement of its own.
-        let is_separated =
-            same_line(reader) && (reader.take(",") || reader.take(";") && same_line(reader) || operator(reader));
+        // What follows a semicolon on the next line is a statement of its own; objects need nothing between them.
+        let is_separated = same_line(reader)
+            && (reader.take(",")
+                || reader.take(";") && same_line(reader)
+                || is_data && reader.rest().starts_with('{')
+                || operator(reader));
         match is_separated.then(|| reader.skip_space().and_then(|()| item(reader, toolbook, MAX_DEPTH))).flatten() {
             Some(more) => calls.extend(more),
             None => {

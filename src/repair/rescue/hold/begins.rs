@@ -79,11 +79,35 @@ impl Beginnings<'_> {
         match marks::look(content, true, |_| false) {
             _ if content.is_empty() => Look::More,
             Found::Start => Look::More,
-            Found::Mark(Kind::Call, _) => Look::Mark,
+            Found::Mark(Kind::Call | Kind::Maybe, _) => Look::Mark,
             Found::Mark(..) | Found::Nothing => match self.line(content) {
                 Look::Bracket { at: inner, is_data } => Look::Bracket { at: at + inner, is_data },
                 look => look,
             },
+        }
+    }
+
+    /// What stands behind a mark that is only a word where no call follows it.
+    pub(super) fn behind_word(self, mark: &str, text: &str) -> Look {
+        let fence = text.trim_start();
+        if fence.starts_with("```") {
+            return Look::Mark;
+        }
+        if "```".starts_with(fence) {
+            return Look::More;
+        }
+        let at = text.len() - text.trim_start_matches([' ', '\t', '\r', '\n', ':', '`', '*', '"', '[']).len();
+        let rest = text.get(at..).unwrap_or_default();
+        let name = rest.find(|letter: char| !is_name_part(letter));
+        match rest.chars().next() {
+            _ if mark.ends_with('{') => Look::Mark,
+            None => Look::More,
+            Some('{' | '<') => Look::Mark,
+            Some(_) if name.is_none() && self.names.may_become(rest) => Look::More,
+            Some(_) => {
+                let name = rest.get(..name.unwrap_or(rest.len())).unwrap_or_default();
+                if self.names.contain(name.trim_end_matches([':', '.', '/', '-'])) { Look::Mark } else { Look::Text }
+            }
         }
     }
 

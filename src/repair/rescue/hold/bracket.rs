@@ -152,6 +152,8 @@ impl Bracket {
             self.has_name = true;
             self.names_tool |= names.contain(&self.word);
         }
+        // The call as code, in a string.
+        self.names_tool |= self.word.split_once('(').is_some_and(|(name, _)| names.contain(name));
         self.word.clear();
     }
 
@@ -165,6 +167,7 @@ impl Bracket {
             ' ' | '\t' | '\r' | '*' | '.' | '"' | '\'' | ']' | ')' | '}' | '”' | '’' => Step::Undecided,
             // The end of the line, a fence, a remark, a subscript, an operator before another call.
             '\n' | '`' | '#' | '/' | '-' | '—' | '=' | '<' | '[' | '(' | '+' | '|' | '&' | '\\' => Step::Call,
+            '{' if self.is_data => Step::Call,
             _ if continues => Step::Call,
             _ => Step::Text,
         }

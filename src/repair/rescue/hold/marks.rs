@@ -10,6 +10,8 @@ use super::super::layout::REASONING;
 pub(super) enum Kind {
     /// A call follows.
     Call,
+    /// A call follows where a tool's name or a bracket does; else the mark is only a word.
+    Maybe,
     /// The model begins to think, up to the mark that is given.
     Reasoning(&'static str),
     /// What came before was thought.
@@ -47,7 +49,8 @@ static MARKS: LazyLock<Marks> = LazyLock::new(|| {
     let mut all = Vec::new();
     for grammar in MARKED {
         let begins_line = grammar.begins_line();
-        all.extend(grammar.marks().iter().map(|text| Mark { text, kind: Kind::Call, begins_line }));
+        let kind = if grammar.is_reserved() { Kind::Call } else { Kind::Maybe };
+        all.extend(grammar.marks().iter().map(|text| Mark { text, kind, begins_line }));
     }
     for [open, close] in REASONING {
         all.push(Mark { text: open, kind: Kind::Reasoning(close), begins_line: false });
@@ -72,7 +75,7 @@ pub(super) fn look(text: &str, at_line_start: bool, is_quoted: impl Fn(&str) -> 
     let mut may_come = false;
     let mut found: Option<(&Mark, usize)> = None;
     for mark in MARKS.all.iter().filter(|mark| at_line_start || !mark.begins_line) {
-        if mark.kind == Kind::Call && is_quoted(mark.text) {
+        if matches!(mark.kind, Kind::Call | Kind::Maybe) && is_quoted(mark.text) {
             continue;
         }
         if text.starts_with(mark.text) {

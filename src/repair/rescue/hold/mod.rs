@@ -290,6 +290,17 @@ impl<'a> Hold<'a> {
                 self.state = State::Call(ReasoningEnds::default());
                 Some(length)
             }
+            Found::Mark(Kind::Maybe, length) => {
+                let (mark, behind) = clip(rest).split_at(length);
+                match self.beginnings().behind_word(mark, behind) {
+                    Look::More if rest.len() < MAX_UNDECIDED => Some(self.wait(rest)),
+                    Look::Mark => {
+                        self.state = State::Call(ReasoningEnds::default());
+                        Some(length)
+                    }
+                    _ => None,
+                }
+            }
             Found::Mark(Kind::Reasoning(close), length) => {
                 self.state = State::Reasoning(close, 0);
                 Some(length)

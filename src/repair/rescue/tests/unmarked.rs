@@ -39,6 +39,10 @@ const DATA: Cases = &[
     ("```json\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Paris\"}}\n```", &[PARIS]),
     ("Here is the call:\n\n```\n[{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Paris\"}}]\n```", &[PARIS]),
     ("{\n  \"name\": \"get_weather\",\n  \"arguments\": {\n    \"city\": \"Oslo\",\n    \"days\": 3\n  }\n}", &[OSLO]),
+    (r#"{"name": "get_weather", "arguments": {"city": "Paris"}} {"name": "ping", "arguments": {}}"#, &[PARIS, PING]),
+    (r#"{"name": "get_weather", "arguments": {"city": "Paris"}}{"name": "ping", "arguments": {}}"#, &[PARIS, PING]),
+    (r#"{"function": "get_weather(city='Paris')"}"#, &[PARIS]),
+    (r#"{"calls": ["get_weather(city='Paris')", "ping()"]}"#, &[PARIS, PING]),
     // Not quite JSON.
     ("{'name': 'get_weather', 'arguments': {'city': 'Paris'}}", &[PARIS]),
     (r#"{"name": "get_weather", "arguments": {"city": "Paris",},}"#, &[PARIS]),
@@ -165,6 +169,15 @@ const TEXTS: &[&str] = &[
     r#"[{"name": "Ada", "parameters": {"height": 1.7}}]"#,
     r#"{"action": "Final Answer", "action_input": "It is sunny."}"#,
     r#"{"get_weather": "is the right tool"}"#,
+    r#"{"tools": [{"name": "get_weather"}, {"name": "orders.cancel"}]}"#,
+    r#"{"get_weather": {"hits": 3, "took": 12}}"#,
+    // Patterns of calls.
+    "get_weather(city, days)",
+    "get_weather(city=city, days=days)",
+    "- `get_weather(city=\"...\")`",
+    "The available tools are:\n\n1. get_weather(city, days)\n2. ping()\n\nWhich one would you like me to use?",
+    "I can look that up. Shall I go on with this call?\n\nget_weather(city=\"Paris\")",
+    "No function call is needed. For reference: {\"name\": \"ping\", \"arguments\": {}}",
     // Programs.
     "```python\nfor city in cities:\n    get_weather(city=city)\n    print(city)\n```",
     "```python\nimport tools\n\nget_weather(city=\"Paris\")\nprint(\"done\")\n```",
@@ -274,4 +287,22 @@ fn json_that_was_asked_for_is_an_answer() {
     assert_eq!(rescue(text, tools(), &wanted), Reading::Text);
     let marked = format!("<tool_call>{text}</tool_call>");
     assert!(matches!(rescue(&marked, tools(), &wanted), Reading::Calls(_)));
+}
+
+#[test]
+fn words_that_may_be_marks_flow_where_no_call_follows() {
+    let starts = Starts::of(tools());
+    let rules = HoldRules { evidence: Evidence::Amid, json_wanted: false, max_bytes: 1 << 16 };
+    for text in [
+        ">>> total = 1\n>>> total + 1\n2\n",
+        "Action: fix the pump, and then the valve.\n",
+        "A <tool> is made of steel.\n",
+        "call: me on Monday, please.\n",
+        "commentary to=the reader, page 3.\n",
+        "<|recipient|>all\n<|content|>It is sunny.\n",
+    ] {
+        let mut hold = Hold::new(&starts, rules);
+        let flowed = text.chars().map(|letter| hold.push(&letter.to_string())).last();
+        assert_eq!(flowed, Some(text.len()), "{text}");
+    }
 }
