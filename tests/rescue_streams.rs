@@ -154,7 +154,8 @@ async fn a_hold_is_bounded_in_bytes_and_in_time() {
         let assembled = Assembled::of_events(&stream.rest().await);
         assert_eq!((content + &assembled.choice().content, assembled.choice().calls.len()), (text, 0), "{table}");
         assert_eq!(assembled.choice().finish_reason.as_deref(), Some("stop"));
-        assert_eq!(proxy.metrics().await.sum("stream_holds_total", &[("outcome", outcome)]), 1.0);
+        // What comes after a hold that ran out may begin another one.
+        assert!(proxy.metrics().await.sum("stream_holds_total", &[("outcome", outcome)]) >= 1.0, "{table}");
     }
 }
 
