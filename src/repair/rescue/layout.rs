@@ -32,6 +32,8 @@ pub(super) struct Block {
     pub(super) notation: &'static str,
     /// Do they stand between marks that are reserved for calls?
     pub(super) is_marked: bool,
+    /// Are these marks used for nothing else?
+    pub(super) is_reserved: bool,
     /// Where they stand, with what belongs to them on the line: a bullet, an assignment.
     pub(super) span: Range<usize>,
     /// Where the first call itself begins.
@@ -254,6 +256,7 @@ impl<'a> Walk<'a, '_> {
                     calls,
                     notation: grammar.name(),
                     is_marked: true,
+                    is_reserved: grammar.is_reserved(),
                     span,
                     start: mark.start,
                     fence: None,
@@ -355,7 +358,7 @@ impl<'a> Walk<'a, '_> {
             if place.is_labelled && at > start {
                 self.layout.pieces.push(Piece::Prose(self.text.get(start..at).unwrap_or_default().trim_end()));
             }
-            self.push(Block { calls, notation, is_marked: false, span, start: at, fence: None });
+            self.push(Block { calls, notation, is_marked: false, is_reserved: false, span, start: at, fence: None });
             return true;
         }
         false

@@ -310,9 +310,9 @@ fn is_type(value: &Literal) -> bool {
 }
 
 /// Names of types, as signatures have them.
-const TYPES: [&str; 18] = [
-    "str", "int", "float", "bool", "list", "dict", "tuple", "set", "bytes", "object", "string", "number", "boolean",
-    "Any", "List", "Dict", "Optional", "Union",
+pub(super) const TYPES: [&str; 20] = [
+    "integer", "array", "str", "int", "float", "bool", "list", "dict", "tuple", "set", "bytes", "object", "string",
+    "number", "boolean", "Any", "List", "Dict", "Optional", "Union",
 ];
 
 /// A parameter's name with `=` or `:`; not the left side of a comparison.

@@ -101,8 +101,9 @@ fn evidence(layout: &Layout<'_>, is_marked: bool) -> Option<Evidence> {
         return None;
     }
     if is_marked {
-        // What is shown in a fence of its own may be an example, marks and all.
-        let is_shown = matches!(layout.pieces.get(last), Some(Piece::Calls(block)) if block.fence.is_some());
+        // What is shown in a fence of its own, or with marks that are common words, may be an example.
+        let may_be_shown = |block: &Block| block.fence.is_some() || !block.is_reserved;
+        let is_shown = matches!(layout.pieces.get(last), Some(Piece::Calls(block)) if may_be_shown(block));
         return (!(is_shown && lines(before).any(prose::teaches))).then_some(Evidence::Marked);
     }
     if lines(after).next().is_none() && lines(before).all(prose::announces) {

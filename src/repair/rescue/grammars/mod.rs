@@ -8,6 +8,7 @@ mod gemma_call;
 mod harmony;
 mod invoke;
 mod kimi;
+mod labelled;
 mod mistral;
 mod namespace_token;
 mod plamo;
@@ -26,7 +27,7 @@ mod xtml;
 use super::grammar::Grammar;
 
 /// Every notation that has marks; of two whose marks begin at one place, the one with the longer mark counts.
-pub(super) static MARKED: [&dyn Grammar; 21] = [
+pub(super) static MARKED: [&dyn Grammar; 22] = [
     &tool_call::ToolCall,
     &function_tag::FunctionTag,
     &invoke::Invoke,
@@ -42,6 +43,7 @@ pub(super) static MARKED: [&dyn Grammar; 21] = [
     &gemma_call::MarkedCall,
     &gemma_call::BareCall,
     &react::React,
+    &labelled::Labelled,
     &prefix_word::PrefixWord,
     &tool_input::ToolInput,
     &argument_token::ArgumentToken,

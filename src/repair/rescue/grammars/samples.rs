@@ -501,6 +501,21 @@ pub(super) const SAMPLES: &[Sample] = &[
         ],
     },
     Sample {
+        notation: "labelled",
+        right: &[
+            ("Tool: get_weather\nArguments: {\"city\": \"Paris\"}", &[PARIS]),
+            ("**Function:** `get_weather`\n**Parameters:** {\"city\": \"Oslo\", \"days\": 3}", &[OSLO]),
+            ("Function name: get_weather\nArgs:\n```json\n{\"city\": \"Paris\"}\n```", &[PARIS]),
+            ("Tool: get_weather\nInput: {\"city\": \"Paris\"}\n\nTool: ping\nInput: {}", &[PARIS, PING]),
+        ],
+        hostile: &["Tool:", "Tool: get_weather\nArguments: {\"city\": ", "Tool: Tool: Tool: get_weather"],
+        alike: &[
+            "Tool: a hammer (or a stone)\nInput: {nails}",
+            "Tool: get_weather\nParameters: {\"city\": \"string\", \"days\": \"integer\"}",
+            "For example:\n\nTool: get_weather\nArguments: {\"city\": \"Paris\"}",
+        ],
+    },
+    Sample {
         notation: "prefix_word",
         right: &[
             ("<<function>>get_weather(city=\"Paris\")", &[PARIS]),

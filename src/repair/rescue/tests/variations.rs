@@ -93,6 +93,8 @@ const AROUND_ARGUMENTS: &[(&str, &str)] = &[
     ("Action: get_weather\nAction Input:\n```json\n", "\n```"),
     ("✿FUNCTION✿: get_weather\n✿ARGS✿: ", ""),
     ("<tool>get_weather</tool><tool_input>", "</tool_input>"),
+    ("Tool: get_weather\nArguments: ", ""),
+    ("**Function:** get_weather\n**Parameters:** ", "\n"),
     ("<tool_call>get_weather\n", "</tool_call>"),
     ("<|START_OF_FUNCTION_CALL|>get_weather:\n", "<|END_OF_FUNCTION_CALL|>"),
     ("<|reserved_special_token_249|>get_weather\n", ""),
