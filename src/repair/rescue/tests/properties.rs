@@ -36,7 +36,7 @@ fn string() -> impl Strategy<Value = String> {
             "null",
             "True",
             "3",
-            "...",
+            "a...",
             "a_b*c*",
             "😀 東京",
             "`x`",
@@ -44,6 +44,7 @@ fn string() -> impl Strategy<Value = String> {
         ])
         .prop_map(str::to_owned),
     ]
+    .prop_filter("dots stand for something that is left out", |text| text != "...")
 }
 
 fn value() -> impl Strategy<Value = Value> {
