@@ -29,9 +29,13 @@ fn dismissed(criterion: &mut Criterion) {
     let book = usual_tools();
     let mixed = [PROSE, CODE, PROSE, MARKDOWN].concat();
     let mut group = criterion.benchmark_group("dismissed, 20 kB");
-    for (name, paragraph) in
-        [("prose", PROSE), ("answer with code", CODE), ("json document", DOCUMENT), ("markdown", MARKDOWN)]
-    {
+    for (name, paragraph) in [
+        ("prose, code and lists", mixed.as_str()),
+        ("prose", PROSE),
+        ("code in fences", CODE),
+        ("markdown", MARKDOWN),
+        ("json document", DOCUMENT),
+    ] {
         let text = repeated(paragraph, DISMISSED_BYTES);
         assert!(matches!(read(&text, &book), Reading::Text), "{name}: {:?}", read(&text, &book));
         group.throughput(Throughput::Bytes(text.len() as u64));
