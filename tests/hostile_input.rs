@@ -213,6 +213,67 @@ async fn more_of_everything_than_is_sensible() {
     survive(&proxy, request.to_string()).await;
 }
 
+/// Beginnings of calls, marks and fences, which never come to an end.
+const BEGINNINGS: [&str; 12] = [
+    "[",
+    "{\"name\": \"get_weather\", \"arguments\": {\n",
+    "get_weather(",
+    "get_weather(city=\"Oslo\")\n",
+    "<tool_call>",
+    "<tool_call>{\"name\": \"",
+    "[TOOL_CALLS][",
+    "<function=get_weather>",
+    "<invoke name=\"get_weather\"><parameter name=\"city\">",
+    "<|python_tag|>get_weather(",
+    "```json\n{\n",
+    "<think>",
+];
+
+/// Bytes of a text: enough that more than linear time is felt.
+const TEXT_BYTES: usize = 200_000;
+
+#[tokio::test]
+async fn texts_that_begin_calls_without_end() {
+    for beginning in BEGINNINGS {
+        let text = beginning.repeat(TEXT_BYTES / beginning.len());
+        let pieces: Vec<String> =
+            text.as_bytes().chunks(4_001).map(|piece| String::from_utf8_lossy(piece).into()).collect();
+        let chunks: Vec<Value> = pieces.iter().map(|piece| answer::chunk(json!({ "content": piece }))).collect();
+        let in_stream = Reply::events(&[chunks, vec![answer::finish("stop")]].concat());
+        for (stream, reply) in [(false, answer::text(&text)), (true, in_stream)] {
+            let upstream = Server::scripted(move |_, received| {
+                if received.text().contains("Still there?") { answer::text("yes") } else { reply.clone() }
+            })
+            .await;
+            let proxy = Proxy::start(config(&upstream.url("/v1"))).await;
+            let request = if stream { streamed(with_tools("Weather?")) } else { with_tools("Weather?") };
+            survive(&proxy, request.to_string()).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn schemas_that_are_large_and_arguments_that_are_odd() {
+    let properties: serde_json::Map<String, Value> =
+        (0..10_000).map(|number| (format!("p{number}"), json!({ "type": "integer" }))).collect();
+    let large = json!({ "type": "object", "properties": properties, "required": ["p1", "p9999"] });
+    let deep = (0..500)
+        .fold(json!({ "type": "integer" }), |inner, _| json!({ "type": "object", "properties": { "p1": inner } }));
+    for arguments in [
+        "{\"p1\":9007199254740993,\"p9999\":123456789012345678901234567890}",
+        "{\"p1\":1,\"p1\":\"2\",\"p1\":{\"p1\":3},\"P9999\":\"4\"}",
+        "{\"p1\":1e999,\"q\":-0.0}",
+        &format!("{{\"p1\":{}1{}}}", "{\"p1\":".repeat(100), "}".repeat(100)),
+        &format!("{{{}}}", (0..20_000).map(|number| format!("\"q{number}\":{number}")).collect::<Vec<_>>().join(",")),
+    ] {
+        let upstream = Server::always(one_call("f", arguments)).await;
+        let proxy = Proxy::start(config(&upstream.url("/v1"))).await;
+        for schema in [&large, &deep] {
+            survive(&proxy, with_parameters(schema.clone()).to_string()).await;
+        }
+    }
+}
+
 #[tokio::test]
 async fn requests_that_are_no_http() {
     let upstream = Server::always(answer::text("yes")).await;

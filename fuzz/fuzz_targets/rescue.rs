@@ -11,7 +11,7 @@ use callwright::domain::rules::{Evidence, RepairRules, ScanRules};
 use callwright::feedback::Templates;
 use callwright::repair::rescue::{Reading, Rescued, Situation, rescue};
 use callwright::repair::{Spoken, judge_message};
-use callwright::scanner::Toolbook;
+use callwright::scanner::{Context, Toolbook};
 use callwright_fuzz::toolbook;
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Map, Value, json};
@@ -47,7 +47,7 @@ fuzz_target!(|input: &[u8]| {
         Reading::Calls(rescued) => check(&text, toolbook, &situation, &rescued),
     }
     let spoken = Spoken { text: Some(&text), calls: &[], situation };
-    let judged = judge_message(&spoken, toolbook, &ScanRules::default(), &RepairRules::default());
+    let judged = judge_message(&spoken, toolbook, &ScanRules::default(), &RepairRules::default(), &Context::default());
     let _ = judged.verdict();
 });
 
@@ -97,8 +97,24 @@ static BOOKS: LazyLock<[Toolbook; 4]> = LazyLock::new(|| {
             ("ping", json!({"type": "object", "properties": {}})),
             ("search", json!({"type": "object", "additionalProperties": true})),
         ]),
-        toolbook(["f", "g", "F", "ff", "print", "name", "arguments", "json", "if", "a.b.c"].map(|name| (name, pair.clone()))),
-        toolbook(["天气", "naïve-name", "x__y", "a b", "", "`", "{", "<tool_call>", "get-weather", "getWeather", "\u{202e}x"]
-            .map(|name| (name, weather.clone()))),
+        toolbook(
+            ["f", "g", "F", "ff", "print", "name", "arguments", "json", "if", "a.b.c"].map(|name| (name, pair.clone())),
+        ),
+        toolbook(
+            [
+                "天气",
+                "naïve-name",
+                "x__y",
+                "a b",
+                "",
+                "`",
+                "{",
+                "<tool_call>",
+                "get-weather",
+                "getWeather",
+                "\u{202e}x",
+            ]
+            .map(|name| (name, weather.clone())),
+        ),
     ]
 });

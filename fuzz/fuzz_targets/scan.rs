@@ -10,7 +10,7 @@ use callwright::domain::Call;
 use callwright::domain::rules::{RepairRules, Report, ScanRules, UnknownParameters};
 use callwright::feedback::Templates;
 use callwright::repair::{judge, mend};
-use callwright::scanner::{Toolbook, scan};
+use callwright::scanner::{Context, Toolbook, scan};
 use callwright_fuzz::{arbitrary_json, toolbook};
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Map, Value};
@@ -46,8 +46,8 @@ fn check(call: &Call, book: &Toolbook, rules: &ScanRules) {
     if scan(call, 0, book, rules).is_ok() {
         assert!(once.repairs.is_empty(), "a right call was changed: {:?}", once.repairs);
     }
-    let (mended, result) = judge(call, 0, book, rules, &repair);
-    match result {
+    let (mended, scan) = judge(call, 0, book, rules, &repair, &Context::default());
+    match scan.result {
         Ok(checked) => {
             let refused = rules.unknown_parameters != UnknownParameters::Allow;
             let fits = book.get("f").is_some_and(|tool| tool.accepts(checked.arguments()));
