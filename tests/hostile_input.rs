@@ -116,6 +116,48 @@ async fn schemas_that_are_broken_or_cruel() {
     }
 }
 
+/// The arguments that the client gets for these, and the verdict on them.
+async fn judged(parameters: Value, arguments: &str) -> (String, String) {
+    let upstream = Server::always(one_call("f", arguments)).await;
+    let proxy = Proxy::start(config(&upstream.url("/v1"))).await;
+    let answer = proxy.client().chat(&with_parameters(parameters)).await;
+    let given = answer.message()["tool_calls"][0]["function"]["arguments"].as_str().unwrap().to_owned();
+    (given, answer.verdict().to_owned())
+}
+
+#[tokio::test]
+async fn enormous_schemas_judge_what_they_can() {
+    let properties: serde_json::Map<String, Value> =
+        (0..10_000).map(|number| (format!("p{number}"), json!({"type": "integer"}))).collect();
+    let wide = json!({"type": "object", "properties": properties});
+    let nested = |levels| (0..levels).fold(json!({"type": "integer"}), |inner, _| json!({"properties": {"a": inner}}));
+    for (parameters, right, wrong) in
+        [(wide, r#"{"p9999":1}"#, r#"{"p9999":"x"}"#), (nested(50), r#"{"a":{"a":{"a":{}}}}"#, r#"{"a":1}"#)]
+    {
+        assert_eq!(judged(parameters.clone(), right).await, (right.to_owned(), "clean".to_owned()));
+        assert_eq!(judged(parameters, wrong).await, (wrong.to_owned(), "faulty".to_owned()));
+    }
+    // What is nested more deeply than JSON readers go is no schema to us, and holds nothing up.
+    let arguments = r#"{"a":1}"#;
+    assert_eq!(judged(nested(500), arguments).await, (arguments.to_owned(), "clean".to_owned()));
+}
+
+#[tokio::test]
+async fn arguments_that_readers_take_differently_keep_their_bytes() {
+    let parameters = json!({"type": "object", "properties": {"n": {"type": "integer"}, "t": {"type": "string"}}});
+    for arguments in [
+        r#"{"n": 9007199254740993}"#,
+        r#"{"n": 18446744073709551616}"#,
+        r#"{"t": 1, "t": "the last one counts"}"#,
+        r#"{"t": "\ud83d\ude00"}"#,
+    ] {
+        assert_eq!(judged(parameters.clone(), arguments).await, (arguments.to_owned(), "clean".to_owned()));
+    }
+    for arguments in [r#"{"n": 1e400}"#, r#"{"t": "\ud83d"}"#, r#"{"t": "x", "t": 1}"#] {
+        assert_eq!(judged(parameters.clone(), arguments).await, (arguments.to_owned(), "faulty".to_owned()));
+    }
+}
+
 #[tokio::test]
 async fn strings_that_are_no_unicode_and_numbers_that_are_no_doubles() {
     let upstream = Server::scripted(|_, received| {

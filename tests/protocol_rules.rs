@@ -308,3 +308,134 @@ async fn nothing_new_begins_when_the_client_has_gone_away() {
     assert_eq!(traces.len(), 1);
     assert_eq!(traces[0]["executions"][0]["outcome"], "success", "{:#}", traces[0]);
 }
+
+#[tokio::test]
+async fn with_several_choices_nothing_is_executed() {
+    let body = completion(json!({"role": "assistant", "content": "Hm."}), "stop");
+    let (upstream, api) = (Server::always(Reply::json(200, &body)).await, Server::replying([]).await);
+    let proxy = Proxy::start_with_files(rooms::config_of(&upstream, &api), &rooms::FILES).await;
+    let mut request = to_helper(with_tools("Which rooms?"));
+    request["n"] = json!(2);
+    proxy.client().chat(&request).await.ok();
+    assert_eq!(
+        upstream.only_request().tool_names(),
+        ["get_weather", "book_room"],
+        "no one could go on with the results"
+    );
+}
+
+#[tokio::test]
+async fn a_named_tool_holds_for_feedback_too() {
+    let upstream = corrected_once().await;
+    let proxy = proxy_of(&upstream).await;
+    let mut request = with_tools("Weather?");
+    request["tool_choice"] = json!({"type": "function", "function": {"name": "get_weather"}});
+    proxy.client().chat(&request).await.ok();
+    assert_eq!(upstream.received()[1].json()["tool_choice"], request["tool_choice"]);
+}
+
+#[tokio::test]
+async fn what_the_proxy_did_for_itself_is_no_part_of_the_answer() {
+    let upstream = Server::replying([
+        one_call("listRooms", r#"{"floor":2}"#),
+        one_call("get_weather", "{}"),
+        one_call("get_weather", PARIS),
+    ])
+    .await;
+    let api = Server::always(Reply::json(200, &json!(["Amber"]))).await;
+    let proxy = Proxy::start_with_files(rooms::config_of(&upstream, &api), &rooms::FILES).await;
+    let answer = proxy.client().chat(&to_helper(with_tools("Rooms and weather?"))).await;
+    let message = answer.message();
+    assert_eq!(message, completion_of(&[call("call_upstream1", "get_weather", PARIS)]));
+    assert!(!answer.text().contains("listRooms") && !answer.text().contains("Amber"), "{}", answer.text());
+}
+
+fn completion_of(calls: &[Value]) -> Value {
+    json!({"role": "assistant", "content": null, "tool_calls": calls})
+}
+
+#[tokio::test]
+async fn what_was_cut_off_is_never_completed() {
+    for arguments in [r#"{"city":"Paris","days":1"#, r#"{"city":"Par"#, r#"{"city":"Paris""#] {
+        let cut = Reply::json(200, &completion(completion_of(&[call("a", "get_weather", arguments)]), "length"));
+        let upstream = Server::replying([cut, one_call("get_weather", PARIS)]).await;
+        let proxy = proxy_of(&upstream).await;
+        let answer = proxy.client().chat(&with_tools("Weather?")).await;
+        assert_eq!(answer.verdict(), "corrected", "{arguments}");
+        assert_eq!(upstream.received()[1].messages()[1]["tool_calls"][0]["function"]["arguments"], arguments);
+    }
+}
+
+#[tokio::test]
+async fn a_usage_chunk_is_not_asked_for_on_the_clients_behalf() {
+    let upstream = Server::always(Reply::events(&answer::call_chunks(&[("a", "getWeather", PARIS)]))).await;
+    let proxy = proxy_of(&upstream).await;
+    proxy.client().chat_stream(&streamed(with_tools("Weather?"))).await.assemble().await;
+    assert!(upstream.only_request().json().get("stream_options").is_none(), "not every upstream takes it");
+}
+
+#[tokio::test]
+async fn an_upstream_that_does_not_stream_is_streamed_on() {
+    let message = json!({"role": "assistant", "content": "I look.", "reasoning_content": "Rain?", "refusal": null,
+        "tool_calls": [call("a", "getWeather", PARIS)]});
+    let mut body = completion(message, "tool_calls");
+    let second = json!({"index": 1, "message": {"role": "assistant", "content": "Hm."}, "logprobs": null, "finish_reason": "stop"});
+    body["choices"].as_array_mut().unwrap().push(second);
+    let upstream = Server::always(Reply::json(200, &body)).await;
+    let proxy = proxy_of(&upstream).await;
+    let mut request = streamed(with_tools("Weather?"));
+    request["n"] = json!(2);
+    let mut stream = proxy.client().chat_stream(&request).await;
+    assert!(stream.header("content-type").is_some_and(|value| value.starts_with("text/event-stream")));
+    let assembled = stream.assemble().await;
+    let first = &assembled.choices[&0];
+    assert_eq!((assembled.id.as_str(), first.content.as_str()), ("chatcmpl-upstream", "I look."));
+    assert_eq!(first.others["reasoning_content"], "Rain?");
+    assert_eq!(
+        (first.calls[0]["function"]["name"].as_str(), first.finish_reason.as_deref()),
+        (Some("get_weather"), Some("tool_calls"))
+    );
+    assert_eq!(
+        (assembled.choices[&1].content.as_str(), assembled.choices[&1].finish_reason.as_deref()),
+        ("Hm.", Some("stop"))
+    );
+}
+
+#[tokio::test]
+async fn an_upstream_that_streams_unasked_is_answered_whole() {
+    let upstream = Server::always(Reply::events(&answer::call_chunks(&[("a", "getWeather", PARIS)]))).await;
+    let proxy = proxy_of(&upstream).await;
+    let answer = proxy.client().chat(&with_tools("Weather?")).await;
+    assert_eq!(answer.header("content-type"), Some("application/json"));
+    assert_eq!(answer.message(), completion_of(&[call("a", "get_weather", PARIS)]));
+    assert_eq!((answer.ok()["object"].as_str(), answer.verdict()), (Some("chat.completion"), "repaired"));
+    let broken = Server::always(Reply::stream().event(&answer::role()).end()).await;
+    let proxy = proxy_of(&broken).await;
+    assert_eq!(proxy.client().chat(&with_tools("Weather?")).await.error(502)["code"], "malformed");
+}
+
+#[tokio::test]
+async fn azure_style_paths_name_the_model_and_are_judged() {
+    let upstream = Server::always(one_call("getWeather", PARIS)).await;
+    let proxy = proxy_of(&upstream).await;
+    let path = "/openai/deployments/gpt-deployed/chat/completions?api-version=2024-10-21";
+    let fields = [("content-type", "application/json")];
+    let answer = proxy.client().send(http::Method::POST, path, &fields, with_tools("Weather?").to_string()).await;
+    assert_eq!(answer.message()["tool_calls"][0]["function"]["name"], "get_weather");
+    let request = upstream.only_request();
+    assert_eq!(
+        (request.target.as_str(), request.json()["model"].as_str()),
+        ("/v1/chat/completions", Some("gpt-deployed"))
+    );
+}
+
+#[tokio::test]
+async fn a_body_with_images_fits() {
+    let image = format!("data:image/png;base64,{}", "A".repeat(12 * 1024 * 1024));
+    let upstream = Server::always(answer::text("A cat.")).await;
+    let proxy = proxy_of(&upstream).await;
+    let mut request = with_tools("");
+    request["messages"] = json!([{"role": "user", "content": [{"type": "image_url", "image_url": {"url": image}}]}]);
+    assert_eq!(proxy.client().chat(&request).await.message()["content"], "A cat.");
+    assert_eq!(upstream.only_request().json(), request);
+}

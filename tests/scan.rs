@@ -302,6 +302,60 @@ fn the_rules_are_those_of_the_policy() {
 }
 
 #[test]
+fn the_conversation_and_the_request_bear_on_judgement() {
+    let tool = |name: &str, text: &str| json!({"type": "function", "function": {"name": name, "description": text}});
+    let tools = json!([tool("get_weather", "Weather forecast for a city"), tool("book_room", "Books a hotel room")]);
+    let user = json!({"role": "user", "content": "Weather forecast for the city of Oslo"});
+    let line = |id: &str, messages: Value| {
+        let message = json!({"tool_calls": [call("book_room", r#"{"city":"Oslo"}"#)]});
+        json!({"id": id, "tools": tools, "message": message, "messages": messages})
+    };
+    let earlier = json!({"role": "assistant", "tool_calls": [call("book_room", r#"{"city":"Oslo"}"#)]});
+    let result = json!({"role": "tool", "tool_call_id": "call_1", "content": "booked"});
+    let mut unknown = line("unknown", Value::Null);
+    unknown.as_object_mut().unwrap().remove("messages");
+    let lines = to_lines(&[line("new", json!([user])), line("again", json!([user, earlier, result])), unknown]);
+    let codes = |rules: &[u8]| {
+        let folder = Folder::with(&[("policy.yaml", rules)]);
+        let said = folder.run(&["scan", "--policy", "policy.yaml"], &lines);
+        assert_eq!(said.status, Some(0), "{}", said.stderr);
+        said.lines().iter().map(|line| line["diagnoses"][0]["code"].clone()).collect::<Vec<Value>>()
+    };
+    assert_eq!(codes(b"scan: {faults: {E5: feedback}}"), [json!(null), json!("E5"), json!(null)]);
+    let relevant = codes(b"scan: {faults: {E2.1: feedback}, relevance: {share: 0.5, coverage: 0.5}}");
+    assert_eq!(relevant, [json!("E2.1"), json!("E2.1"), json!(null)]);
+}
+
+#[test]
+fn text_is_read_as_the_request_lets_it_be_read() {
+    let said = r#"<tool_call>{"name": "get_weather", "arguments": {"city": "Oslo"}}</tool_call>"#;
+    let verdict_with = |member: &str, value: Value| {
+        let mut line = json!({"id": 1, "question": "weather", "message": {"content": said}});
+        line[member] = value;
+        verdict(&line)["verdict"].clone()
+    };
+    assert_eq!(verdict_with("x", Value::Null), "repaired");
+    assert_eq!(verdict_with("tool_choice", json!("none")), "text");
+    let other = json!({"type": "function", "function": {"name": "book_room"}});
+    assert_ne!(verdict_with("tool_choice", other), "repaired", "it is not the tool that may be called");
+    let bare = |member: &str, value: Value| {
+        let said = r#"{"name": "get_weather", "arguments": {"city": "Oslo"}}"#;
+        let mut line = json!({"id": 1, "question": "weather", "message": {"content": said}});
+        line[member] = value;
+        verdict(&line)["verdict"].clone()
+    };
+    assert_eq!(bare("x", Value::Null), "repaired");
+    assert_eq!(bare("response_format", json!({"type": "json_object"})), "text");
+    let cut = json!({"id": 1, "question": "weather", "finish_reason": "length",
+        "message": {"content": r#"{"name": "get_weather", "arguments": {"city": "Os"#}});
+    assert_ne!(verdict(&cut)["verdict"], "repaired", "what was cut off is not completed");
+    let amid = to_lines(&[json!({"id": 1, "question": "weather",
+        "message": {"content": format!("I look it up.\n\nget_weather(city=\"Oslo\")\n\nOne moment, please.")}})]);
+    let read = |options: &[&str]| scan_with(&amid, options).lines()[0]["verdict"].clone();
+    assert_eq!((read(&[]), read(&["--native-tool-calls"])), (json!("repaired"), json!("text")));
+}
+
+#[test]
 fn arguments_keep_their_numbers_and_what_is_no_object_stays_text() {
     let arguments = |text: &str| verdict(&answer("a", &[call("get_weather", text)]))["calls"][0]["arguments"].clone();
     for text in ["[1]", "nonsense \u{7}", "{\"city\":", "\"{\"", "5"] {

@@ -26,6 +26,8 @@ fn whole_answers() -> Vec<Reply> {
     let mut replies: Vec<Reply> =
         cases.into_iter().map(|calls| Reply::json(200, &completion(message(calls), "stop"))).collect();
     replies.push(answer::text("It rains."));
+    replies
+        .push(answer::text("<tool_call>{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Paris\"}}</tool_call>"));
     replies.push(Reply::json(400, &json!({"error": {"message": "no", "type": "t", "param": "p", "code": null}})));
     replies
 }
@@ -41,6 +43,7 @@ fn streams() -> Vec<Reply> {
         Reply::events(&with_stop),
         Reply::events(&odd),
         Reply::events(&[role(), text_chunk("It rains."), finish("stop")]),
+        Reply::events(&[role(), text_chunk("get_weather("), text_chunk("city=\"Paris\")"), finish("stop")]),
     ]
 }
 
@@ -148,4 +151,13 @@ async fn an_aliases_toolsets_are_not_offered() {
     request["model"] = json!("helper");
     proxy.client().chat(&request).await.ok();
     assert_eq!(upstream.only_request().text(), request.to_string());
+}
+
+#[tokio::test]
+async fn an_upstream_that_does_not_stream_is_passed_on_as_it_is() {
+    let body = completion(json!({"role": "assistant", "content": "Hm."}), "stop");
+    let upstream = Server::always(Reply::json(200, &body)).await;
+    let proxy = Proxy::start(config(&upstream.url("/v1")) + SHADOW).await;
+    let answer = proxy.client().chat(&streamed(with_tools("Weather?"))).await;
+    assert_eq!((answer.header("content-type"), answer.text()), (Some("application/json"), body.to_string()));
 }

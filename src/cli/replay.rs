@@ -1,5 +1,6 @@
 //! `callwright replay`: what a policy would have done with recorded turns.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::num::NonZeroUsize;
@@ -11,6 +12,7 @@ use serde::Serialize;
 use super::errors::VerbResult;
 use super::progress::Progress;
 use super::scan::{rules, threads};
+use crate::domain::FaultCode;
 use crate::offline::{self, Fates, MAX_LINE_BYTES, Replay, ReplayJob, Row, Rows, grouped};
 
 /// Rows of a table that are printed; `--format json` has all.
@@ -132,8 +134,11 @@ fn table(replay: &Replay) -> String {
         }
     };
     counts(&mut text, "repairs", replay.repairs.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect());
-    let codes = replay.diagnoses.iter().map(|(code, count)| (format!("{code} {}", code.name()), *count));
-    counts(&mut text, "faults", codes.collect());
+    let codes = |found: &BTreeMap<FaultCode, u64>| {
+        found.iter().map(|(code, count)| (format!("{code} {}", code.name()), *count)).collect()
+    };
+    counts(&mut text, "faults", codes(&replay.diagnoses));
+    counts(&mut text, "only noted", codes(&replay.noted));
     rows(&mut text, "model", &replay.models);
     rows(&mut text, "tool", &replay.tools);
     for note in replay.notes() {

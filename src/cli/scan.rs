@@ -1,5 +1,6 @@
 //! `callwright scan`: recorded answers of models, judged as the proxy would judge them.
 
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -9,6 +10,7 @@ use clap::Args;
 
 use super::errors::VerbResult;
 use super::progress::Progress;
+use crate::domain::FaultCode;
 use crate::offline::{self, MAX_LINE_BYTES, OfflineError, ScanJob, ScanSummary};
 use crate::policy::{self, Policy};
 
@@ -41,10 +43,11 @@ pub(super) struct Arguments {
 const LINES: &str = "\
 Lines of --tools: {\"id\", \"tools\": [tools as a request offers them]}.
 Lines of --in: {\"id\", \"question\": an id of --tools, \"message\": the assistant's message}, or with \"tools\" in place of \"question\". \
-What else bears on judgement may stand beside them, as in a request or a choice: \"tool_choice\", \"response_format\", \"finish_reason\". \
-Other members are ignored.
+What else bears on judgement may stand beside them, as in a request or a choice: \"messages\" (the conversation before), \"tool_choice\", \
+\"response_format\", \"finish_reason\". Other members are ignored.
 Lines of --out: {\"id\", \"verdict\": \"text|clean|repaired|faulty\", \"calls\": [{\"name\", \"arguments\"}], \
-\"diagnoses\": [{\"code\", \"call\", \"path\", \"message\"}], \"actions\": [what was done, in words]}. The calls are those after repair.
+\"diagnoses\": [{\"code\", \"call\", \"path\", \"message\"}], \"actions\": [what was done, in words]}. The calls are those after repair. \
+Where the policy says of a fault that it is only noted, \"advice\" has what \"diagnoses\" would have.
 
 Files may be of any size; gzip is understood, and written where the name of --out ends in .gz. A line may have 64 MiB. \
 Lines that cannot be used are named on standard error and left out; the status is 1 then. A summary goes to standard error.";
@@ -104,7 +107,11 @@ fn print(summary: &ScanSummary, took: Duration) {
     };
     let named = |(name, count): (&&str, &u64)| ((*name).to_owned(), *count);
     line("verdicts", summary.verdicts.iter().map(named).collect());
-    line("diagnoses", summary.codes.iter().map(|(code, count)| (format!("{code} {}", code.name()), *count)).collect());
+    let codes = |found: &BTreeMap<FaultCode, u64>| {
+        found.iter().map(|(code, count)| (format!("{code} {}", code.name()), *count)).collect()
+    };
+    line("diagnoses", codes(&summary.codes));
+    line("only noted", codes(&summary.noted));
     line("repairs", summary.repairs.iter().map(named).collect());
 }
 

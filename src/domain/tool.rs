@@ -37,3 +37,10 @@ pub struct Tool {
     /// Who executes it.
     pub owner: Owner,
 }
+
+impl Tool {
+    /// What a search for tools that serve a request looks at.
+    pub fn search_text(&self) -> String {
+        format!("{} {}", self.name, self.description)
+    }
+}

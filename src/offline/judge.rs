@@ -3,14 +3,14 @@
 use std::cell::LazyCell;
 use std::sync::Arc;
 
-use super::toolbooks::{Key, Toolbooks};
-use crate::domain::Message;
-use crate::domain::rules::Evidence;
+use super::toolbooks::{Key, Offered, Toolbooks};
+use crate::domain::rules::{Action, Evidence};
+use crate::domain::{FaultCode, Message};
 use crate::openai::{AssistantMessage, RecordedAnswer, ToolChoice};
 use crate::policy::Policy;
 use crate::repair::rescue::Situation;
 use crate::repair::{JudgedMessage, Spoken, judge_message};
-use crate::scanner::{Context, Conversation, Toolbook, Transcript};
+use crate::scanner::{Context, Conversation, Relevance, Transcript};
 
 /// The rules, and the tools that were compiled so far. Shared by the threads.
 pub(super) struct Judge<'a> {
@@ -28,11 +28,11 @@ impl<'a> Judge<'a> {
         Self { policy, evidence, toolbooks: Toolbooks::new() }
     }
 
-    /// The toolbook of `key`; where it is not kept, the text that `read` gives is compiled.
+    /// The tools of `key`; where they are not kept, the text that `read` gives is compiled.
     ///
     /// # Errors
     /// That of `read`.
-    pub(super) fn toolbook<E>(&self, key: Key, read: impl FnOnce() -> Result<String, E>) -> Result<Arc<Toolbook>, E> {
+    pub(super) fn offered<E>(&self, key: Key, read: impl FnOnce() -> Result<String, E>) -> Result<Arc<Offered>, E> {
         self.toolbooks.get(key, read)
     }
 
@@ -42,7 +42,7 @@ impl<'a> Judge<'a> {
         message: &AssistantMessage,
         cut_off: bool,
         request: &RecordedAnswer<'_>,
-        toolbook: &Toolbook,
+        offered: &Offered,
     ) -> JudgedMessage {
         let choice = request.tool_choice();
         let allowed = allowed(&choice);
@@ -55,17 +55,38 @@ impl<'a> Judge<'a> {
         };
         // Beside calls that are not judged, text is only text.
         let said = if message.has_unjudged_calls() { None } else { message.text() };
-        let transcript = LazyCell::new(|| Transcript::read(request.messages().into_iter().map(Message::from)));
-        // Without the conversation nobody knows what it does not mention.
-        let is_known = request.member("messages").is_some();
-        let conversation: Option<&dyn Conversation> = if is_known { Some(&transcript) } else { None };
         let spoken = Spoken { text: said.as_deref(), calls: message.calls(), situation };
-        self.spoken(&spoken, toolbook, &Context { conversation, ..Context::default() })
+        self.spoken(&spoken, Some(request), offered)
     }
 
-    /// Judges what was said.
-    pub(super) fn spoken(&self, spoken: &Spoken<'_>, toolbook: &Toolbook, context: &Context<'_>) -> JudgedMessage {
-        judge_message(spoken, toolbook, &self.policy.scan, &self.policy.repair, context)
+    /// Judges what was said in answer to `request`; `None` where it answers another one that is not known.
+    pub(super) fn spoken(
+        &self,
+        spoken: &Spoken<'_>,
+        request: Option<&RecordedAnswer<'_>>,
+        offered: &Offered,
+    ) -> JudgedMessage {
+        // Without the conversation nobody knows what it does not mention.
+        let request = request.filter(|request| request.member("messages").is_some());
+        let messages = || request.map(RecordedAnswer::messages).unwrap_or_default();
+        let transcript = LazyCell::new(|| Transcript::read(messages().into_iter().map(Message::from)));
+        let relevance = request.and_then(|request| self.relevance(request, offered));
+        let context = Context {
+            conversation: request.map(|_| &transcript as &dyn Conversation),
+            relevance: relevance.as_ref(),
+            ..Context::default()
+        };
+        judge_message(spoken, &offered.toolbook, &self.policy.scan, &self.policy.repair, &context)
+    }
+
+    /// How well each tool serves the last thing that the user said; `None` where policy does not ask for it.
+    fn relevance(&self, request: &RecordedAnswer<'_>, offered: &Offered) -> Option<Relevance> {
+        if self.policy.scan.faults.of(FaultCode::ToolNotRelevant) == Action::Off {
+            return None;
+        }
+        let messages = request.messages();
+        let last = messages.iter().rev().find(|message| message.role == "user")?;
+        last.text.as_deref().map(|said| offered.relevance(said))
     }
 }
 

@@ -4,7 +4,7 @@
 //! know arguments: that is the command line's. Must not judge: `repair` and `scanner` do, as they do for a server.
 //!
 //! Files may be of any size: lines are read in batches, judged side by side and written in the order in which they came, with a
-//! bounded number of batches under way ([`parallel`]).
+//! bounded number of batches under way (`parallel`).
 
 mod error;
 mod input;

@@ -249,7 +249,11 @@ impl Chunk {
     }
 
     /// The chunk with its choices edited; choices for which `edit` says that nothing is left are dropped.
-    fn with_choices(&self, keep_usage: bool, edit: impl Fn(&mut RawObject, &mut RawObject) -> bool) -> Option<Chunk> {
+    pub(super) fn with_choices(
+        &self,
+        keep_usage: bool,
+        edit: impl Fn(&mut RawObject, &mut RawObject) -> bool,
+    ) -> Option<Chunk> {
         let mut fields = RawObject::parse(&self.text).ok()?;
         let choices: Vec<RawObject> = fields.get_as("choices")?;
         let keep = |mut choice: RawObject| {
@@ -280,7 +284,7 @@ impl Chunk {
     }
 }
 
-fn carries_something(delta: &RawObject) -> bool {
+pub(super) fn carries_something(delta: &RawObject) -> bool {
     delta.iter().any(|(key, value)| key != "role" && is_filled(value))
 }
 

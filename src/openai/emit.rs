@@ -22,6 +22,12 @@ pub fn role(head: &StreamHead, index: u32) -> Bytes {
     delta(head, index, &[("role", raw("assistant")), ("content", raw(""))])
 }
 
+/// Members of a message that are neither role, text nor calls; `None` where there are none.
+pub fn members(head: &StreamHead, index: u32, members: &RawObject) -> Option<Bytes> {
+    let members: Vec<(&str, Box<RawValue>)> = members.iter().map(|(key, value)| (key, value.to_owned())).collect();
+    (!members.is_empty()).then(|| delta(head, index, &members))
+}
+
 /// A piece of text.
 pub fn text(head: &StreamHead, index: u32, text: &str) -> Bytes {
     delta(head, index, &[("content", raw(text))])

@@ -85,6 +85,13 @@ impl AssistantMessage {
         fields.to_raw()
     }
 
+    /// The members that are neither role, text nor calls (reasoning, refusal, annotations), where they say something.
+    pub fn other_members(&self) -> RawObject {
+        let is_other = |key: &str| !matches!(key, "role" | "content" | "tool_calls" | "function_call");
+        let others = self.fields.iter().filter(|(key, value)| is_other(key) && present(Some(value)).is_some());
+        others.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
+    }
+
     /// Reads a message object.
     pub(super) fn read(fields: RawObject) -> Result<Self, AnswerError> {
         let mut message = Self { well_formed: true, ..Self::default() };

@@ -19,6 +19,7 @@ mod message;
 mod models;
 mod recorded;
 mod request;
+mod split;
 mod sse;
 mod tool_choice;
 mod tools;

@@ -28,6 +28,10 @@ pub struct Settings {
     pub stream_buffer_chunks: usize,
     /// Seconds of silence after which a stream gets a keep-alive comment (at least 15: some proxies in between count).
     pub keep_alive_seconds: u64,
+    /// Bytes of a streamed text that are held at a time because they may be a call; more are taken for text.
+    pub max_held_bytes: usize,
+    /// Milliseconds that a streamed text is held because it may be a call; then it is taken for text.
+    pub max_hold_milliseconds: u64,
     /// Characters of an API's answer that the model is shown.
     pub outcome_chars: usize,
 }
@@ -39,6 +43,8 @@ impl Default for Settings {
             max_stream_bytes: 16 * 1024 * 1024,
             stream_buffer_chunks: 64,
             keep_alive_seconds: 15,
+            max_held_bytes: 64 * 1024,
+            max_hold_milliseconds: 15_000,
             outcome_chars: 16_000,
         }
     }

@@ -1,8 +1,8 @@
 //! What is found in a call's arguments before it is put into faults: by the scan to judge, by repair to mend.
 
-use std::collections::HashSet;
 use std::rc::Rc;
 
+use indexmap::IndexSet;
 use serde_json::{Map, Number, Value};
 
 use super::schema::{CompiledSchema, Node, NodeId, Openness, Rule, Violation};
@@ -63,7 +63,7 @@ pub(crate) struct UnknownMember<'a> {
     /// The member's name.
     pub(crate) name: String,
     /// Known names that the object does not have yet, in the order of the schema; shared by the members of one object.
-    pub(crate) unset: Rc<[&'a str]>,
+    pub(crate) unset: Rc<IndexSet<&'a str>>,
     /// What is known about the object.
     node: Option<&'a Node>,
     /// Known names that are the same but for case and separators, set or not.
@@ -71,21 +71,20 @@ pub(crate) struct UnknownMember<'a> {
 }
 
 /// The names that an object can still be given.
-fn unset<'a>(node: Option<&'a Node>, members: &Map<String, Value>) -> Rc<[&'a str]> {
+fn unset<'a>(node: Option<&'a Node>, members: &Map<String, Value>) -> Rc<IndexSet<&'a str>> {
     let known = node.into_iter().flat_map(|node| node.members.keys());
-    known.map(String::as_str).filter(|known| !members.contains_key(*known)).collect()
+    Rc::new(known.map(String::as_str).filter(|known| !members.contains_key(*known)).collect())
 }
 
 impl<'a> UnknownMember<'a> {
-    fn new(object: Pointer, name: &str, node: Option<&'a Node>, unset: Rc<[&'a str]>) -> Self {
+    fn new(object: Pointer, name: &str, node: Option<&'a Node>, unset: Rc<IndexSet<&'a str>>) -> Self {
         let literal = node.map_or_else(Vec::new, |node| node.literal(name).collect());
         Self { object, name: name.to_owned(), unset, node, literal }
     }
 
     /// The `limit` names most similar to it among those that are not set yet, best first.
     pub(crate) fn nearest(&self, limit: usize) -> Vec<(&'a str, f64)> {
-        let unset: HashSet<&str> = self.unset.iter().copied().collect();
-        self.node.map_or_else(Vec::new, |node| node.nearest(&self.name, limit, |name| unset.contains(name)))
+        self.node.map_or_else(Vec::new, |node| node.nearest(&self.name, limit, |name| self.unset.contains(name)))
     }
 
     /// Where it stands.

@@ -12,6 +12,8 @@ mod expectations;
 mod faults;
 #[cfg(test)]
 pub(crate) mod generated;
+#[cfg(test)]
+mod hostile_tests;
 pub(crate) mod names;
 mod relevance;
 mod same_value;
@@ -71,7 +73,7 @@ pub fn scan(call: &Call, index: usize, toolbook: &Toolbook, rules: &ScanRules) -
 /// Which fault something is does not depend on the rules; what is done about it does ([`Action`]): first the faults are
 /// found, then those that are switched off are forgotten and those that are only noted set aside.
 pub fn scan_in(call: &Call, index: usize, toolbook: &Toolbook, rules: &ScanRules, context: &Context<'_>) -> Scan {
-    let case = Case { call, index, toolbook, rules, context };
+    let case = Case::new(call, index, toolbook, rules, context);
     let tool = toolbook.get(&call.name);
     if let Some(tool) = tool.filter(|tool| tool.tool.free_text) {
         let checked = CheckedCall::new(call.clone(), Arc::clone(tool), Some(Map::new()));
@@ -190,7 +192,7 @@ pub(crate) fn means_nothing(
     tool: &CompiledTool,
     member: &UnknownMember<'_>,
 ) -> bool {
-    let case = Case { call, index: 0, toolbook, rules, context };
+    let case = Case::new(call, 0, toolbook, rules, context);
     judge_member(&case, tool, member).is_some_and(|diagnosis| diagnosis.code == FaultCode::ParameterUnknown)
 }
 

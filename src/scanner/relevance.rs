@@ -11,6 +11,9 @@ pub struct Relevance {
 }
 
 impl Relevance {
+    /// Tools that are ranked for a request: the best one and those that could be called instead.
+    pub const MAX_RANKED: usize = 1_000;
+
     /// Of scores, the best one first; tools that are left out have none. `coverage` is the share of the request, 0 to 1, that
     /// the best tool's text recognises.
     pub fn new<'a>(ranked: impl IntoIterator<Item = (&'a str, f64)>, coverage: f64) -> Self {

@@ -1,5 +1,6 @@
 //! Which similarity of names is enough to suggest one, on names of real tools and parameters: misspelt and reworded ones
 //! must find what was meant, and names of other tools must find nothing.
+#![allow(clippy::print_stdout, reason = "a test says what it measured and what it left out")]
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -140,6 +140,16 @@ impl CompiledTool {
         self.examine(&Value::Object(arguments.clone()), UnknownParameters::Refuse).is_clean()
     }
 
+    /// Does the schema judge values? Where it does not, only names and syntax are judged (E1, E2, E3).
+    pub fn judges_values(&self) -> bool {
+        self.schema.judges()
+    }
+
+    /// Is this the first time that somebody asks about this schema, whatever tools have it? To tell of its problems once.
+    pub fn is_new(&self) -> bool {
+        self.schema.is_new()
+    }
+
     /// Everything that is wrong with an argument object.
     pub(crate) fn examine(&self, arguments: &Value, rule: UnknownParameters) -> Examination<'_> {
         examine(&self.schema, arguments, rule)

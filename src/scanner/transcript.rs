@@ -10,6 +10,11 @@ use crate::domain::{Call, Message, Speaker};
 pub trait Conversation: fmt::Debug {
     /// The conversation.
     fn transcript(&self) -> &Transcript;
+
+    /// Were calls made since the user last spoke? `true` where telling takes as long as reading the conversation.
+    fn may_have_calls(&self) -> bool {
+        !self.transcript().rounds().is_empty()
+    }
 }
 
 impl Conversation for Transcript {

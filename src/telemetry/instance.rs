@@ -8,8 +8,8 @@ use prometheus::{Histogram, IntCounter, IntGauge, IntGaugeVec, Registry, TextEnc
 
 use super::family::{Counters, Counters2, Family, Histograms, NamedCounters, Spec, StatusCounters};
 use super::labels::{
-    AttemptOutcome, Endpoint, ExecutionOutcome, Exhausted, FeedbackKind, KnownNames, Label, OperationState, Purpose,
-    ResultLabel, Stage, TokenKind, TurnMode,
+    AttemptOutcome, Endpoint, ExecutionOutcome, Exhausted, FeedbackKind, HoldEnd, KnownNames, Label, OperationState,
+    Purpose, ResultLabel, Stage, TokenKind, TurnMode,
 };
 use crate::domain::{FaultCode, RepairKind, Verdict};
 
@@ -80,6 +80,10 @@ metrics! {
     upstream_duration: Histogram = "upstream_duration_seconds" in THEIR_TIME;
     /// Seconds from sending a request to a model to the first chunk of its streamed answer.
     time_to_first_chunk: Histogram = "time_to_first_chunk_seconds" in THEIR_TIME;
+    /// Pieces of streamed text that were held because they might be calls, by why they are held no longer.
+    stream_holds: Counters<HoldEnd> = "stream_holds_total" ["outcome"];
+    /// Seconds for which a piece of streamed text was held because it might be a call.
+    stream_hold: Histogram = "stream_hold_seconds" in THEIR_TIME;
     /// Tokens as the upstreams count them, by kind and by why the model was asked.
     tokens: Counters2<TokenKind, Purpose> = "tokens_total" ["kind", "purpose"];
 
@@ -104,6 +108,8 @@ metrics! {
     tool_execution_duration: Histogram = "tool_execution_duration_seconds" in THEIR_TIME;
     /// Failed outcomes that were looked up in the documentation, by whether it had something to say.
     explanations: Counters<bool> = "explanations_total" ["hit"];
+    /// Schemas of tools with parts that cannot be used, by whether the rest still judges values; each schema counts once.
+    schema_problems: Counters<bool> = "schema_problems_total" ["judges"];
     /// Tools that the model was offered in a turn.
     tools_offered: Histogram = "tools_offered" in TOOLS;
 

@@ -117,6 +117,22 @@ labels! {
 }
 
 labels! {
+    /// Why a streamed text that was held as a possible call is held no longer.
+    HoldEnd {
+        /// It turned out to be text.
+        Text = "text",
+        /// The answer ended, and was judged.
+        Judged = "judged",
+        /// More was to be held than is allowed.
+        Bytes = "bytes",
+        /// It was held as long as is allowed.
+        Time = "time",
+        /// The answer calls in another way.
+        NativeCall = "native_call",
+    }
+}
+
+labels! {
     /// Why the upstream was asked.
     Purpose {
         /// The client's own request.
@@ -303,6 +319,7 @@ mod tests {
         check::<Endpoint>();
         check::<Stage>();
         check::<AttemptOutcome>();
+        check::<HoldEnd>();
         check::<Purpose>();
         check::<Exhausted>();
         check::<ExecutionOutcome>();

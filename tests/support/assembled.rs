@@ -30,6 +30,8 @@ pub(crate) struct Choice {
     pub(crate) content: String,
     pub(crate) calls: Vec<Value>,
     pub(crate) function_call: Option<Value>,
+    /// Other members of the deltas that are strings, joined: refusal, reasoning.
+    pub(crate) others: BTreeMap<String, String>,
     pub(crate) finish_reason: Option<String>,
 }
 
@@ -100,6 +102,11 @@ impl Choice {
             self.role = Some(role.to_owned());
         }
         self.content.push_str(delta["content"].as_str().unwrap_or_default());
+        for (key, value) in delta.as_object().into_iter().flatten() {
+            if let (Some(piece), false) = (value.as_str(), matches!(key.as_str(), "role" | "content")) {
+                self.others.entry(key.clone()).or_default().push_str(piece);
+            }
+        }
         for call in delta["tool_calls"].as_array().into_iter().flatten() {
             self.add_call(call);
         }

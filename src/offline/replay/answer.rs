@@ -24,6 +24,8 @@ pub(super) struct CountedCall {
     pub(super) repairs: Vec<RepairKind>,
     /// What is wrong with it after that.
     pub(super) codes: Vec<FaultCode>,
+    /// What would only have been noted.
+    pub(super) noted: Vec<FaultCode>,
 }
 
 impl Answer {
@@ -37,6 +39,7 @@ impl Answer {
             tool: call.made.name,
             repairs: call.repairs.iter().map(|repair| repair.kind).collect(),
             codes: call.result.err().into_iter().flatten().map(|diagnosis| diagnosis.code).collect(),
+            noted: call.advice.iter().map(|diagnosis| diagnosis.code).collect(),
         }));
         Self { calls, attempt }
     }
@@ -45,6 +48,6 @@ impl Answer {
 impl CountedCall {
     /// A call that was meant and is not there.
     pub(super) fn meant(codes: Vec<FaultCode>) -> Self {
-        Self { tool: NO_CALL.to_owned(), repairs: Vec::new(), codes }
+        Self { tool: NO_CALL.to_owned(), codes, ..Self::default() }
     }
 }

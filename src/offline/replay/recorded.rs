@@ -3,7 +3,7 @@
 use super::answer::{Answer, CountedCall};
 use crate::domain::rules::Mode;
 use crate::domain::trace::Attempt;
-use crate::domain::{Trace, Verdict};
+use crate::domain::{Diagnosis, FaultCode, Trace, Verdict};
 
 /// Purposes of attempts whose answers are counted.
 const BEFORE_FEEDBACK: [&str; 2] = ["first", "tool_results"];
@@ -34,11 +34,16 @@ pub(super) fn recorded_answer(attempt: &Attempt, position: usize) -> Answer {
         .map(|(index, call)| CountedCall {
             tool: call.name.clone(),
             repairs: attempt.repairs.iter().filter(|repair| repair.call == index).map(|repair| repair.kind).collect(),
-            codes: attempt.diagnoses.iter().filter(|found| found.call == index).map(|found| found.code).collect(),
+            codes: codes_of(index, &attempt.diagnoses),
+            noted: codes_of(index, &attempt.advice),
         })
         .collect();
     if calls.is_empty() && !attempt.diagnoses.is_empty() {
         calls.push(CountedCall::meant(attempt.diagnoses.iter().map(|found| found.code).collect()));
     }
     Answer { calls, attempt: position }
+}
+
+fn codes_of(call: usize, found: &[Diagnosis]) -> Vec<FaultCode> {
+    found.iter().filter(|diagnosis| diagnosis.call == call).map(|diagnosis| diagnosis.code).collect()
 }

@@ -35,6 +35,8 @@ pub struct Replay {
     pub repairs: BTreeMap<&'static str, u64>,
     /// Diagnoses by code.
     pub diagnoses: BTreeMap<FaultCode, u64>,
+    /// Of calls, by code, what would only have been noted.
+    pub noted: BTreeMap<FaultCode, u64>,
     /// Calls by the tool's name, as the model wrote it.
     pub tools: Rows,
     /// Calls by the model or alias that the client asked for.
@@ -122,6 +124,9 @@ impl Replay {
             for code in &call.codes {
                 *self.diagnoses.entry(*code).or_default() += 1;
             }
+            for code in &call.noted {
+                *self.noted.entry(*code).or_default() += 1;
+            }
         }
     }
 
@@ -152,6 +157,9 @@ impl Replay {
         }
         for (code, count) in other.diagnoses {
             *self.diagnoses.entry(code).or_default() += count;
+        }
+        for (code, count) in other.noted {
+            *self.noted.entry(code).or_default() += count;
         }
         self.tools.add(&other.tools);
         self.models.add(&other.models);

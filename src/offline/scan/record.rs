@@ -5,10 +5,9 @@ use std::sync::Arc;
 use super::verdict_line::write_verdict;
 use crate::offline::judge::Judge;
 use crate::offline::questions::{MAX_QUOTED, Questions};
-use crate::offline::toolbooks::Key;
+use crate::offline::toolbooks::{Key, Offered};
 use crate::openai::{RecordedAnswer, name_of};
 use crate::repair::JudgedMessage;
-use crate::scanner::Toolbook;
 use crate::scanner::excerpt::excerpt;
 
 /// Judges a line and appends its verdict.
@@ -25,20 +24,20 @@ pub(super) fn judge_line(
     let id = answer.member("id").filter(|id| name_of(id).is_some());
     let id = id.ok_or("there is no `id`; give each line a string or a number that its verdict can repeat")?;
     let message = answer.message().map_err(|error| error.message)?;
-    let toolbook = toolbook(&answer, judge, questions)?;
-    let judged = judge.message(&message, answer.is_cut_off(), &answer, &toolbook);
+    let offered = offered(&answer, judge, questions)?;
+    let judged = judge.message(&message, answer.is_cut_off(), &answer, &offered);
     write_verdict(id, &judged, verdicts);
     Ok(judged)
 }
 
 /// The tools that were offered: the line's own, or those of its question.
-fn toolbook(
+fn offered(
     answer: &RecordedAnswer<'_>,
     judge: &Judge<'_>,
     questions: Option<&Questions>,
-) -> Result<Arc<Toolbook>, String> {
+) -> Result<Arc<Offered>, String> {
     if let Some(text) = answer.tools_text().map_err(|error| error.message)? {
-        return judge.toolbook(Key::Own(text.to_owned()), || Ok(text.to_owned()));
+        return judge.offered(Key::Own(text.to_owned()), || Ok(text.to_owned()));
     }
     let question = answer.member("question").and_then(name_of);
     let question = question.ok_or(
@@ -47,7 +46,7 @@ fn toolbook(
     let Some(questions) = questions else {
         return Err("it names a question, and no --tools file says what was offered for it; give one".to_owned());
     };
-    judge.toolbook(Key::Question(question.clone()), || {
+    judge.offered(Key::Question(question.clone()), || {
         questions.tools_text(&question)?.ok_or_else(|| {
             let shown = excerpt(&question, MAX_QUOTED);
             format!("there is no question `{shown}` in the --tools file; add a line with that `id`")

@@ -12,6 +12,8 @@ pub struct ScanSummary {
     pub verdicts: BTreeMap<&'static str, u64>,
     /// Diagnoses by code.
     pub codes: BTreeMap<FaultCode, u64>,
+    /// What was only noted, by code.
+    pub noted: BTreeMap<FaultCode, u64>,
     /// Repairs by kind's label.
     pub repairs: BTreeMap<&'static str, u64>,
     /// Calls in the answers.
@@ -37,6 +39,9 @@ impl ScanSummary {
         for diagnosis in message.diagnoses() {
             *self.codes.entry(diagnosis.code).or_default() += 1;
         }
+        for diagnosis in message.advice() {
+            *self.noted.entry(diagnosis.code).or_default() += 1;
+        }
         for repair in message.calls.iter().flat_map(|call| &call.repairs) {
             *self.repairs.entry(RepairKind::label(repair.kind)).or_default() += 1;
         }
@@ -45,6 +50,7 @@ impl ScanSummary {
     pub(super) fn add(&mut self, other: &Self) {
         add_all(&mut self.verdicts, &other.verdicts);
         add_all(&mut self.codes, &other.codes);
+        add_all(&mut self.noted, &other.noted);
         add_all(&mut self.repairs, &other.repairs);
         self.calls += other.calls;
         self.problems += other.problems;

@@ -79,6 +79,10 @@ impl Calls {
         Ok(())
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
     pub(super) fn is_conformant(&self) -> bool {
         !self.irregular
     }

@@ -59,6 +59,15 @@ impl ChoiceParts {
         self.calls.push_list(&list)
     }
 
+    /// The text of the message so far.
+    pub(super) fn text(&self) -> &str {
+        self.message.text("content")
+    }
+
+    pub(super) fn has_calls(&self) -> bool {
+        self.legacy_call.is_some() || !self.calls.is_empty()
+    }
+
     pub(super) fn is_finished(&self) -> bool {
         self.finish_reason.is_some()
     }

@@ -4,6 +4,7 @@ use indexmap::IndexMap;
 use serde_json::value::RawValue;
 
 use super::super::completion::object;
+use super::super::content::part_text;
 use super::super::fields::{Fields, string};
 use crate::domain::json::raw;
 
@@ -16,9 +17,18 @@ pub(super) struct Members(IndexMap<String, Member>);
 enum Member {
     Null,
     Text(String),
-    /// An array, and text that came after its last item: content may be parts first and a string later.
-    List(Vec<Box<RawValue>>, String),
+    /// An array: content may be parts first and a string later.
+    List(List),
     Other(Box<RawValue>),
+}
+
+/// The items so far, and the text that came after the last one.
+#[derive(Debug, Default)]
+struct List {
+    items: Vec<Box<RawValue>>,
+    tail: String,
+    /// The text in all of it.
+    text: String,
 }
 
 impl Members {
@@ -42,6 +52,16 @@ impl Members {
     /// Was nothing pushed?
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// The text of a member so far: a string, or the text parts of an array joined. It only grows, unless a server sends something
+    /// that is neither.
+    pub(super) fn text(&self, key: &str) -> &str {
+        match self.0.get(key) {
+            Some(Member::Text(text)) => text,
+            Some(Member::List(list)) => &list.text,
+            _ => "",
+        }
     }
 
     /// Takes one member out.
@@ -71,22 +91,28 @@ impl Member {
 
     fn join_text(&mut self, text: &str) {
         match self {
-            Self::Text(joined) | Self::List(_, joined) => joined.push_str(text),
+            Self::Text(joined) => joined.push_str(text),
+            Self::List(list) => {
+                list.tail.push_str(text);
+                list.text.push_str(text);
+            }
             Self::Null | Self::Other(_) => *self = Self::Text(text.to_owned()),
         }
     }
 
     fn join_items(&mut self, items: Vec<Box<RawValue>>) {
         match self {
-            Self::List(joined, text) => {
-                joined.extend(text_part(std::mem::take(text)));
-                joined.extend(items);
-            }
+            Self::List(list) => list.extend(items),
             Self::Text(text) => {
-                let before = text_part(std::mem::take(text));
-                *self = Self::List(before.into_iter().chain(items).collect(), String::new());
+                let mut list = List { text: text.clone(), tail: std::mem::take(text), ..List::default() };
+                list.extend(items);
+                *self = Self::List(list);
             }
-            Self::Null | Self::Other(_) => *self = Self::List(items, String::new()),
+            Self::Null | Self::Other(_) => {
+                let mut list = List::default();
+                list.extend(items);
+                *self = Self::List(list);
+            }
         }
     }
 
@@ -94,12 +120,20 @@ impl Member {
         match self {
             Self::Null => raw(&()),
             Self::Text(text) => raw(&text),
-            Self::List(mut items, text) => {
-                items.extend(text_part(text));
-                raw(&items)
+            Self::List(mut list) => {
+                list.items.extend(text_part(list.tail));
+                raw(&list.items)
             }
             Self::Other(value) => value,
         }
+    }
+}
+
+impl List {
+    fn extend(&mut self, items: Vec<Box<RawValue>>) {
+        self.items.extend(text_part(std::mem::take(&mut self.tail)));
+        items.iter().filter_map(|item| part_text(item)).for_each(|text| self.text.push_str(&text));
+        self.items.extend(items);
     }
 }
 
@@ -144,5 +178,18 @@ mod tests {
             joined(&["\"a\"", "[{\"type\":\"thinking\"}]", "\"b\"", "\"c\""]),
             r#"[{"type":"text","text":"a"},{"type":"thinking"},{"type":"text","text":"bc"}]"#
         );
+    }
+
+    #[test]
+    fn the_text_so_far_is_that_of_strings_and_parts() {
+        let mut members = Members::default();
+        let mut texts = Vec::new();
+        for piece in
+            ["null", "\"a\"", "[{\"type\":\"thinking\"},{\"type\":\"text\",\"text\":\"b\"}]", "\"c\"", "[\"d\"]"]
+        {
+            members.push("content", &serde_json::from_str::<Box<RawValue>>(piece).unwrap());
+            texts.push(members.text("content").to_owned());
+        }
+        assert_eq!(texts, ["", "a", "ab", "abc", "abcd"]);
     }
 }

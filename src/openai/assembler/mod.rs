@@ -56,6 +56,11 @@ impl Assembler {
         self.head.as_ref()
     }
 
+    /// Each choice so far: its index, its text, and whether it calls.
+    pub fn texts(&self) -> impl Iterator<Item = (u32, &str, bool)> {
+        self.choices.iter().map(|(index, choice)| (*index, choice.text(), choice.has_calls()))
+    }
+
     /// Were all pieces of calls as the API reference says, so that the events may be replayed verbatim? Each has an index;
     /// the first of a call has id, type and name, which are not repeated; arguments are strings.
     pub fn is_conformant(&self) -> bool {

@@ -32,6 +32,14 @@ impl ChatRequest {
         self.client_messages().into_iter().chain(pushed).filter_map(view).collect()
     }
 
+    /// May a message make calls? Looks for the names of their fields alone, without reading the messages.
+    pub fn may_have_calls(&self) -> bool {
+        let text = present(self.fields.get("messages")).map_or("", RawValue::get).as_bytes();
+        let names = ["\"tool_calls\"", "\"function_call\""];
+        !self.additions.messages.is_empty()
+            || names.iter().any(|name| memchr::memmem::find(text, name.as_bytes()).is_some())
+    }
+
     /// The roles and texts of the client's messages up to and including the first of a user: what tells one conversation from
     /// another.
     pub fn first_messages_text(&self) -> String {
@@ -120,6 +128,13 @@ mod tests {
         assert_eq!((messages[2].text.as_deref(), messages[2].calls.len()), (None, 2));
         assert_eq!((messages[2].calls[0].name.as_str(), messages[2].calls[1].id.as_str()), ("f", "b"));
         assert_eq!((messages[3].text.as_deref(), messages[3].tool_call_id.as_deref()), (Some(""), Some("a")));
+    }
+
+    #[test]
+    fn a_request_without_calls_is_told_at_a_glance() {
+        assert!(ChatRequest::parse(Bytes::from_static(TEXT.as_bytes())).unwrap().may_have_calls());
+        let text = r#"{"messages":[{"role":"user","content":"Hi"}],"tools":[]}"#;
+        assert!(!ChatRequest::parse(Bytes::from_static(text.as_bytes())).unwrap().may_have_calls());
     }
 
     #[test]

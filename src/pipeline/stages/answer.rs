@@ -1,5 +1,7 @@
 //! Answer: the last judged answer → JSON or events to the client.
 
+use std::collections::BTreeMap;
+
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
@@ -60,11 +62,12 @@ pub(crate) async fn answer(
         return fail(turn, outlet, StatusCode::BAD_GATEWAY, &error).await;
     }
     let JudgedAnswer { mut completion, choices } = judged;
+    let mut rescued = BTreeMap::new();
     let changed = match ending {
         Ending::Handover(_) => {
             let trace = turn.record.trace();
             completion = Completion::of_text(&trace.model, &pipeline.templates.handover(&trace.record, &trace.id));
-            turn.streamed.unsent.clear();
+            turn.streamed.replaced();
             true
         }
         _ if turn.policy.mode != Mode::Guard || !offer.is_judged() => false,
@@ -73,15 +76,36 @@ pub(crate) async fn answer(
             for (number, judged) in choices.iter().enumerate() {
                 let kept = if number == 0 { kept } else { &[] };
                 let Some(choice) = completion.choices_mut().get_mut(number) else { continue };
-                changed |= change(turn, offer, choice, judged, kept, ending);
+                let before = judged.rescued.as_ref().and_then(|_| choice.message.text());
+                match change(turn, offer, choice, judged, kept, ending) {
+                    Change::None => {}
+                    Change::Calls => changed = true,
+                    Change::Rescue => {
+                        changed = true;
+                        let spans = judged.rescued.as_ref().map(|rescued| rescued.spans.as_slice());
+                        let left =
+                            turn.streamed.unsaid(choice.index, &before.unwrap_or_default(), spans.unwrap_or(&[]));
+                        rescued.insert(choice.index, left);
+                    }
+                }
             }
             changed
         }
     };
-    deliver(turn, outlet, completion, changed).await
+    deliver(turn, outlet, completion, changed, &rescued).await
 }
 
-/// Makes a choice what the client gets; tells whether that is a change.
+/// What was changed in a choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Change {
+    None,
+    /// Its calls.
+    Calls,
+    /// Its text, of which calls were made.
+    Rescue,
+}
+
+/// Makes a choice what the client gets.
 fn change(
     turn: &Turn,
     offer: &Offer,
@@ -89,7 +113,7 @@ fn change(
     judged: &JudgedMessage,
     kept: &[CheckedCall],
     ending: Ending,
-) -> bool {
+) -> Change {
     let pass_faulty = match ending {
         Ending::Exhausted(_) => turn.policy.on_exhausted == OnExhausted::Pass,
         _ => true,
@@ -101,14 +125,15 @@ fn change(
     let wanted = wanted_calls(turn, offer, calls, kept, pass_faulty);
     if let Some(rescued) = rescued.filter(|_| !stays_text) {
         choice.rescue(&rescued.text, &wanted, turn.request.is_legacy());
-        return true;
+        return Change::Rescue;
     }
     let mut changed = false;
     if wanted != choice.message.calls() || !choice.message.is_well_formed() {
         choice.set_calls(&wanted);
         changed = true;
     }
-    changed | (says_stop_for_calls(turn, choice) && choice.finish_with_calls())
+    changed |= says_stop_for_calls(turn, choice) && choice.finish_with_calls();
+    if changed { Change::Calls } else { Change::None }
 }
 
 /// Agents decide by the finish reason whether there are calls to make. Where a call was forced, `stop` is what OpenAI
@@ -188,6 +213,7 @@ async fn deliver(
     outlet: &mut Outlet,
     mut completion: Completion,
     changed: bool,
+    rescued: &BTreeMap<u32, String>,
 ) -> Result<(), ClientGone> {
     turn.record.trace_mut().status = StatusCode::OK.as_u16();
     if turn.record.keeps_bodies() {
@@ -197,8 +223,10 @@ async fn deliver(
     if sum {
         completion.set_usage(turn.record.trace().usage);
     }
-    if turn.request.is_stream() {
-        return stream(turn, outlet, &completion, changed, sum).await;
+    // Outside `guard` an upstream that does not stream is passed on as it is.
+    let is_changed = turn.policy.mode == Mode::Guard || turn.streamed.head.is_some();
+    if turn.request.is_stream() && is_changed {
+        return stream(turn, outlet, &completion, changed || sum, rescued).await;
     }
     if turn.debug {
         completion.set_debug(&debug(turn));
@@ -213,7 +241,7 @@ async fn stream(
     outlet: &mut Outlet,
     completion: &Completion,
     changed: bool,
-    sum: bool,
+    rescued: &BTreeMap<u32, String>,
 ) -> Result<(), ClientGone> {
     if turn.streamed.delivered {
         return Ok(());
@@ -222,10 +250,13 @@ async fn stream(
     outlet.open(turn.stream_headers())?;
     let mut out = BytesMut::new();
     let only_held = turn.streamed.verbatim && turn.streamed.unsent.is_empty() && turn.streamed.head.is_some();
-    if only_held && !changed && !sum {
+    if only_held && !changed {
+        for choice in completion.choices() {
+            write_held_text(turn, choice, &mut out);
+        }
         turn.streamed.held.iter().for_each(|event| out.extend_from_slice(event));
     } else {
-        compose(turn, completion, opened, &mut out);
+        compose(turn, completion, rescued, opened, &mut out);
     }
     if turn.debug {
         let head = head(turn, completion);
@@ -236,15 +267,18 @@ async fn stream(
 }
 
 /// Writes what the client does not have yet as well-formed events.
-fn compose(turn: &Turn, completion: &Completion, opened: bool, out: &mut BytesMut) {
+fn compose(turn: &Turn, completion: &Completion, rescued: &BTreeMap<u32, String>, opened: bool, out: &mut BytesMut) {
     let head = head(turn, completion);
     for choice in completion.choices() {
         if !opened {
             out.extend_from_slice(&emit::role(&head, choice.index));
         }
-        if choice.index == 0 {
-            compose_text(turn, choice.message.text().unwrap_or_default().as_str(), &head, out);
+        if turn.streamed.head.is_none() {
+            // The upstream did not stream: all of the message is still to be said.
+            let members = emit::members(&head, choice.index, &choice.message.other_members());
+            members.into_iter().for_each(|event| out.extend_from_slice(&event));
         }
+        compose_text(turn, choice, rescued.get(&choice.index), &head, out);
         for event in emit::message_calls(&head, choice.index, 0, &choice.message) {
             out.extend_from_slice(&event);
         }
@@ -258,20 +292,35 @@ fn compose(turn: &Turn, completion: &Completion, opened: bool, out: &mut BytesMu
     }
 }
 
-/// Text that has not flowed: all of a later attempt's, but what the client has is not repeated.
-fn compose_text(turn: &Turn, text: &str, head: &StreamHead, out: &mut BytesMut) {
-    let sent = turn.streamed.text.as_str();
-    let rest = text.strip_prefix(sent).unwrap_or(text);
+/// Text that has not flowed: what was held, or all of a later attempt's, but what the client has is not repeated. Of a text of
+/// which calls were made, `left` is left.
+fn compose_text(turn: &Turn, choice: &Choice, left: Option<&String>, head: &StreamHead, out: &mut BytesMut) {
+    let text = choice.message.text().unwrap_or_default();
+    let sent = turn.streamed.texts.get(&choice.index).map(|sent| sent.text.as_str()).unwrap_or_default();
     if sent.is_empty() && !turn.streamed.unsent.is_empty() {
         // Nothing has flowed: the chunks as they came, unknown fields (reasoning) included.
         let texts = turn.streamed.unsent.iter().filter_map(Chunk::without_calls_and_finish);
+        let texts = texts.filter_map(|chunk| if left.is_some() { chunk.without_text() } else { Some(chunk) });
         for mut chunk in texts.filter_map(|chunk| chunk.without_role()) {
             chunk.set_head(head);
             out.extend_from_slice(&chunk.to_event());
         }
-    } else if !rest.is_empty() {
-        out.extend_from_slice(&emit::text(head, 0, rest));
+    } else if left.is_none() && turn.streamed.holds(choice.index) {
+        return write_held_text(turn, choice, out);
+    } else if left.is_none() {
+        let rest = text.strip_prefix(sent).unwrap_or(&text);
+        if !rest.is_empty() {
+            out.extend_from_slice(&emit::text(head, choice.index, rest));
+        }
     }
+    if let Some(left) = left.filter(|left| !left.is_empty()) {
+        out.extend_from_slice(&emit::text(head, choice.index, left));
+    }
+}
+
+fn write_held_text(turn: &Turn, choice: &Choice, out: &mut BytesMut) {
+    let held = turn.streamed.texts.get(&choice.index).map(|text| &text.held);
+    held.into_iter().flatten().for_each(|held| held.write(out));
 }
 
 fn head(turn: &Turn, completion: &Completion) -> StreamHead {

@@ -1,7 +1,5 @@
 //! Judge: an answer → text, clean calls, repaired calls, or diagnoses. Total: it never fails.
 
-use std::cell::LazyCell;
-
 use crate::domain::rules::Evidence;
 use crate::domain::{Call, Diagnosis, Verdict};
 use crate::openai::{ChatRequest, Choice, Completion, ToolChoice};
@@ -12,7 +10,7 @@ use crate::repair::{self, JudgedCall, JudgedMessage, Spoken};
 use crate::scanner::{CheckedCall, Context};
 
 use super::compose::Draft;
-use super::known;
+use super::known::{self, Known};
 use super::offer::Offer;
 
 /// An answer, judged.
@@ -29,9 +27,9 @@ pub(crate) fn judge(turn: &mut Turn, offer: &Offer, draft: &Draft, completion: C
     note_native_calls(turn, &completion);
     let policy = turn.policy.clone();
     let allowed = Allowed::by(draft.request());
-    let transcript = LazyCell::new(|| known::transcript(draft.conversation()));
+    let known = Known::of(draft.conversation());
     let relevance = known::relevance(draft.conversation(), offer, &policy.scan);
-    let context = Context { conversation: Some(&transcript), relevance: relevance.as_ref(), ..Context::default() };
+    let context = Context { conversation: Some(&known), relevance: relevance.as_ref(), ..Context::default() };
     let asked = AskedFor { request: draft.request(), allowed: allowed.names() };
     let choices: Vec<JudgedMessage> = completion
         .choices()
@@ -74,7 +72,7 @@ fn judge_choice(
         allowed: asked.allowed,
         cut_off: choice.is_cut_off(),
         json_wanted: asked.request.wants_json(),
-        sent: turn.streamed.sent(choice.index),
+        sent: turn.streamed.released(choice.index),
     };
     let spoken = Spoken { text: text.as_deref(), calls: choice.message.calls(), situation };
     repair::judge_message(&spoken, &offer.toolbook, &policy.scan, &policy.repair, context)

@@ -1,18 +1,36 @@
 //! What is known when an answer is judged: the conversation before it, and which tools serve the request.
 
+use std::cell::OnceCell;
+
 use crate::domain::rules::{Action, ScanRules};
 use crate::domain::{FaultCode, Message};
 use crate::openai::{ChatRequest, MessageView};
-use crate::scanner::{Relevance, Transcript};
+use crate::scanner::{Conversation, Relevance, Transcript};
 
 use super::offer::Offer;
 
-/// Tools that are ranked for a request: the best one and those that could be called instead.
-const MAX_RANKED: usize = 1_000;
+/// The conversation of a request, read when it is asked for first.
+#[derive(Debug)]
+pub(crate) struct Known<'a> {
+    request: &'a ChatRequest,
+    transcript: OnceCell<Transcript>,
+}
 
-/// The conversation of a request.
-pub(crate) fn transcript(request: &ChatRequest) -> Transcript {
-    Transcript::read(request.messages().into_iter().map(Message::from))
+impl<'a> Known<'a> {
+    /// The conversation of `request`.
+    pub(crate) fn of(request: &'a ChatRequest) -> Self {
+        Self { request, transcript: OnceCell::new() }
+    }
+}
+
+impl Conversation for Known<'_> {
+    fn transcript(&self) -> &Transcript {
+        self.transcript.get_or_init(|| Transcript::read(self.request.messages().into_iter().map(Message::from)))
+    }
+
+    fn may_have_calls(&self) -> bool {
+        self.request.may_have_calls()
+    }
 }
 
 /// How well each tool offered serves the last thing that the user said; `None` where policy does not ask for it.
@@ -26,7 +44,7 @@ pub(crate) fn relevance(request: &ChatRequest, offer: &Offer, rules: &ScanRules)
 }
 
 fn relevance_of(request: &str, offer: &Offer) -> Relevance {
-    let hits = offer.search(request, MAX_RANKED);
+    let hits = offer.search(request, Relevance::MAX_RANKED);
     let coverage = hits.first().map_or(0.0, |hit| f64::from(hit.coverage));
     Relevance::new(hits.iter().map(|hit| (hit.id.as_str(), f64::from(hit.score))), coverage)
 }
@@ -50,14 +68,17 @@ mod tests {
 
     #[test]
     fn a_conversation_holds_what_was_said_to_the_model_and_the_calls_since_the_user_spoke() {
-        let transcript = transcript(&request(
+        let request = request(
             r#"[{"role":"system","content":"Be brief."},{"role":"user","content":"Ulm?"},
                 {"role":"assistant","content":"I look.","tool_calls":[
                     {"id":"a","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}}]},
                 {"role":"tool","tool_call_id":"a","content":"sunny"},
                 {"role":"assistant","content":null,"function_call":{"name":"g","arguments":"{}"}},
                 {"role":"function","name":"g","content":"warm"}]"#,
-        ));
+        );
+        let known = Known::of(&request);
+        let transcript = known.transcript();
+        assert!(known.may_have_calls());
         assert_eq!(transcript.texts(), ["Be brief.", "Ulm?", "sunny", "warm"]);
         let calls: Vec<_> = transcript.rounds().iter().flatten().collect();
         assert_eq!((calls[0].arguments.as_str(), calls[0].result.as_deref()), (r#"{"x":1}"#, Some("sunny")));

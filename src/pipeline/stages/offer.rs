@@ -10,14 +10,18 @@ use crate::domain::{Owner, Tool};
 use crate::openai::ToolChoice;
 use crate::pipeline::Pipeline;
 use crate::pipeline::turn::Turn;
+use crate::repair::rescue::hold::Starts;
 use crate::retrieval::{Bm25, Hit};
 use crate::scanner::{CompiledTool, Toolbook, Validators};
+use crate::telemetry::Metrics;
 
 /// The tools offered in a turn.
 #[derive(Debug)]
 pub(crate) struct Offer {
     /// All tools, compiled.
     pub(crate) toolbook: Toolbook,
+    /// With what their calls may begin in a text.
+    pub(crate) starts: Starts,
     /// Those that the catalog adds behind the client's own.
     pub(crate) added: Vec<Arc<Tool>>,
     /// Did the client send tools of its own?
@@ -37,7 +41,8 @@ impl Offer {
         let client_sent_tools = !client.is_empty();
         let toolbook = Toolbook::compile(client.into_iter().chain(added.iter().cloned()).collect(), validators);
         let names = toolbook.tools().iter().map(|compiled| compiled.tool.name.clone()).collect();
-        Self { toolbook, added, client_sent_tools, index: OnceLock::new(), names }
+        let starts = Starts::of(&toolbook);
+        Self { toolbook, added, client_sent_tools, index: OnceLock::new(), names, starts }
     }
 
     /// Is there anything to judge calls by?
@@ -47,8 +52,8 @@ impl Offer {
 
     /// The `limit` tools whose names and descriptions serve a request best, best first.
     pub(crate) fn search(&self, request: &str, limit: usize) -> Vec<Hit<'_, String>> {
-        let text = |tool: &CompiledTool| format!("{} {}", tool.name(), tool.tool.description);
-        let texts = || self.toolbook.tools().iter().map(|tool| (tool.name().to_owned(), text(tool)));
+        let text = |tool: &CompiledTool| (tool.name().to_owned(), tool.tool.search_text());
+        let texts = || self.toolbook.tools().iter().map(|tool| text(tool));
         self.index.get_or_init(|| Bm25::build(texts())).search(request, limit)
     }
 
@@ -111,11 +116,27 @@ pub(crate) fn offer(pipeline: &Pipeline, turn: &mut Turn) -> Arc<Offer> {
                 .filter_map(|name| turn.snapshot.catalog.toolset(name))
                 .flat_map(|toolset| toolset.operations.iter().map(|operation| operation.tool.clone()))
                 .collect();
-            Arc::new(Offer::compile(turn.request.client_tools(), catalog, &pipeline.validators))
+            let offer = Offer::compile(turn.request.client_tools(), catalog, &pipeline.validators);
+            tell_of_problems(&offer.toolbook, &pipeline.metrics);
+            Arc::new(offer)
         })
     });
     turn.record.trace_mut().tools_offered = offer.names.clone();
     offer
+}
+
+/// Logs and counts the schemas that cannot be used in whole, each once: their tools are offered and called all the same.
+fn tell_of_problems(toolbook: &Toolbook, metrics: &Metrics) {
+    let troubled = toolbook.tools().iter().filter(|tool| !tool.problems().is_empty());
+    for tool in troubled.filter(|tool| tool.is_new()) {
+        let (judges, problem) = (tool.judges_values(), tool.problems().join("; "));
+        metrics.schema_problems.inc(judges);
+        if judges {
+            tracing::info!(tool = tool.name(), "parts of the tool's schema cannot be used: {problem}");
+        } else {
+            tracing::warn!(tool = tool.name(), "the tool's schema cannot be used: {problem}");
+        }
+    }
 }
 
 /// May the catalog's tools join? Not where no call may be made, and not where calls could not be executed: with several
@@ -124,4 +145,37 @@ fn catalog_joins(turn: &Turn) -> bool {
     turn.policy.mode == Mode::Guard
         && turn.request.tool_choice() != ToolChoice::None
         && turn.request.choice_count() == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_schema_that_cannot_be_used_is_told_of_once() {
+        let tool = |name: &str, parameters: serde_json::Value| Tool {
+            name: name.to_owned(),
+            description: String::new(),
+            parameters: Arc::new(parameters),
+            free_text: false,
+            owner: Owner::Client,
+        };
+        let cycle = json!({ "$ref": "#" });
+        let offered = vec![
+            tool("whole", json!({ "type": "object" })),
+            tool("part", json!({ "properties": { "a": { "pattern": "(" } } })),
+            tool("none", cycle.clone()),
+            tool("same", cycle),
+        ];
+        let (validators, metrics) = (Validators::default(), Metrics::new());
+        for _ in 0..2 {
+            let offer = Offer::compile(offered.clone(), Vec::new(), &validators);
+            tell_of_problems(&offer.toolbook, &metrics);
+        }
+        let text = metrics.render();
+        for judges in ["true", "false"] {
+            assert!(text.contains(&format!("callwright_schema_problems_total{{judges=\"{judges}\"}} 1")), "{text}");
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! What stands between the marks of a notation: calls as data, as code, or as elements.
 
 use super::literal::{Literal, Reader};
-use super::written::Written;
+use super::written::{Written, offered};
 use super::{element, python};
 use crate::scanner::Toolbook;
 
@@ -11,10 +11,15 @@ pub(super) fn read(reader: &mut Reader<'_>, toolbook: &Toolbook, closes: &[&str]
     loop {
         let before = reader.at();
         reader.skip_space()?;
-        if closes.iter().any(|close| reader.take(close)) || reader.rest().is_empty() {
+        if closes.iter().any(|close| reader.take(close)) || reader.is_at_end() {
             return (!calls.is_empty()).then_some(calls);
         }
-        match item(reader, toolbook) {
+        if !calls.is_empty() && skip_stray(reader, closes) {
+            continue;
+        }
+        // Behind a call without its closing mark, any word may stand before a bracket.
+        let more = item(reader, toolbook);
+        match more.filter(|more| calls.is_empty() || more.iter().any(|call| offered(&call.name, toolbook).is_some())) {
             Some(more) => calls.extend(more),
             // A missing closing mark: what follows the calls is text again.
             None if !calls.is_empty() => {
@@ -30,59 +35,78 @@ pub(super) fn read(reader: &mut Reader<'_>, toolbook: &Toolbook, closes: &[&str]
     }
 }
 
-/// One value, statement or element that holds calls.
-fn item(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
-    fence(reader)?;
+/// Passes over brackets and quotes that were written once too often before one of the marks `closes`.
+fn skip_stray(reader: &mut Reader<'_>, closes: &[&str]) -> bool {
+    let rest = reader.rest();
+    let length = rest.len() - rest.trim_start_matches(['}', ']', ')', '"', '\'', ' ', '\n']).len();
+    let is_closed = rest.get(length..).is_some_and(|rest| closes.iter().any(|close| rest.starts_with(close)));
+    length > 0 && is_closed && reader.advance(length).is_some()
+}
+
+/// One value, statement or element that holds calls, or a fence full of them.
+pub(super) fn item(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
+    if fence(reader)? {
+        return read(reader, toolbook, &[FENCE]);
+    }
     if reader.rest().starts_with('<') {
         return element::calls(reader);
     }
     let start = reader.at();
     if let Some(calls) = python::sequence(reader, toolbook) {
-        fence_end(reader);
         return Some(calls);
     }
     reader.go(start);
-    let calls = named_object(reader)?;
-    fence_end(reader);
-    Some(vec![calls])
+    named_object(reader).map(|call| vec![call])
 }
 
-/// `name {...}`, `name: {...}`, the object on the same line or on the next.
+/// What ChatGLM calls on the line behind the tool's name.
+pub(super) const STAND_IN: &str = "tool_call(";
+
+/// `name {...}`, `name: {...}`, the object on the same line or on the next; `name` and `tool_call(a=1)`.
 pub(super) fn named_object(reader: &mut Reader<'_>) -> Option<Written> {
     let name = python::name(reader)?;
     reader.take(":");
     reader.skip_space()?;
-    fence(reader)?;
-    let arguments = reader.peek().filter(|next| *next == '{').and_then(|_| reader.data())?;
-    fence_end(reader);
-    Written::with_arguments(name, &arguments)
+    in_fence(reader, |reader| {
+        if reader.take(STAND_IN) {
+            return python::with_arguments(reader, name);
+        }
+        let arguments = reader.peek().filter(|next| *next == '{').and_then(|_| reader.data())?;
+        Written::with_arguments(name, &arguments)
+    })
 }
 
-/// Passes over the opening of a code fence.
-fn fence(reader: &mut Reader<'_>) -> Option<()> {
-    if reader.take("```") {
+/// The mark of a code fence.
+const FENCE: &str = "```";
+
+/// Passes over the opening of a code fence, and tells whether there is one.
+fn fence(reader: &mut Reader<'_>) -> Option<bool> {
+    let opens = reader.take(FENCE);
+    if opens {
         let word = reader.rest().find(|letter: char| !letter.is_alphanumeric() && letter != '_')?;
         reader.advance(word)?;
         reader.skip_space()?;
     }
-    Some(())
+    Some(opens)
 }
 
-fn fence_end(reader: &mut Reader<'_>) {
-    let start = reader.at();
-    if reader.skip_space().is_none() || !reader.take("```") {
-        reader.go(start);
+/// Reads what may stand in a code fence of its own.
+fn in_fence<'a, T>(reader: &mut Reader<'a>, read: impl FnOnce(&mut Reader<'a>) -> Option<T>) -> Option<T> {
+    let opens = fence(reader)?;
+    let found = read(reader)?;
+    let end = reader.at();
+    if opens && (reader.skip_space().is_none() || !reader.take(FENCE)) {
+        reader.go(end);
     }
+    Some(found)
 }
 
 /// The arguments of a call whose name stands elsewhere: an object, in a fence or not, or nothing before one of the marks `closes`.
 pub(super) fn arguments(reader: &mut Reader<'_>, closes: &[&str]) -> Option<Literal> {
     reader.skip_space()?;
-    if reader.rest().is_empty() || closes.iter().any(|close| reader.rest().starts_with(close)) {
+    if reader.rest().is_empty() && reader.completes() || closes.iter().any(|close| reader.rest().starts_with(close)) {
         return Some(Literal::Null);
     }
-    fence(reader)?;
-    let arguments = reader.data()?;
-    fence_end(reader);
-    Some(arguments)
+    // A backtick is the start of a fence that was cut off, and quotes no arguments.
+    in_fence(reader, |reader| reader.peek().filter(|next| *next != '`').and_then(|_| reader.data()))
 }

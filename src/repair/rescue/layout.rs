@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use super::grammar::Grammar;
 use super::grammars::MARKED;
@@ -17,12 +17,10 @@ use crate::scanner::Toolbook;
 pub(super) enum Piece<'a> {
     /// A line, or a part of one, that is no call.
     Prose(&'a str),
-    /// A line in a fence that is no call.
-    Code(Range<usize>),
-    /// Calls.
-    Calls(Block),
+    /// Calls; in a box, because a text has many lines and few calls.
+    Calls(Box<Block>),
     /// A mark that is reserved for calls, and nothing behind it that can be read as one.
-    Broken(Broken),
+    Broken(Box<Broken>),
 }
 
 /// Calls that stand in one place.
@@ -34,8 +32,10 @@ pub(super) struct Block {
     pub(super) notation: &'static str,
     /// Do they stand between marks that are reserved for calls?
     pub(super) is_marked: bool,
-    /// Where they stand.
+    /// Where they stand, with what belongs to them on the line: a bullet, an assignment.
     pub(super) span: Range<usize>,
+    /// Where the first call itself begins.
+    pub(super) start: usize,
     /// The fence that they stand in, by its number.
     pub(super) fence: Option<usize>,
 }
@@ -54,15 +54,42 @@ pub(super) struct Broken {
 pub(super) struct Layout<'a> {
     /// Its parts, in order; white space and reasoning are left out.
     pub(super) pieces: Vec<Piece<'a>>,
-    /// Where its fences stand, marks included.
-    pub(super) fences: Vec<Range<usize>>,
+    /// Its fences.
+    pub(super) fences: Vec<Fence>,
+    /// Does it hold more calls than an answer can mean?
+    pub(super) has_too_many: bool,
     /// Was a bracket closed that the text left open?
     pub(super) completed: bool,
 }
 
+/// A code fence.
+#[derive(Debug)]
+pub(super) struct Fence {
+    /// Where it stands, marks included.
+    pub(super) span: Range<usize>,
+    /// Does it hold anything but calls?
+    pub(super) holds_code: bool,
+}
+
+/// Calls of one answer that are read: providers let a model make 128 at once.
+const MAX_CALLS: usize = 256;
+
 /// Marks that begin and end what a model thinks before it answers.
-const REASONING: [[&str; 2]; 4] =
-    [["<think>", "</think>"], ["<thinking>", "</thinking>"], ["<reasoning>", "</reasoning>"], ["[THINK]", "[/THINK]"]];
+pub(super) const REASONING: [[&str; 2]; 9] = [
+    ["<think>", "</think>"],
+    ["<thinking>", "</thinking>"],
+    ["<reasoning>", "</reasoning>"],
+    ["[THINK]", "[/THINK]"],
+    ["<seed:think>", "</seed:think>"],
+    ["<scratch_pad>", "</scratch_pad>"],
+    ["<|START_THINKING|>", "<|END_THINKING|>"],
+    ["<|inner_prefix|>", "<|inner_suffix|>"],
+    ["<|thought_start|>", "<|thought_end|>"],
+];
+
+/// Marks that begin reasoning, and marks that end it but much else as well.
+const CHANNELS: [[&str; 2]; 2] =
+    [["<|channel|>analysis<|message|>", "<|end|>"], ["<|open|>think<|sep|>", "<|close|>think<|sep|>"]];
 
 /// What a mark in the text is.
 #[derive(Clone, Copy)]
@@ -88,7 +115,14 @@ static MARKS: LazyLock<(Option<AhoCorasick>, Vec<Mark>)> = LazyLock::new(|| {
         texts.extend([open, close]);
         marks.extend([Mark::Reasoning(close), Mark::ReasoningEnd]);
     }
-    (AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(texts).ok(), marks)
+    for [open, close] in CHANNELS {
+        texts.push(open);
+        marks.push(Mark::Reasoning(close));
+    }
+    // As many patterns as these would make it choose the slower kind.
+    let automaton =
+        AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).kind(Some(AhoCorasickKind::DFA)).build(texts);
+    (automaton.ok(), marks)
 });
 
 /// Lays a text out. Where `may_complete` holds, brackets that the end of the text leaves open are closed.
@@ -104,10 +138,15 @@ pub(super) fn read<'a>(text: &'a str, toolbook: &Toolbook, may_complete: bool) -
         reader: Reader::new(text, may_complete),
         at: 0,
         fence: None,
+        holds_code: false,
+        calls: 0,
         line: Line::default(),
         layout: Layout::default(),
     };
     for (mark, kind) in marks {
+        if walk.layout.has_too_many {
+            break;
+        }
         if mark.start < walk.at {
             continue;
         }
@@ -130,6 +169,8 @@ pub(super) fn read<'a>(text: &'a str, toolbook: &Toolbook, may_complete: bool) -
             Mark::ReasoningEnd => {
                 walk.layout = Layout::default();
                 walk.fence = None;
+                walk.holds_code = false;
+                walk.calls = 0;
                 walk.at = mark.end;
             }
         }
@@ -145,7 +186,12 @@ struct Walk<'a, 'b> {
     toolbook: &'b Toolbook,
     reader: Reader<'a>,
     at: usize,
+    /// Where the fence that is open begins.
     fence: Option<usize>,
+    /// Does that fence hold anything but calls?
+    holds_code: bool,
+    /// Calls read so far.
+    calls: usize,
     line: Line,
     layout: Layout<'a>,
 }
@@ -155,12 +201,13 @@ struct Line {
     at: usize,
     is_blank: bool,
     is_quotation: bool,
+    has_words: bool,
     backticks: usize,
 }
 
 impl Default for Line {
     fn default() -> Self {
-        Self { at: 0, is_blank: true, is_quotation: false, backticks: 0 }
+        Self { at: 0, is_blank: true, is_quotation: false, has_words: false, backticks: 0 }
     }
 }
 
@@ -175,6 +222,7 @@ impl Line {
                 _ => {}
             }
             self.is_blank &= byte.is_ascii_whitespace();
+            self.has_words |= byte.is_ascii_alphabetic() || *byte >= 0x80;
         }
         self.at = at;
     }
@@ -189,7 +237,9 @@ impl<'a> Walk<'a, '_> {
     fn is_mark(&mut self, mark: &Range<usize>, grammar: &dyn Grammar) -> bool {
         self.line.go(self.text, mark.start);
         let text = self.slice(mark.clone());
-        let is_quoted = self.line.is_quotation && !text.starts_with('>');
+        let before = self.slice(0..mark.start);
+        let is_word = self.line.has_words && before.ends_with(['"', '\'', '“', '‘', '«', '„']);
+        let is_quoted = is_word || self.line.is_quotation && !text.starts_with('>');
         let in_code = self.line.backticks % 2 == 1 && !text.starts_with('`');
         !is_quoted && !in_code && (!grammar.begins_line() || self.line.is_blank)
     }
@@ -200,26 +250,38 @@ impl<'a> Walk<'a, '_> {
             Some(calls) if self.reader.at() > mark.start => {
                 self.at = self.reader.at();
                 let span = mark.start..self.at;
-                self.push_calls(calls, grammar.name(), true, span);
+                self.push(Block {
+                    calls,
+                    notation: grammar.name(),
+                    is_marked: true,
+                    span,
+                    start: mark.start,
+                    fence: None,
+                });
             }
             _ => {
                 let opens = self.text.get(mark.end..).unwrap_or_default().trim_start().starts_with(['{', '[']);
                 if grammar.is_reserved() && (self.line.is_blank || opens) {
-                    self.layout.pieces.push(Piece::Broken(Broken { notation: grammar.name(), span: mark.clone() }));
+                    self.layout
+                        .pieces
+                        .push(Piece::Broken(Box::new(Broken { notation: grammar.name(), span: mark.clone() })));
                 }
                 self.at = mark.end;
             }
         }
     }
 
-    fn push_calls(&mut self, calls: Vec<Written>, notation: &'static str, is_marked: bool, span: Range<usize>) {
+    /// Adds calls, in the fence that is open.
+    fn push(&mut self, block: Block) {
+        self.calls += block.calls.len();
+        self.layout.has_too_many |= self.calls > MAX_CALLS;
         let fence = self.fence.map(|_| self.layout.fences.len());
-        self.layout.pieces.push(Piece::Calls(Block { calls, notation, is_marked, span, fence }));
+        self.layout.pieces.push(Piece::Calls(Box::new(Block { fence, ..block })));
     }
 
     /// Takes in the lines up to `end`; a statement that begins before may end behind it.
     fn lines(&mut self, end: usize) {
-        while self.at < end {
+        while self.at < end && !self.layout.has_too_many {
             let line_end =
                 memchr::memchr(b'\n', self.slice(self.at..end).as_bytes()).map_or(end, |length| self.at + length);
             self.line(line_end, end);
@@ -228,7 +290,7 @@ impl<'a> Walk<'a, '_> {
 
     fn line(&mut self, line_end: usize, end: usize) {
         let line = self.slice(self.at..line_end);
-        let start = self.at + line.len() - line.trim_start().len();
+        let start = self.at + line.len() - line.trim_start_matches(is_blank).len();
         let line = self.slice(start..line_end);
         // Where a mark ends the line, the mark comes next.
         let next = end.min(line_end + 1);
@@ -239,7 +301,7 @@ impl<'a> Walk<'a, '_> {
         } else if !line.starts_with('>') && self.statement(start, line_end, end) {
         } else {
             if self.fence.is_some() {
-                self.layout.pieces.push(Piece::Code(start..line_end));
+                self.holds_code = true;
             } else {
                 self.layout.pieces.push(Piece::Prose(line));
             }
@@ -268,7 +330,8 @@ impl<'a> Walk<'a, '_> {
 
     fn close_fence(&mut self, end: usize) {
         if let Some(start) = self.fence.take() {
-            self.layout.fences.push(start..end);
+            let holds_code = std::mem::take(&mut self.holds_code);
+            self.layout.fences.push(Fence { span: start..end, holds_code });
         }
     }
 
@@ -292,11 +355,16 @@ impl<'a> Walk<'a, '_> {
             if place.is_labelled && at > start {
                 self.layout.pieces.push(Piece::Prose(self.text.get(start..at).unwrap_or_default().trim_end()));
             }
-            self.push_calls(calls, notation, false, span);
+            self.push(Block { calls, notation, is_marked: false, span, start: at, fence: None });
             return true;
         }
         false
     }
+}
+
+/// White space, and what no one sees: a byte order mark, a space without width.
+fn is_blank(letter: char) -> bool {
+    letter.is_whitespace() || matches!(letter, '\u{feff}' | '\u{200b}')
 }
 
 /// The length of the mark that opens or closes a fence, where the line begins with one.

@@ -1,8 +1,8 @@
 //! Rescue (E1): calls that a model wrote into its text become calls.
 //!
 //! Text only turns into calls when every one of them names an offered tool and the text evidently *is* a call, not a text about
-//! one ([`Evidence`]). [`layout`] tells calls, prose, code and reasoning apart; notations with marks are one file each under
-//! `grammars/`, those without are read by [`statement`]; [`verdict`] weighs what was found.
+//! one ([`Evidence`]). `layout.rs` tells calls, prose, code and reasoning apart; notations with marks are one file each under
+//! `grammars/`, those without are read by `statement.rs`; `verdict.rs` weighs what was found.
 //!
 //! All reading is paid for from a budget in proportion to the text (`literal::Reader`), so any text takes linear time.
 
@@ -10,6 +10,7 @@ mod body;
 mod element;
 mod grammar;
 mod grammars;
+pub mod hold;
 mod layout;
 mod literal;
 mod no_call;
@@ -17,6 +18,10 @@ mod prose;
 mod python;
 mod shape;
 mod statement;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
 mod verdict;
 mod written;
 
@@ -77,7 +82,9 @@ pub struct Rescued {
 /// Looks for calls in the text of an answer.
 pub fn rescue(text: &str, toolbook: &Toolbook, situation: &Situation<'_>) -> Reading {
     let holds_brackets = || text.bytes().any(|byte| matches!(byte, b'(' | b'[' | b'{' | b'<'));
-    if situation.evidence == Evidence::Off || toolbook.is_empty() || !holds_brackets() {
+    // Agents write an input without brackets as well.
+    let holds_input = || memchr::memmem::find(text.as_bytes(), b"Input:").is_some();
+    if situation.evidence == Evidence::Off || toolbook.is_empty() || !(holds_brackets() || holds_input()) {
         return Reading::Text;
     }
     let layout = layout::read(text, toolbook, !situation.cut_off);

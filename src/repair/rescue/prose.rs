@@ -7,7 +7,11 @@ const ANNOUNCES: [char; 2] = [':', '：'];
 const MAX_ANNOUNCEMENT: usize = 30;
 
 /// Turns of phrase before a call by which a text teaches, supposes or excuses itself; compared in lower case.
-const TEACHES: [&str; 45] = [
+const TEACHES: [&str; 49] = [
+    "available functions are",
+    "available tools are",
+    "tool returned",
+    "function returned",
     "you can use",
     "you can call",
     "you could",
@@ -56,7 +60,16 @@ const TEACHES: [&str; 45] = [
 ];
 
 /// Turns of phrase, before or after a call, by which a text says that the call is not to be made as it stands.
-const DECLINES: [&str; 30] = [
+const DECLINES: [&str; 39] = [
+    "would you like",
+    "do you want me to",
+    "shall i ",
+    "should i proceed",
+    "let me know if you would like",
+    "no function call is",
+    "no tool call is",
+    "no function calls are",
+    "for reference:",
     "not suitable",
     "not applicable",
     "not appropriate",

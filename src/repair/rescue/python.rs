@@ -12,7 +12,7 @@ const MAX_NAME: usize = 160;
 const MAX_DEPTH: usize = 4;
 
 /// Functions around calls that do not change what is called.
-const WRAPPERS: [&str; 6] = ["print", "str", "display", "json.dumps", "asyncio.run", "repr"];
+pub(super) const WRAPPERS: [&str; 6] = ["print", "str", "display", "json.dumps", "asyncio.run", "repr"];
 
 /// Words before a call that do not change what is called.
 const WORDS: [&str; 3] = ["await ", "return ", "yield "];
@@ -39,10 +39,16 @@ pub(super) fn keyword(text: &str) -> Option<(String, Literal)> {
 
 /// Calls that follow one another on a line: `f(a=1), g(b=2); h()`, or `f() + g()`.
 pub(super) fn sequence(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
+    let is_data = reader.peek() == Some('{');
     let mut calls = item(reader, toolbook, MAX_DEPTH)?;
     loop {
         let end = reader.at();
-        let is_separated = same_line(reader) && (reader.take(",") || reader.take(";") || operator(reader));
+        // What follows a semicolon on the next line is a statement of its own; objects need nothing between them.
+        let is_separated = same_line(reader)
+            && (reader.take(",")
+                || reader.take(";") && same_line(reader)
+                || is_data && reader.rest().starts_with('{')
+                || operator(reader));
         match is_separated.then(|| reader.skip_space().and_then(|()| item(reader, toolbook, MAX_DEPTH))).flatten() {
             Some(more) => calls.extend(more),
             None => {
@@ -61,7 +67,7 @@ fn operator(reader: &mut Reader<'_>) -> bool {
 fn same_line(reader: &mut Reader<'_>) -> bool {
     let rest = reader.rest();
     let blanks = rest.len() - rest.trim_start_matches([' ', '\t']).len();
-    reader.advance(blanks).is_some() && !reader.rest().is_empty()
+    reader.advance(blanks).is_some() && !reader.rest().is_empty() && !reader.rest().starts_with(['\r', '\n'])
 }
 
 /// One call, or a list of them.
@@ -204,7 +210,7 @@ fn only_name(value: &Literal, toolbook: &Toolbook) -> Option<String> {
 }
 
 /// The call of `name`, whose arguments follow, up to and with the closing parenthesis.
-fn with_arguments(reader: &mut Reader<'_>, name: String) -> Option<Written> {
+pub(super) fn with_arguments(reader: &mut Reader<'_>, name: String) -> Option<Written> {
     let mut written = Written { name, positional: Vec::new(), named: Vec::new() };
     arguments(reader, &mut written)?;
     subscripts(reader);
@@ -256,7 +262,12 @@ fn argument(reader: &mut Reader<'_>, written: &mut Written) -> Option<()> {
     }
     let start = reader.at();
     if let Some(key) = key(reader) {
-        written.named.push((key, reader.value()?));
+        let is_annotated = reader.text().get(..reader.at()).is_some_and(|before| before.ends_with(':'));
+        let value = reader.value()?;
+        if is_annotated && is_type(&value) {
+            return None;
+        }
+        written.named.push((key, value));
         return Some(());
     }
     reader.go(start);
@@ -264,6 +275,19 @@ fn argument(reader: &mut Reader<'_>, written: &mut Written) -> Option<()> {
     // No language lets an argument without a name follow one with it.
     written.named.is_empty().then_some(())
 }
+
+/// Is it the name of a type? Then `f(a: str)` is a signature and no call.
+fn is_type(value: &Literal) -> bool {
+    let Literal::Source(source) = value else { return false };
+    let name = source.split(['[', '=', '|', ' ']).next().unwrap_or_default();
+    TYPES.contains(&name)
+}
+
+/// Names of types, as signatures have them.
+const TYPES: [&str; 18] = [
+    "str", "int", "float", "bool", "list", "dict", "tuple", "set", "bytes", "object", "string", "number", "boolean",
+    "Any", "List", "Dict", "Optional", "Union",
+];
 
 /// A parameter's name with `=` or `:`; not the left side of a comparison.
 fn key(reader: &mut Reader<'_>) -> Option<String> {

@@ -3,14 +3,14 @@
 use super::literal::Literal;
 use super::python;
 use super::written::{Written, offered};
-use crate::scanner::Toolbook;
+use crate::scanner::{CompiledTool, Toolbook};
 
 /// Members that hold the tool's name.
-const NAMES: [&str; 10] =
+pub(super) const NAMES: [&str; 10] =
     ["name", "tool_name", "function_name", "tool", "function", "recipient_name", "action", "api_name", "api", "func"];
 
 /// Members that hold the arguments.
-const ARGUMENTS: [&str; 13] = [
+pub(super) const ARGUMENTS: [&str; 13] = [
     "arguments",
     "parameters",
     "args",
@@ -27,7 +27,7 @@ const ARGUMENTS: [&str; 13] = [
 ];
 
 /// Members that hold a call, or a list of calls, and nothing else of importance beside it.
-const WRAPPERS: [&str; 11] = [
+pub(super) const WRAPPERS: [&str; 12] = [
     "tool_calls",
     "function_call",
     "function",
@@ -38,11 +38,12 @@ const WRAPPERS: [&str; 11] = [
     "functions",
     "tools",
     "actions",
+    "command",
     "call",
 ];
 
 /// Members that may stand beside a wrapper or a call: they say nothing about what is called.
-const NEUTRAL: [&str; 16] = [
+pub(super) const NEUTRAL: [&str; 16] = [
     "id",
     "type",
     "index",
@@ -84,6 +85,7 @@ fn read(literal: &Literal, place: Place<'_>) -> Option<Vec<Written>> {
     let place = Place { depth: place.depth.checked_sub(1)?, ..place };
     match literal {
         Literal::Object(members) => single(literal, members, toolbook)
+            .or_else(|| coded(members, place))
             .or_else(|| wrapped(members, place))
             .or_else(|| by_name(members, toolbook)),
         Literal::List(items) => list(items, place),
@@ -97,6 +99,9 @@ fn read(literal: &Literal, place: Place<'_>) -> Option<Vec<Written>> {
 fn single(object: &Literal, members: &[(String, Literal)], toolbook: &Toolbook) -> Option<Vec<Written>> {
     let (name_key, name) = NAMES.iter().find_map(|key| Some((*key, object.member(key)?.text()?)))?;
     let name = clean(name);
+    if name.contains('(') {
+        return None;
+    }
     let tool = offered(&name, toolbook);
     let is_parameter = |key: &str| tool.is_some_and(|tool| tool.parameter(key).is_some());
     let found = ARGUMENTS.iter().find_map(|key| object.member(key).map(|value| (*key, value)));
@@ -121,14 +126,22 @@ fn single(object: &Literal, members: &[(String, Literal)], toolbook: &Toolbook) 
             return None;
         }
     }
-    // A name alone is a call only where it says so, or where nothing else is said.
+    // A name alone is a call only where it says so, or where nothing else is said and nothing more is needed.
     let says_so = name_key != "name" || object.member("type").is_some();
-    (!arguments_key.is_empty() || !written.named.is_empty() || says_so || neutral == 0).then(|| vec![written])
+    let is_enough = neutral == 0 && tool.is_none_or(CompiledTool::needs_nothing);
+    (!arguments_key.is_empty() || !written.named.is_empty() || says_so || is_enough).then(|| vec![written])
 }
 
 /// Is it a JSON Schema, as the definition of a tool has it, and not an argument object?
 fn is_schema(arguments: &Literal) -> bool {
     arguments.member("type").and_then(Literal::text) == Some("object") && arguments.member("properties").is_some()
+}
+
+/// `{"function": "name(a=1)"}`: the call as code, under the name of a name.
+fn coded(members: &[(String, Literal)], place: Place<'_>) -> Option<Vec<Written>> {
+    let [(key, Literal::Text(code))] = members else { return None };
+    let calls = NAMES.contains(&key.as_str()).then(|| python::whole(code, place.toolbook, true, place.nesting))??;
+    calls.iter().all(|call| offered(&call.name, place.toolbook).is_some()).then_some(calls)
 }
 
 /// An object that holds its calls under one of the usual names.
@@ -149,7 +162,14 @@ fn wrapped(members: &[(String, Literal)], place: Place<'_>) -> Option<Vec<Writte
 fn by_name(members: &[(String, Literal)], toolbook: &Toolbook) -> Option<Vec<Written>> {
     let mut calls = Vec::new();
     for (name, value) in members {
-        offered(&clean(name), toolbook)?;
+        let tool = offered(&clean(name), toolbook)?;
+        // Data about a tool bears its name as well.
+        let knows = |(key, _): &(String, Literal)| tool.parameter(key).is_some();
+        if value.members().is_some_and(|members| !members.is_empty() && !members.iter().any(knows))
+            && tool.parameters().next().is_some()
+        {
+            return None;
+        }
         match value {
             Literal::List(items) if items.iter().all(|item| item.members().is_some()) => {
                 for item in items {

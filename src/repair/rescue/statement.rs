@@ -1,6 +1,6 @@
 //! Calls without marks: where they may begin, and what may follow them.
 
-use super::literal::Reader;
+use super::literal::{Literal, Reader};
 use super::written::{Written, offered};
 use super::{body, python, shape};
 use crate::scanner::{CompiledTool, Toolbook};
@@ -62,7 +62,7 @@ fn special_tokens(mut line: &str) -> &str {
             let end = rest.find(close)?;
             let is_word = rest.get(..end)?.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
             rest.get(end + close.len()..)
-                .filter(|rest| is_word && end > 0 && rest.trim_start().starts_with(['[', '{', '<']))
+                .filter(|rest| is_word && end > 0 && (open == "<|" || rest.trim_start().starts_with(['[', '{', '<'])))
         };
         match token("<|", "|>").or_else(|| token("[", "]")) {
             Some(rest) => line = rest.trim_start(),
@@ -118,6 +118,7 @@ pub(super) fn read(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<(Vec<
     let first = reader.peek()?;
     if let Some(calls) = python::sequence(reader, toolbook)
         && is_evident(&calls, toolbook)
+        && !calls.iter().any(|call| is_pattern(call, toolbook))
     {
         return Some((calls, if matches!(first, '{') { "json" } else { notation(reader, start) }));
     }
@@ -132,6 +133,20 @@ fn notation(reader: &Reader<'_>, start: usize) -> &'static str {
     let text = reader.text().get(start..reader.at()).unwrap_or_default();
     let inner = text.trim_start_matches(['[', '(', ' ', '\n', '\t']);
     if inner.starts_with('{') { "json" } else { "python" }
+}
+
+/// Is it the pattern of a call: `f(a, b)` with the names of its parameters for their values, `f(a="...")`?
+fn is_pattern(call: &Written, toolbook: &Toolbook) -> bool {
+    let is_left_out = |value: &Literal| matches!(value.text(), Some("..." | "…"));
+    let is_name = |value: &Literal, name: &str| matches!(value, Literal::Source(source) if source == name);
+    let Some(tool) = offered(&call.name, toolbook) else { return false };
+    let positional = || call.positional.iter().zip(tool.parameters().map(|parameter| parameter.name));
+    let named = || call.named.iter().map(|(name, value)| (value, name.as_str()));
+    let has_values = !call.positional.is_empty() || !call.named.is_empty();
+    let is_signature =
+        || positional().all(|(value, name)| is_name(value, name)) && named().all(|(value, name)| is_name(value, name));
+    has_values && is_signature()
+        || call.positional.iter().chain(call.named.iter().map(|(_, value)| value)).any(is_left_out)
 }
 
 /// Do the calls mean the tools on offer? One names such a tool, or each has the parameters of one, under another name.
@@ -151,6 +166,8 @@ pub(super) fn tail(rest: &str) -> Option<usize> {
     let before = rest.get(..fence)?;
     let words = before
         .trim_start_matches([' ', '\t', '\r', '`', '*', ',', ';', '.', '"', '\'', ']', ')', '}', '”', '’', '\\', '[']);
-    let is_remark = ["#", "//", "--", "—", "->", "=>", "<|", "</"].iter().any(|sign| words.starts_with(sign));
+    let is_remark = ["#", "//", "--", "—", "->", "=>", "<|", "</", "<bot_end>", "<eos>", "<end_of_turn>"]
+        .iter()
+        .any(|sign| words.starts_with(sign));
     (words.is_empty() || is_remark).then_some(fence)
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::layout::{Block, Layout, Piece};
+use super::layout::{Block, Fence, Layout, Piece};
 use super::no_call::{Reason, diagnose};
 use super::written::Unresolved;
 use super::{Reading, Rescued, Situation, prose};
@@ -12,6 +12,9 @@ use crate::scanner::Toolbook;
 
 /// Decides what a text is.
 pub(super) fn weigh(text: &str, layout: &Layout<'_>, toolbook: &Toolbook, situation: &Situation<'_>) -> Reading {
+    if layout.has_too_many {
+        return Reading::Text;
+    }
     let blocks = blocks(layout, situation);
     let is_marked = blocks.iter().any(|block| block.is_marked);
     if let Some(broken) = broken(layout, situation).filter(|_| blocks.is_empty() || is_marked) {
@@ -43,7 +46,7 @@ pub(super) fn weigh(text: &str, layout: &Layout<'_>, toolbook: &Toolbook, situat
     if situation.allowed.is_some_and(|allowed| calls.iter().any(|call| !allowed.contains(&call.name))) {
         return Reading::Text;
     }
-    let spans = spans(layout, &blocks);
+    let spans = spans(layout, &blocks, situation.sent);
     Reading::Calls(Rescued { calls, notation: first.notation, evidence, text: left(text, &spans), spans })
 }
 
@@ -67,30 +70,24 @@ fn blocks<'a>(layout: &'a Layout<'_>, situation: &Situation<'_>) -> Vec<&'a Bloc
     let mut blocks: Vec<&Block> = Vec::new();
     for block in all() {
         let is_answer = situation.json_wanted && !block.is_marked && block.notation == "json";
-        let is_program = block.fence.is_some_and(|fence| holds_code(layout, fence)) && !block.is_marked;
+        let is_program = !block.is_marked && fence(layout, block).is_some_and(|fence| fence.holds_code);
         let is_repeated = blocks.iter().any(|earlier| earlier.fence != block.fence && earlier.calls == block.calls);
-        if block.is_marked == any_marked
-            && block.span.start >= situation.sent
-            && !is_answer
-            && !is_program
-            && !is_repeated
-        {
+        if block.is_marked == any_marked && block.start >= situation.sent && !is_answer && !is_program && !is_repeated {
             blocks.push(block);
         }
     }
     blocks
 }
 
-/// Does the fence hold code beside its calls?
-fn holds_code(layout: &Layout<'_>, fence: usize) -> bool {
-    let range = layout.fences.get(fence).cloned().unwrap_or_default();
-    layout.pieces.iter().any(|piece| matches!(piece, Piece::Code(line) if range.contains(&line.start)))
+/// The fence that the calls stand in.
+fn fence<'a>(layout: &'a Layout<'_>, block: &Block) -> Option<&'a Fence> {
+    layout.fences.get(block.fence?)
 }
 
 /// The first mark without a call, where the client has not got it.
 fn broken<'a>(layout: &'a Layout<'_>, situation: &Situation<'_>) -> Option<&'a super::layout::Broken> {
     layout.pieces.iter().find_map(|piece| match piece {
-        Piece::Broken(broken) if broken.span.start >= situation.sent => Some(broken),
+        Piece::Broken(broken) if broken.span.start >= situation.sent => Some(broken.as_ref()),
         _ => None,
     })
 }
@@ -104,7 +101,9 @@ fn evidence(layout: &Layout<'_>, is_marked: bool) -> Option<Evidence> {
         return None;
     }
     if is_marked {
-        return Some(Evidence::Marked);
+        // What is shown in a fence of its own may be an example, marks and all.
+        let is_shown = matches!(layout.pieces.get(last), Some(Piece::Calls(block)) if block.fence.is_some());
+        return (!(is_shown && lines(before).any(prose::teaches))).then_some(Evidence::Marked);
     }
     if lines(after).next().is_none() && lines(before).all(prose::announces) {
         return Some(Evidence::Alone);
@@ -124,13 +123,16 @@ fn lines<'a>(pieces: &[Piece<'a>]) -> impl Iterator<Item = &'a str> {
 }
 
 /// The parts of the text that the calls take up: a fence as a whole, where it holds nothing else.
-fn spans(layout: &Layout<'_>, blocks: &[&Block]) -> Vec<Range<usize>> {
+fn spans(layout: &Layout<'_>, blocks: &[&Block], sent: usize) -> Vec<Range<usize>> {
     let mut spans: Vec<Range<usize>> = Vec::new();
     for block in blocks {
-        let span = block.fence.and_then(|fence| layout.fences.get(fence)).unwrap_or(&block.span);
+        let fence = fence(layout, block).filter(|fence| !fence.holds_code);
+        let span = fence.map_or(&block.span, |fence| &fence.span);
+        // A list mark or an assignment before the call may have been sent.
+        let span = span.start.max(sent)..span.end;
         match spans.last_mut() {
             Some(last) if last.end >= span.start => last.end = last.end.max(span.end),
-            _ => spans.push(span.clone()),
+            _ => spans.push(span),
         }
     }
     spans

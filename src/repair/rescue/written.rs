@@ -37,6 +37,15 @@ impl Written {
         Some(Self::named(name, object(arguments, MAX_ENCODINGS)?))
     }
 
+    /// A call whose input is a text: the text of its argument object, or else the value of its first parameter.
+    pub(super) fn with_input(name: impl Into<String>, input: &str) -> Option<Self> {
+        let name = name.into();
+        let text = Literal::Text(input.trim().to_owned());
+        let call = Self::with_arguments(name.clone(), &text);
+        let is_data = input.trim_start().starts_with(['{', '[']);
+        if call.is_none() && !is_data { Some(Self { name, positional: vec![text], named: Vec::new() }) } else { call }
+    }
+
     /// The name of the offered tool, and the arguments of each call as the text of a JSON object: one call, or as many as there
     /// are objects in `f({...}, {...})`.
     pub(super) fn resolve(&self, toolbook: &Toolbook) -> Result<Vec<(String, String)>, Unresolved> {
@@ -80,16 +89,24 @@ impl Written {
     }
 }
 
+/// Scopes that chat templates put before the names of tools.
+const SCOPES: [&str; 5] = ["functions.", "function.", "default_api.", "default_api:", "tools."];
+
 /// The offered tool that a written name means: by the name itself, or by the only one that differs in writing alone.
 pub(super) fn offered<'a>(name: &str, toolbook: &'a Toolbook) -> Option<&'a CompiledTool> {
-    let tool = match toolbook.get(name) {
-        Some(tool) => tool,
-        None => match toolbook.literal(name).as_slice() {
-            [only] => only,
-            _ => return None,
-        },
-    };
+    let in_scope = || SCOPES.iter().find_map(|scope| name.strip_prefix(scope));
+    let tool = meant(name, toolbook).or_else(|| meant(in_scope()?, toolbook))?;
     (!tool.tool.free_text).then_some(tool)
+}
+
+fn meant<'a>(name: &str, toolbook: &'a Toolbook) -> Option<&'a CompiledTool> {
+    if let Some(tool) = toolbook.get(name) {
+        return Some(tool);
+    }
+    match toolbook.literal(name).as_slice() {
+        [only] => Some(*only),
+        _ => None,
+    }
 }
 
 /// The members that a value spells, where it may stand for an argument object.

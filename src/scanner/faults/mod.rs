@@ -16,6 +16,8 @@ mod tool_unknown;
 mod type_mismatch;
 mod wrong_source;
 
+use std::cell::OnceCell;
+
 use serde::Serialize;
 use serde_json::Value;
 
@@ -77,12 +79,32 @@ pub(super) struct Case<'a> {
     pub(super) toolbook: &'a Toolbook,
     pub(super) rules: &'a ScanRules,
     pub(super) context: &'a Context<'a>,
+    nearest: OnceCell<Vec<(&'a str, f64)>>,
 }
 
 /// Characters of a name or value that a message or a fact repeats.
 const MAX_QUOTED: usize = 100;
 
-impl Case<'_> {
+/// Names of offered tools that are told where none is meant.
+const MAX_NEAREST: usize = 10;
+
+impl<'a> Case<'a> {
+    /// A case of the call at `index` of an answer.
+    pub(super) fn new(
+        call: &'a Call,
+        index: usize,
+        toolbook: &'a Toolbook,
+        rules: &'a ScanRules,
+        context: &'a Context<'a>,
+    ) -> Self {
+        Self { call, index, toolbook, rules, context, nearest: OnceCell::new() }
+    }
+
+    /// The offered tools with the names most similar to the one called, best first; looked for once.
+    fn nearest(&self) -> &[(&'a str, f64)] {
+        self.nearest.get_or_init(|| self.toolbook.nearest(&self.call.name, MAX_NEAREST))
+    }
+
     fn diagnosis(&self, code: FaultCode, path: Pointer, message: String, facts: &impl Serialize) -> Diagnosis {
         // Facts are structs of strings, numbers and lists: they always have a JSON form.
         let facts = serde_json::to_value(facts).unwrap_or_default();

@@ -10,6 +10,9 @@ use crate::scanner::toolbook::CompiledTool;
 /// Other tools that are named.
 const MAX_OWNERS: usize = 3;
 
+/// Parameters of the called tool that are listed.
+const MAX_LISTED: usize = 30;
+
 /// What the template of this fault can say.
 #[derive(Debug, Serialize)]
 struct Facts {
@@ -39,7 +42,7 @@ pub(super) fn check(case: &Case<'_>, tool: &CompiledTool, member: &UnknownMember
     let first = owners.first()?;
     let name = quoted(&member.name);
     let message = format!("{} has no parameter `{name}`; that is one of `{first}`", whereabouts(tool, &member.object));
-    let unset = member.unset.iter().map(|&name| name.to_owned()).collect();
+    let unset = member.unset.iter().take(MAX_LISTED).map(|&name| name.to_owned()).collect();
     let facts = Facts { name, object: member.object.to_string(), owners, unset };
     Some(case.diagnosis(FaultCode::ParameterOfOtherTool, member.path(), message, &facts))
 }

@@ -39,10 +39,10 @@ struct Facts {
 const MAX_RESULT: usize = 400;
 
 pub(super) fn check(case: &Case<'_>, _: &CompiledTool, arguments: &Value) -> Vec<Diagnosis> {
-    if is_made_to_be_repeated(&case.call.name) {
+    let conversation = case.context.conversation.filter(|conversation| conversation.may_have_calls());
+    let Some(conversation) = conversation.filter(|_| !is_made_to_be_repeated(&case.call.name)) else {
         return Vec::new();
-    }
-    let Some(conversation) = case.context.conversation else { return Vec::new() };
+    };
     let rounds = conversation.transcript().rounds();
     let window = rounds.iter().rev().take(case.rules.repeat_window as usize);
     for (index, round) in window.enumerate() {

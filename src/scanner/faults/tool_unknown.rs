@@ -6,9 +6,6 @@ use super::{Case, quoted};
 use crate::domain::json::Pointer;
 use crate::domain::{Diagnosis, FaultCode};
 
-/// Names of offered tools that are listed, nearest first.
-const MAX_LISTED: usize = 10;
-
 /// What the template of this fault can say.
 #[derive(Debug, Serialize)]
 struct Facts {
@@ -21,10 +18,9 @@ struct Facts {
 }
 
 pub(super) fn check(case: &Case<'_>) -> Option<Diagnosis> {
-    let nearest = case.toolbook.nearest(&case.call.name, MAX_LISTED);
     let facts = Facts {
         name: quoted(&case.call.name),
-        nearest: nearest.into_iter().map(|(name, _)| name.to_owned()).collect(),
+        nearest: case.nearest().iter().map(|&(name, _)| name.to_owned()).collect(),
         offered: case.toolbook.tools().len(),
     };
     let message = format!("no tool `{}` is offered, and none is close to it", facts.name);

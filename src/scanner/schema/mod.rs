@@ -4,6 +4,8 @@ mod describe;
 mod expand;
 mod keywords;
 mod normalise;
+#[cfg(test)]
+mod quirks;
 mod reference;
 mod shape;
 mod type_names;
@@ -13,6 +15,7 @@ mod violations;
 mod work;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use jsonschema::{Draft, PatternOptions, ValidationOptions, Validator};
 use serde_json::Value;
@@ -54,6 +57,7 @@ pub(crate) struct CompiledSchema {
     validator: Option<Validator>,
     work: Option<Work>,
     problems: Vec<String>,
+    seen: AtomicBool,
 }
 
 /// What [`Validators`] hands out.
@@ -71,7 +75,14 @@ fn build_options(draft: Draft) -> ValidationOptions<'static> {
 impl Default for CompiledSchema {
     fn default() -> Self {
         let schema = Value::Bool(true);
-        Self { shape: Shape::read(&schema), schema, validator: None, work: None, problems: Vec::new() }
+        Self {
+            shape: Shape::read(&schema),
+            schema,
+            validator: None,
+            work: None,
+            problems: Vec::new(),
+            seen: AtomicBool::new(false),
+        }
     }
 }
 
@@ -93,7 +104,7 @@ impl CompiledSchema {
             }
         };
         let shape = Shape::read(&schema);
-        Self { schema, shape, validator, work, problems: notes }
+        Self { schema, shape, validator, work, problems: notes, seen: AtomicBool::new(false) }
     }
 
     /// A schema that cannot be looked at.
@@ -111,6 +122,11 @@ impl CompiledSchema {
 
     pub(crate) fn problems(&self) -> &[String] {
         &self.problems
+    }
+
+    /// Is this the first time that somebody asks?
+    pub(crate) fn is_new(&self) -> bool {
+        !self.seen.swap(true, Ordering::Relaxed)
     }
 
     /// Does the schema judge values?

@@ -1,5 +1,7 @@
 //! The cache of compiled schemas.
 
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use moka::sync::Cache;
@@ -36,7 +38,8 @@ impl Validators {
                 text.len(),
                 self.max_schema_bytes
             );
-            return Arc::new(CompiledSchema::unread(problem));
+            // Kept under a key of its own length: the text would take the room of a hundred schemas.
+            return self.cache.get_with(key_of(&text), || Arc::new(CompiledSchema::unread(problem)));
         }
         self.cache.get_with(text, || Arc::new(CompiledSchema::compile(schema)))
     }
@@ -50,6 +53,13 @@ impl Validators {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+}
+
+/// A key that is no JSON text.
+fn key_of(text: &str) -> String {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    format!("unread {:016x}", hasher.finish())
 }
 
 impl Default for Validators {

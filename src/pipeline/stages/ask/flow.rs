@@ -1,18 +1,27 @@
 //! A streamed answer on its way: what flows on to the client at once, and what is held until it is judged.
 
-use std::time::Instant;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
+use tokio::time::timeout_at;
 
-use crate::domain::rules::Mode;
+use crate::domain::rules::{Evidence, Mode};
 use crate::domain::{UpstreamFailure, UpstreamFailureKind};
-use crate::openai::{AnswerError, Assembler, Chunk, SseError, SseEvent, SseReader, StreamHead, StreamItem};
+use crate::openai::{
+    AnswerError, Assembler, ChatRequest, Chunk, SseError, SseEvent, SseReader, StreamHead, StreamItem,
+};
+use crate::pipeline::Pipeline;
 use crate::pipeline::answer::{ClientGone, Outlet};
 use crate::pipeline::dialogue::Purpose;
 use crate::pipeline::turn::Turn;
+use crate::repair::rescue::hold::HoldRules;
 use crate::upstream;
 
+use super::super::judge::evidence;
 use super::super::offer::Offer;
+use super::texts::{self, SentText, Texts};
 use super::{Asked, Notes, Relay, malformed};
 
 /// What of a turn's stream the client has, and what is held.
@@ -20,11 +29,11 @@ use super::{Asked, Notes, Relay, malformed};
 pub(crate) struct Streamed {
     /// Id, model and so on of the stream that the client sees: those of the first attempt.
     pub(crate) head: Option<StreamHead>,
-    /// Text that the client has.
-    pub(crate) text: String,
-    /// Events of the last attempt that were held, as they came.
+    /// The text of each choice, by the index of the choice.
+    pub(crate) texts: BTreeMap<u32, SentText>,
+    /// Events of the last attempt that were held, as they came; behind the text that is held.
     pub(crate) held: Vec<Bytes>,
-    /// May the held events be sent as they came, if they are judged clean?
+    /// May what is held be sent as it came, if it is judged clean?
     pub(crate) verbatim: bool,
     /// Chunks of the last attempt of which nothing has flowed.
     pub(crate) unsent: Vec<Chunk>,
@@ -33,9 +42,48 @@ pub(crate) struct Streamed {
 }
 
 impl Streamed {
-    /// Bytes of a choice's text that the client may have got before the judgement.
-    pub(crate) fn sent(&self, index: u32) -> usize {
-        if self.unsent.is_empty() && index == 0 { self.text.len() } else { 0 }
+    /// Bytes of a choice's text in the last attempt that the client may have: no call begins in there.
+    pub(crate) fn released(&self, index: u32) -> usize {
+        self.texts.get(&index).map_or(0, |text| text.released)
+    }
+
+    /// Is text of this choice held?
+    pub(crate) fn holds(&self, index: u32) -> bool {
+        self.texts.get(&index).is_some_and(|text| !text.held.is_empty())
+    }
+
+    /// What of a choice's text is still to be said when calls were made of its `spans`.
+    pub(crate) fn unsaid(&self, index: u32, text: &str, spans: &[Range<usize>]) -> String {
+        let sent = self.texts.get(&index).map(|sent| sent.text.as_str()).unwrap_or_default();
+        // A later attempt may begin with what an earlier one said.
+        let mut at = if text.starts_with(sent) { sent.len() } else { 0 };
+        let mut left = String::new();
+        for span in spans {
+            left.push_str(text.get(at..span.start).unwrap_or_default());
+            at = at.max(span.end);
+        }
+        left.push_str(text.get(at..).unwrap_or_default());
+        if left.trim().is_empty() { String::new() } else { left }
+    }
+
+    /// The answer will be one of our own: nothing of the model's is left to be said.
+    pub(crate) fn replaced(&mut self) {
+        self.held.clear();
+        self.unsent.clear();
+        for text in self.texts.values_mut() {
+            text.held.clear();
+        }
+    }
+
+    /// Forgets what is held of the attempt before.
+    pub(super) fn begin_attempt(&mut self) {
+        self.held.clear();
+        self.unsent.clear();
+        self.verbatim = false;
+        for text in self.texts.values_mut() {
+            text.held.clear();
+            text.released = 0;
+        }
     }
 }
 
@@ -65,8 +113,9 @@ impl From<ClientGone> for Broken {
 
 /// Reads a stream to its end.
 pub(super) async fn flow(
+    pipeline: &Pipeline,
     turn: &mut Turn,
-    offer: &Offer,
+    (offer, request): (&Offer, &ChatRequest),
     answer: upstream::Answer,
     outlet: &mut Outlet,
     notes: &mut Notes,
@@ -77,46 +126,60 @@ pub(super) async fn flow(
         Purpose::First => Way::Through,
         _ => Way::Hold,
     };
-    turn.streamed.held.clear();
-    turn.streamed.unsent.clear();
     turn.streamed.verbatim = true;
+    let rules = texts::Rules {
+        hold: HoldRules {
+            evidence: if way == Way::Text { evidence(turn, request) } else { Evidence::Off },
+            json_wanted: request.wants_json(),
+            max_bytes: pipeline.settings.max_held_bytes,
+        },
+        max_time: Duration::from_millis(pipeline.settings.max_hold_milliseconds),
+    };
     let mut flow = Flow {
         way,
         lenient: turn.policy.mode == Mode::Off,
         events: SseReader::new(turn.upstream.settings().max_event_bytes),
         assembler: Assembler::new(turn.max_stream_bytes),
+        texts: Texts::new(&offer.starts, rules, &pipeline.metrics),
         out: BytesMut::new(),
         done: false,
     };
     match flow.run(turn, answer, outlet, notes).await {
         Ok(()) => {}
         Err(Broken::Client) => return Asked::ClientGone,
-        Err(Broken::Upstream(failure)) => return Asked::Relay(Relay::Failure(failure)),
-        Err(Broken::ErrorEvent(event)) => return Asked::Relay(Relay::ErrorEvent(event)),
+        Err(broken) => {
+            turn.streamed.unsent.clear();
+            if flow.release(turn, outlet).await.is_err() {
+                return Asked::ClientGone;
+            }
+            return Asked::Relay(match broken {
+                Broken::ErrorEvent(event) => Relay::ErrorEvent(event),
+                Broken::Upstream(failure) => Relay::Failure(failure),
+                Broken::Client => return Asked::ClientGone,
+            });
+        }
     }
     turn.streamed.verbatim &= flow.assembler.is_conformant();
     turn.streamed.delivered = way == Way::Through;
-    let completion = flow.assembler.into_completion();
-    if way != Way::Hold
-        && let Some(text) = completion.choices().first().and_then(|choice| choice.message.text())
-    {
-        turn.streamed.text = text;
+    if way == Way::Text {
+        turn.streamed.texts = flow.texts.finish(&flow.assembler);
     }
-    Asked::Completion(completion)
+    Asked::Completion(flow.assembler.into_completion())
 }
 
-struct Flow {
+struct Flow<'a> {
     way: Way,
     /// Pass on what cannot be understood: nothing is judged.
     lenient: bool,
     events: SseReader,
     assembler: Assembler,
+    texts: Texts<'a>,
     /// What flows on with the next send.
     out: BytesMut,
     done: bool,
 }
 
-impl Flow {
+impl Flow<'_> {
     async fn run(
         &mut self,
         turn: &mut Turn,
@@ -126,7 +189,19 @@ impl Flow {
     ) -> Result<(), Broken> {
         let started = Instant::now();
         while !self.done {
-            let Some(bytes) = answer.next().await else { break };
+            let next = match self.texts.deadline() {
+                None => answer.next().await,
+                Some(deadline) => match timeout_at(deadline, answer.next()).await {
+                    Ok(next) => next,
+                    Err(_) => {
+                        self.texts.expire();
+                        self.texts.drain(&mut self.out);
+                        self.send(turn, outlet).await?;
+                        continue;
+                    }
+                },
+            };
+            let Some(bytes) = next else { break };
             let bytes = bytes.map_err(Broken::Upstream)?;
             notes.first_chunk.get_or_insert_with(|| started.elapsed());
             let events = self.events.push(bytes).map_err(|error| unreadable(turn, &error))?;
@@ -171,24 +246,44 @@ impl Flow {
         match self.way {
             Way::Through => self.out.extend_from_slice(&raw),
             Way::Hold => turn.streamed.unsent.push(chunk),
-            Way::Text => {
-                let is_usage = chunk.is_usage_only() && chunk.usage().is_some();
-                if !(is_usage || chunk.has_calls() || chunk.has_finish()) {
-                    self.out.extend_from_slice(&raw);
-                    return;
-                }
-                if is_usage && !turn.request.wants_usage_chunk() {
-                    return;
-                }
-                match chunk.without_calls_and_finish().filter(|_| !is_usage) {
-                    None => turn.streamed.held.push(raw),
-                    Some(flows) => {
-                        self.out.extend_from_slice(&flows.to_event());
-                        turn.streamed.held.extend(chunk.calls_and_finish().map(|held| held.to_event()));
-                    }
-                }
+            Way::Text => self.take_text(turn, chunk, raw),
+        }
+    }
+
+    fn take_text(&mut self, turn: &mut Turn, chunk: Chunk, raw: Bytes) {
+        let all_flows = self.texts.advance(&self.assembler);
+        let is_usage = chunk.is_usage_only() && chunk.usage().is_some();
+        if !(is_usage || chunk.has_calls() || chunk.has_finish()) {
+            if all_flows {
+                self.out.extend_from_slice(&raw);
+            } else {
+                self.texts.drain(&mut self.out);
+                self.texts.divide(&chunk, Some(&raw), &mut self.out);
+            }
+            return;
+        }
+        if is_usage && !turn.request.wants_usage_chunk() {
+            return;
+        }
+        match chunk.without_calls_and_finish().filter(|_| !is_usage) {
+            None => turn.streamed.held.push(raw),
+            Some(flows) => {
+                self.texts.drain(&mut self.out);
+                self.texts.divide(&flows, None, &mut self.out);
+                turn.streamed.held.extend(chunk.calls_and_finish().map(|held| held.to_event()));
             }
         }
+    }
+
+    /// Sends what is held when the stream has broken off: nothing of it will be judged. Where the client has nothing yet, it
+    /// is better served with a status that tells the failure.
+    async fn release(&mut self, turn: &Turn, outlet: &mut Outlet) -> Result<(), Broken> {
+        if self.way != Way::Text || !outlet.is_open() {
+            return Ok(());
+        }
+        self.texts.give_up();
+        self.texts.drain(&mut self.out);
+        self.send(turn, outlet).await
     }
 
     /// Comments and the end mark flow only where everything does.

@@ -1,16 +1,17 @@
 //! Ask: an upstream request → the answer, assembled from the stream where it is one.
 
 mod flow;
+mod texts;
 
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http::StatusCode;
+use http::{HeaderValue, StatusCode, header};
 
 use crate::domain::rules::Mode;
 use crate::domain::trace::Attempt;
 use crate::domain::{UpstreamFailure, UpstreamFailureKind, Usage};
-use crate::openai::Completion;
+use crate::openai::{AnswerError, Assembler, ChatRequest, Completion, SseError, SseReader, StreamItem};
 use crate::pipeline::Pipeline;
 use crate::pipeline::answer::Outlet;
 use crate::pipeline::dialogue::Purpose;
@@ -61,12 +62,12 @@ pub(crate) async fn ask(
 ) -> Asked {
     let started = Instant::now();
     let mut notes = Notes::default();
-    let body = draft.request().to_bytes();
+    turn.streamed.begin_attempt();
     let cancelled = turn.cancelled.clone();
     let asked = tokio::select! {
         biased;
         () = cancelled.cancelled() => Asked::ClientGone,
-        asked = exchange(turn, offer, body, outlet, &mut notes, purpose) => asked,
+        asked = exchange(pipeline, turn, (offer, draft.request()), outlet, &mut notes, purpose) => asked,
     };
     note(pipeline, turn, purpose, &asked, notes, started.elapsed());
     asked
@@ -81,27 +82,32 @@ struct Notes {
 }
 
 async fn exchange(
+    pipeline: &Pipeline,
     turn: &mut Turn,
-    offer: &Offer,
-    body: Bytes,
+    (offer, request): (&Offer, &ChatRequest),
     outlet: &mut Outlet,
     notes: &mut Notes,
     purpose: Purpose,
 ) -> Asked {
-    let mut answer = match turn.upstream.chat(body, &turn.headers).await {
+    let mut answer = match turn.upstream.chat(request.to_bytes(), &turn.headers).await {
         Ok(answer) => answer,
         Err(failure) => return Asked::Relay(Relay::Failure(failure)),
     };
     notes.status = Some(answer.status);
     notes.request_id = answer.request_id().map(str::to_owned);
-    let is_event_stream = answer.is_event_stream();
-    let headers = std::mem::take(&mut answer.headers);
-    if answer.status.is_success() && turn.request.is_stream() && is_event_stream {
+    let is_stream = answer.is_event_stream();
+    let mut headers = std::mem::take(&mut answer.headers);
+    if answer.status.is_success() && turn.request.is_stream() && is_stream {
         turn.answer_headers = headers;
-        return flow::flow(turn, offer, answer, outlet, notes, purpose).await;
+        return flow::flow(pipeline, turn, (offer, request), answer, outlet, notes, purpose).await;
     }
     let status = answer.status;
-    let whole = whole(turn, answer).await;
+    let whole = whole(turn, answer, is_stream).await;
+    if is_stream != turn.request.is_stream() && turn.policy.mode == Mode::Guard && matches!(whole, Asked::Completion(_))
+    {
+        let kind = if is_stream { "application/json" } else { "text/event-stream" };
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    }
     // The headers of an answer that is not used must not reach the client.
     if purpose == Purpose::First || matches!(whole, Asked::Completion(_)) {
         turn.answer_headers = headers;
@@ -110,7 +116,7 @@ async fn exchange(
     whole
 }
 
-async fn whole(turn: &Turn, answer: upstream::Answer) -> Asked {
+async fn whole(turn: &Turn, answer: upstream::Answer, is_stream: bool) -> Asked {
     let status = answer.status;
     let body = match answer.whole().await {
         Ok(body) => body,
@@ -119,10 +125,32 @@ async fn whole(turn: &Turn, answer: upstream::Answer) -> Asked {
     if !status.is_success() || turn.policy.mode == Mode::Off {
         return Asked::Relay(Relay::Answer { status, body });
     }
-    match Completion::parse(body) {
+    // Some servers stream although a whole answer was asked for.
+    let read = if is_stream { assemble(turn, body) } else { Completion::parse(body) };
+    match read {
         Ok(completion) => Asked::Completion(completion),
         Err(error) => Asked::Relay(Relay::Failure(malformed(turn, error.message))),
     }
+}
+
+fn assemble(turn: &Turn, body: Bytes) -> Result<Completion, AnswerError> {
+    let unreadable = |error: SseError| AnswerError { message: error.to_string() };
+    let mut reader = SseReader::new(turn.upstream.max_event_bytes());
+    let mut assembler = Assembler::new(turn.max_stream_bytes);
+    let events = reader.push(body).map_err(unreadable)?;
+    for event in events.into_iter().chain(reader.finish().map_err(unreadable)?) {
+        match assembler.take(&event)? {
+            StreamItem::Error(_) => {
+                return Err(AnswerError { message: "the upstream sent an error inside its stream".to_owned() });
+            }
+            StreamItem::Done => break,
+            StreamItem::Chunk(_) | StreamItem::Other => {}
+        }
+    }
+    if !assembler.is_finished() {
+        return Err(AnswerError { message: "the stream ended before its choices were finished".to_owned() });
+    }
+    Ok(assembler.into_completion())
 }
 
 fn malformed(turn: &Turn, message: String) -> UpstreamFailure {

@@ -1,5 +1,6 @@
 //! When is it evident that another tool serves a request better (E2.1)? Measured on requests of which the right tool is known:
 //! a call of it must raise no alarm, a call of another tool should.
+#![allow(clippy::print_stdout, reason = "a test says what it measured and what it left out")]
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -44,7 +44,7 @@ impl Grammar for DeepSeek {
         let mut calls = Vec::new();
         loop {
             reader.skip_space()?;
-            if reader.take(end_all) || reader.rest().is_empty() {
+            if reader.take(end_all) || reader.is_at_end() {
                 break;
             }
             if !reader.take(begin) {

@@ -1,5 +1,6 @@
 //! `<function=name>{...}</function>` of Llama and functionary, and the same with `<parameter=a>` elements, of Qwen's coders.
 
+use super::tool_call::CLOSES;
 use crate::repair::rescue::element;
 use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::Reader;
@@ -18,6 +19,8 @@ impl Grammar for FunctionTag {
     }
 
     fn read(&self, reader: &mut Reader<'_>, _: &Toolbook) -> Option<Vec<Written>> {
-        element::calls(reader)
+        let calls = element::calls(reader)?;
+        element::skip_end_tags(reader, &CLOSES);
+        Some(calls)
     }
 }

@@ -1,56 +1,95 @@
-//! `>>>name` and the arguments on the next line, of functionary 3; `<|recipient|>name` and `<|content|>{...}`, of functionary 2.
+//! `<|recipient|>name` and `<|content|>{...}`, of functionary 2; `>>>name` and the arguments on the next line, of functionary 3.
 
 use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::Reader;
-use crate::repair::rescue::written::Written;
-use crate::repair::rescue::{body, python};
+use crate::repair::rescue::written::{Written, offered};
+use crate::repair::rescue::{body, element, python};
 use crate::scanner::Toolbook;
 
-pub(super) struct Functionary;
+/// With a recipient.
+pub(super) struct Recipient;
+
+/// With the sign of a turn.
+pub(super) struct Turn;
 
 const RECIPIENT: &str = "<|recipient|>";
 const CONTENT: &str = "<|content|>";
-const TURN: &str = ">>>";
 const FROM: &str = "<|from|>assistant";
+const STOP: &str = "<|stop|>";
+const SIGN: &str = ">>>";
 
-impl Grammar for Functionary {
+impl Grammar for Recipient {
     fn name(&self) -> &'static str {
-        "functionary"
+        "recipient"
     }
 
     fn marks(&self) -> &'static [&'static str] {
-        &[FROM, RECIPIENT, TURN]
+        &[FROM, RECIPIENT]
     }
 
     fn is_reserved(&self) -> bool {
         false
     }
 
-    fn begins_line(&self) -> bool {
-        true
-    }
-
     fn read(&self, reader: &mut Reader<'_>, _: &Toolbook) -> Option<Vec<Written>> {
-        let mut calls = Vec::new();
-        loop {
-            let before = reader.at();
-            reader.skip_space()?;
+        several(reader, |reader| {
             reader.take(FROM);
             reader.skip_space()?;
-            let turn = reader.take(TURN);
-            if !turn && !reader.take(RECIPIENT) {
-                reader.go(before);
-                break;
-            }
+            reader.take(RECIPIENT).then_some(())?;
+            reader.skip_space()?;
             let name = python::name(reader)?;
             reader.skip_space()?;
-            if !turn {
-                reader.take(CONTENT).then_some(())?;
-            }
-            let arguments = reader.peek().filter(|next| *next == '{').and_then(|_| body::arguments(reader, &[]))?;
-            reader.take("<|stop|>");
-            calls.push(Written::with_arguments(name, &arguments)?);
-        }
-        (!calls.is_empty()).then_some(calls)
+            reader.take(CONTENT).then_some(())?;
+            object(reader, name)
+        })
     }
+}
+
+impl Grammar for Turn {
+    fn name(&self) -> &'static str {
+        "turn"
+    }
+
+    fn marks(&self) -> &'static [&'static str] {
+        &[SIGN]
+    }
+
+    fn is_reserved(&self) -> bool {
+        false
+    }
+
+    fn read(&self, reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
+        several(reader, |reader| {
+            reader.take(SIGN).then_some(())?;
+            let name = python::name(reader)?;
+            // The line of the name ends with it; a prompt of an interpreter is followed by code.
+            let ends_line = reader.rest().trim_start_matches([' ', '\r']).starts_with('\n');
+            ends_line.then(|| offered(&name, toolbook))??;
+            object(reader, name)
+        })
+    }
+}
+
+/// Calls that follow one another.
+fn several<'a>(reader: &mut Reader<'a>, read: impl Fn(&mut Reader<'a>) -> Option<Written>) -> Option<Vec<Written>> {
+    let mut calls = Vec::new();
+    loop {
+        let before = reader.at();
+        reader.skip_space()?;
+        match read(reader) {
+            Some(call) => calls.push(call),
+            None => {
+                reader.go(before);
+                return (!calls.is_empty()).then_some(calls);
+            }
+        }
+    }
+}
+
+/// The arguments of `name`, which are an object.
+fn object(reader: &mut Reader<'_>, name: String) -> Option<Written> {
+    reader.skip_space()?;
+    let arguments = reader.peek().filter(|next| *next == '{').and_then(|_| body::arguments(reader, &[]))?;
+    element::skip_end_tags(reader, &[STOP]);
+    Written::with_arguments(name, &arguments)
 }

@@ -1,6 +1,7 @@
 //! `<invoke name="f"><parameter name="a">1</parameter></invoke>`: the elements of Claude, DeepSeek 3.2 and MiniMax, whatever
-//! stands around them.
+//! stands around them; `<use_mcp_tool>` of coding agents.
 
+use super::tool_call::CLOSES;
 use crate::repair::rescue::element;
 use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::Reader;
@@ -15,10 +16,21 @@ impl Grammar for Invoke {
     }
 
     fn marks(&self) -> &'static [&'static str] {
-        &["<invoke name=", "<invoke>", "<invoke name=", "<｜DSML｜invoke name=", "<steptml:invoke name="]
+        &[
+            "<invoke name=",
+            "<invoke>",
+            "<antml:invoke name=",
+            "<atem:invoke name=",
+            "<steptml:invoke name=",
+            "<｜DSML｜invoke name=",
+            "<｜GCML｜invoke name=",
+            "<use_mcp_tool>",
+        ]
     }
 
     fn read(&self, reader: &mut Reader<'_>, _: &Toolbook) -> Option<Vec<Written>> {
-        element::calls(reader)
+        let calls = element::calls(reader)?;
+        element::skip_end_tags(reader, &CLOSES);
+        Some(calls)
     }
 }

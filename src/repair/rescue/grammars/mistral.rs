@@ -1,14 +1,16 @@
-//! `[TOOL_CALLS] [{...}]`, and `[TOOL_CALLS]name[ARGS]{...}` of the later tokenizers of Mistral.
+//! `[TOOL_CALLS] [{...}]`, and `[TOOL_CALLS]name[ARGS]{...}` of the later tokenizers of Mistral; `[TOOL_REQUEST]` of LM Studio.
 
 use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::Reader;
 use crate::repair::rescue::written::Written;
-use crate::repair::rescue::{body, python};
+use crate::repair::rescue::{body, element, python};
 use crate::scanner::Toolbook;
 
 pub(super) struct Mistral;
 
 const MARK: &str = "[TOOL_CALLS]";
+const REQUEST: [&str; 2] = ["[TOOL_REQUEST]", "[END_TOOL_REQUEST]"];
+const END: &str = "</s>";
 
 /// Marks between the name and the arguments: those of an id, and of the arguments themselves.
 const INNER: [&str; 2] = ["[CALL_ID]", "[ARGS]"];
@@ -19,12 +21,12 @@ impl Grammar for Mistral {
     }
 
     fn marks(&self) -> &'static [&'static str] {
-        &[MARK, "[TOOL_REQUEST]"]
+        &[MARK, REQUEST[0]]
     }
 
     fn read(&self, reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
-        if reader.take("[TOOL_REQUEST]") {
-            return body::read(reader, toolbook, &["[END_TOOL_REQUEST]"]);
+        if reader.take(REQUEST[0]) {
+            return body::read(reader, toolbook, &[REQUEST[1]]);
         }
         reader.take(MARK).then_some(())?;
         let start = reader.at();
@@ -32,7 +34,7 @@ impl Grammar for Mistral {
             Some(call) => Some(vec![call]),
             None => {
                 reader.go(start);
-                body::read(reader, toolbook, &["</s>"])
+                body::read(reader, toolbook, &[END])
             }
         }
     }
@@ -47,7 +49,7 @@ fn with_inner_marks(reader: &mut Reader<'_>) -> Option<Written> {
         reader.advance(length)?;
     }
     reader.take(arguments).then_some(())?;
-    let arguments = body::arguments(reader, &[MARK, "</s>"])?;
-    reader.take("</s>");
+    let arguments = body::arguments(reader, &[MARK, END])?;
+    element::skip_end_tags(reader, &[END]);
     Written::with_arguments(name, &arguments)
 }

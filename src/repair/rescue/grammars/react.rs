@@ -1,15 +1,32 @@
-//! `Action: name` and `Action Input: {...}` (ReAct), and `Action:` with a list of JSON calls (Command R).
+//! `Action: name` and `Action Input: {...}` (ReAct), and `Action:` with a list of JSON calls (Command R); `✿FUNCTION✿` and `✿ARGS✿`
+//! of Qwen-Agent.
 
 use crate::repair::rescue::grammar::Grammar;
-use crate::repair::rescue::literal::{Literal, Reader};
+use crate::repair::rescue::literal::Reader;
 use crate::repair::rescue::written::Written;
 use crate::repair::rescue::{body, python};
 use crate::scanner::Toolbook;
 
 pub(super) struct React;
 
-const MARKS: [&str; 3] = ["Action:", "✿FUNCTION✿:", "✿FUNCTION✿"];
-const INPUTS: [&str; 4] = ["Action Input:", "Action input:", "✿ARGS✿:", "✿ARGS✿"];
+const MARKS: [&str; 6] = ["Action:", "**Action:**", "**Action**:", "✿FUNCTION✿:", "✿FUNCTION✿", "Action :"];
+const INPUTS: [&str; 9] = [
+    "Action Input:",
+    "Action input:",
+    "**Action Input:**",
+    "**Action Input**:",
+    "Action Input :",
+    "✿ARGS✿:",
+    "✿ARGS✿",
+    "Arguments:",
+    "Input:",
+];
+
+/// What may stand behind the arguments.
+const ENDS: [&str; 5] = ["Observation:", "Thought:", "✿RESULT✿", "✿RETURN✿", "✿"];
+
+/// The action by which an agent says that it is done, in letters alone.
+const DONE: &str = "finalanswer";
 
 impl Grammar for React {
     fn name(&self) -> &'static str {
@@ -31,18 +48,40 @@ impl Grammar for React {
     fn read(&self, reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
         MARKS.into_iter().find(|mark| reader.take(mark))?;
         reader.skip_space()?;
-        if reader.rest().starts_with(['[', '{', '`']) {
-            return body::read(reader, toolbook, &[]);
-        }
-        let name = python::name(reader)?;
-        reader.skip_space()?;
-        INPUTS.into_iter().find(|mark| reader.take(mark))?;
-        let arguments = body::arguments(reader, &["\n", "Observation:", "✿"])?;
-        match &arguments {
-            Literal::Object(_) | Literal::Null | Literal::Text(_) => {
-                Some(vec![Written::with_arguments(name, &arguments)?])
-            }
-            _ => None,
-        }
+        let calls = match reader.peek()? {
+            '[' | '{' => body::item(reader, toolbook)?,
+            '`' if reader.rest().starts_with("```") => body::item(reader, toolbook)?,
+            _ => named(reader, toolbook)?,
+        };
+        let is_done = |call: &Written| call.name.to_lowercase().replace([' ', '_'], "") == DONE;
+        (!calls.iter().any(is_done)).then_some(calls)
     }
+}
+
+/// `name` with its input on a line of its own, or as code.
+fn named(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
+    let start = reader.at();
+    let name = python::name(reader)?;
+    if reader.rest().starts_with('(') {
+        reader.go(start);
+        return python::sequence(reader, toolbook);
+    }
+    reader.skip_space()?;
+    INPUTS.into_iter().find(|mark| reader.take(mark))?;
+    let blanks = reader.rest().len() - reader.rest().trim_start_matches([' ', '\t']).len();
+    reader.advance(blanks)?;
+    if reader.rest().trim_start().starts_with(['{', '[', '`']) {
+        let arguments = body::arguments(reader, &[])?;
+        return Some(vec![Written::with_arguments(name, &arguments)?]);
+    }
+    let rest = reader.rest();
+    let line = rest.find('\n').map_or(rest, |end| rest.get(..end).unwrap_or_default());
+    let end = ENDS.iter().filter_map(|end| line.find(end)).min().unwrap_or(line.len());
+    // The end of the text may have cut a line short.
+    if end == rest.len() && !reader.may_complete() {
+        return None;
+    }
+    let input = rest.get(..end)?;
+    reader.advance(end)?;
+    Some(vec![Written::with_input(name, input)?])
 }

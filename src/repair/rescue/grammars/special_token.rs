@@ -1,15 +1,16 @@
 //! Calls behind a special token: `<|python_tag|>` of Llama, `<|tool_call|>` of Granite and Phi, `<|tool_call_start|>` of LFM,
-//! `<|action_start|>` of InternLM, `<|START_ACTION|>` of Command R, `<|tools_prefix|>` of Apertus.
+//! `<|action_start|>` of InternLM, `<|START_ACTION|>` of Command R, `<|tools_prefix|>` of Apertus, `<|function_call|>` of GigaChat,
+//! `[unused11]` of openPangu, `<|START_OF_FUNCTION_CALL|>` and `<|reserved_special_token_249|>` of functionary's earlier versions.
 
-use crate::repair::rescue::body;
 use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::Reader;
-use crate::repair::rescue::written::Written;
+use crate::repair::rescue::written::{Written, offered};
+use crate::repair::rescue::{body, element};
 use crate::scanner::Toolbook;
 
 pub(super) struct SpecialToken;
 
-const MARKS: [&str; 8] = [
+const MARKS: [&str; 16] = [
     "<|python_tag|>",
     "<|python_start|>",
     "<|tool_call|>",
@@ -18,10 +19,18 @@ const MARKS: [&str; 8] = [
     "<|action_start|>",
     "<|START_ACTION|>",
     "<|tools_prefix|>",
+    "<|function_call|>",
+    "function call<|role_sep|>",
+    "<|content_invoke_tool_json|>",
+    "<|START_OF_FUNCTION_CALL|>",
+    "<|reserved_special_token_249|>",
+    "[unused11]",
+    "<|im_start|>assistant -> tool/function_call",
+    "-> tool/function_call",
 ];
 
 /// Marks behind which the calls are over.
-const CLOSES: [&str; 12] = [
+const CLOSES: [&str; 18] = [
     "<|eom_id|>",
     "<|eot_id|>",
     "<|eot|>",
@@ -34,6 +43,12 @@ const CLOSES: [&str; 12] = [
     "<|tools_suffix|>",
     "<|end_of_text|>",
     "<|end|>",
+    "<|im_end|>",
+    "<|end_message|>",
+    "<|message_sep|>",
+    "<|END_OF_FUNCTION_CALL|>",
+    "[unused12]",
+    "</s>",
 ];
 
 impl Grammar for SpecialToken {
@@ -51,6 +66,19 @@ impl Grammar for SpecialToken {
         if !reader.take("<|plugin|>") {
             reader.take("<|interpreter|>");
         }
-        body::read(reader, toolbook, &CLOSES)
+        let calls = body::read(reader, toolbook, &CLOSES)?;
+        element::skip_end_tags(reader, &CLOSES);
+        Some(calls.into_iter().map(|call| without_method(call, toolbook)).collect())
     }
+}
+
+/// `name.call(a=1)`: Llama writes the calls of its built-in tools as those of a method.
+fn without_method(mut call: Written, toolbook: &Toolbook) -> Written {
+    let name = call.name.strip_suffix(".call").filter(|name| offered(name, toolbook).is_some()).map(str::to_owned);
+    if offered(&call.name, toolbook).is_none()
+        && let Some(name) = name
+    {
+        call.name = name;
+    }
+    call
 }

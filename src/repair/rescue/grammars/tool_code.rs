@@ -8,10 +8,11 @@ use crate::scanner::Toolbook;
 
 pub(super) struct ToolCode;
 
-const MARKS: [[&str; 2]; 7] = [
+const MARKS: [[&str; 2]; 8] = [
     ["```tool_code", "```"],
     ["```tool_calls", "```"],
     ["```tool_call", "```"],
+    ["```tool_use", "```"],
     ["```function_calls", "```"],
     ["```function_call", "```"],
     ["<tool_code>", "</tool_code>"],
@@ -24,7 +25,7 @@ impl Grammar for ToolCode {
     }
 
     fn marks(&self) -> &'static [&'static str] {
-        &[MARKS[0][0], MARKS[1][0], MARKS[2][0], MARKS[3][0], MARKS[4][0], MARKS[5][0], MARKS[6][0]]
+        &[MARKS[0][0], MARKS[1][0], MARKS[2][0], MARKS[3][0], MARKS[4][0], MARKS[5][0], MARKS[6][0], MARKS[7][0]]
     }
 
     fn read(&self, reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {

@@ -1,5 +1,7 @@
 //! Expressions that are no literals: their extent, and their value where it is plain arithmetic.
 
+use std::borrow::Cow;
+
 use super::{Literal, Reader, arithmetic};
 
 /// The expression up to a comma, a closing bracket or the end of its line: the number it computes, or else its source text.
@@ -9,16 +11,20 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Option<Literal> {
         reader.burn(rest.len());
         return None;
     };
-    // Markdown asks for these two to be escaped; no language does.
-    let source = rest.get(..length)?.trim().replace("\\_", "_").replace("\\*", "*");
+    let source = rest.get(..length)?.trim();
     reader.advance(length)?;
-    if source.is_empty() || is_ellipsis(&source) {
+    if source.is_empty() || is_ellipsis(source) {
         return None;
     }
-    Some(match arithmetic::compute(&source) {
+    Some(match arithmetic::compute(&without_escapes(source)) {
         Some(number) => Literal::Number(number),
-        None => Literal::Source(source),
+        None => Literal::Source(source.to_owned()),
     })
+}
+
+/// An expression without the escapes that Markdown asks for, and no language does.
+pub(super) fn without_escapes(source: &str) -> Cow<'_, str> {
+    if source.contains('\\') { source.replace("\\_", "_").replace("\\*", "*").into() } else { source.into() }
 }
 
 /// `...` stands for something that was left out: it is no value.

@@ -8,6 +8,8 @@ mod expression;
 mod number;
 mod reader;
 mod string;
+#[cfg(test)]
+mod tests;
 
 pub(super) use reader::Reader;
 use serde_json::Value;
@@ -37,7 +39,8 @@ impl Literal {
             Self::Null => out.push_str("null"),
             Self::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
             Self::Number(digits) => out.push_str(digits),
-            Self::Text(text) | Self::Source(text) => write_string(text, out),
+            Self::Text(text) => write_string(text, out),
+            Self::Source(source) => write_string(&expression::without_escapes(source), out),
             Self::List(items) => {
                 out.push('[');
                 for (index, item) in items.iter().enumerate() {

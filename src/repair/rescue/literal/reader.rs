@@ -52,6 +52,11 @@ impl<'a> Reader<'a> {
         self.text
     }
 
+    /// Has everything been read?
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.at >= self.text.len()
+    }
+
     /// The place, in bytes.
     pub(crate) fn at(&self) -> usize {
         self.at
@@ -70,7 +75,7 @@ impl<'a> Reader<'a> {
 
     /// Does the text end here, or close another bracket than the one that is open, and may that be taken as the closing?
     pub(crate) fn completes(&mut self) -> bool {
-        let completes = self.may_complete && matches!(self.peek(), Some(']' | '}' | ')') | None);
+        let completes = self.may_complete && self.fuel > 0 && matches!(self.peek(), Some(']' | '}' | ')') | None);
         self.completed |= completes;
         completes
     }
@@ -142,6 +147,20 @@ impl<'a> Reader<'a> {
         found
     }
 
+    /// Work that was paid for.
+    #[cfg(test)]
+    pub(crate) fn spent(&self) -> usize {
+        LEAST_FUEL.saturating_add(self.text.len().saturating_mul(FUEL_PER_BYTE)) - self.fuel
+    }
+
+    /// The text up to `end`, which is taken.
+    pub(crate) fn up_to(&mut self, end: &str) -> Option<&'a str> {
+        let length = self.find(end)?;
+        let text = self.rest().get(..length)?;
+        self.advance(length + end.len())?;
+        Some(text)
+    }
+
     /// Takes `expected`, where it is what comes next.
     pub(crate) fn take(&mut self, expected: &str) -> bool {
         self.rest().starts_with(expected) && self.advance(expected.len()).is_some()
@@ -175,8 +194,9 @@ impl<'a> Reader<'a> {
         let start = self.at;
         if let Some(literal) = self.literal() {
             let end = self.at;
+            let is_divided = matches!(literal, Literal::Number(_)) && self.is_before_division();
             self.skip_space()?;
-            let is_whole = self.is_at_end_of_value();
+            let is_whole = !is_divided && self.is_at_end_of_value();
             self.at = end;
             if is_whole {
                 return Some(literal);
@@ -313,6 +333,14 @@ impl<'a> Reader<'a> {
             Some(']' | '}' | ')') | None => None,
             Some(_) => Some(false),
         }
+    }
+
+    /// Does `//` and a number come next? That divides, and begins no comment.
+    fn is_before_division(&self) -> bool {
+        let divisor = self.rest().trim_start_matches([' ', '\t']).strip_prefix("//");
+        divisor.is_some_and(|rest| {
+            rest.trim_start_matches([' ', '\t']).starts_with(|letter: char| letter.is_ascii_digit() || letter == '(')
+        })
     }
 
     /// Does what comes next end a value?

@@ -23,7 +23,7 @@ const MAX_CHARS: usize = 80;
 /// The form of a whole value; `None` for nearly all values.
 pub(super) fn form(value: &str) -> Option<Form> {
     let value = value.trim();
-    if value.is_empty() || value.len() > MAX_CHARS || value.contains('\n') {
+    if value.len() > MAX_CHARS || value.contains('\n') || !may_have_one(value) {
         return None;
     }
     let lower = value.to_ascii_lowercase();
@@ -39,6 +39,21 @@ pub(super) fn form(value: &str) -> Option<Form> {
         Some(Form::ExampleAddress)
     } else {
         None
+    }
+}
+
+/// Can the value have one of the forms? Looks at a few bytes only: nearly every value of nearly every call comes here.
+fn may_have_one(value: &str) -> bool {
+    let begins = |word: &str| value.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word));
+    match value.as_bytes() {
+        [b'<' | b'{' | b'$' | b'[' | b'0'..=b'9' | b'+' | b'(', ..] => true,
+        [] => false,
+        _ => {
+            INSTRUCTIONS.into_iter().any(begins)
+                || WORDS.into_iter().any(|word| value.eq_ignore_ascii_case(word))
+                || value.bytes().all(|byte| byte.eq_ignore_ascii_case(&b'x'))
+                || value.contains('.')
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! E4.3 `placeholder`: a value such as `<city>`, `YOUR_API_KEY`, `string` or `example.com` that the conversation never
 //! mentions: the model did not know the value and filled the form all the same.
 //!
-//! The whole value must be of such a form ([`form`]); a text in which one occurs is a text. It is no placeholder where the
+//! The whole value must be of such a form ([`Form`]); a text in which one occurs is a text. It is no placeholder where the
 //! conversation has it (users do own `example.com`), where the tool's schema lists it or gives it as an example, or where the
 //! parameter asks for such things (a tag filter takes `<div>`, a schema editor the type `string`). Where the conversation is
 //! not known, only forms that speak for themselves count.
@@ -42,14 +42,14 @@ pub(super) fn check(case: &Case<'_>, tool: &CompiledTool, arguments: &Value) -> 
     search.found
 }
 
-struct Search<'a> {
-    case: &'a Case<'a>,
+struct Search<'a, 'b> {
+    case: &'a Case<'b>,
     tool: &'a CompiledTool,
     found: Vec<Diagnosis>,
     leaves: usize,
 }
 
-impl Search<'_> {
+impl Search<'_, '_> {
     fn visit(&mut self, value: &Value, place: &Place<'_>) {
         match value {
             Value::Object(members) => {

@@ -1,0 +1,219 @@
+//! The texts of a stream's choices on their way: what flows, and what is held because it may be a call.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use tokio::time::Instant;
+
+use crate::openai::{Assembler, Chunk};
+use crate::repair::rescue::hold::{Hold, HoldRules, Starts};
+use crate::telemetry::Metrics;
+use crate::telemetry::labels::HoldEnd;
+
+/// How texts are held.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rules {
+    /// What is held.
+    pub(super) hold: HoldRules,
+    /// For how long.
+    pub(super) max_time: Duration,
+}
+
+/// The texts of all choices.
+#[derive(Debug)]
+pub(super) struct Texts<'a> {
+    starts: &'a Starts,
+    rules: Rules,
+    metrics: &'a Metrics,
+    choices: BTreeMap<u32, Text<'a>>,
+}
+
+/// The text of one choice.
+#[derive(Debug)]
+struct Text<'a> {
+    hold: Hold<'a>,
+    /// What is held, in order; bytes before it have flowed.
+    held: VecDeque<HeldText>,
+    /// Since when something is held, and from which byte on.
+    since: Option<(Instant, usize)>,
+    /// Bytes that had come before the chunk that is being taken.
+    before: usize,
+    calls: bool,
+}
+
+/// A piece of text that is held.
+#[derive(Debug, Clone)]
+pub(crate) struct HeldText {
+    /// Its bytes in the text of its choice.
+    range: Range<usize>,
+    chunk: Chunk,
+    /// The event that brought it, where that brought nothing else.
+    event: Option<Bytes>,
+}
+
+/// What became of a choice's text when its stream ended.
+#[derive(Debug, Default)]
+pub(crate) struct SentText {
+    /// The text that the client has.
+    pub(crate) text: String,
+    /// Bytes of the last attempt's text that may have flowed, and so are no call.
+    pub(crate) released: usize,
+    /// What is held of the last attempt.
+    pub(crate) held: VecDeque<HeldText>,
+}
+
+impl HeldText {
+    /// Cuts off what stands before the byte `at` of the choice's text, and what else may flow.
+    fn cut(&mut self, at: usize) -> Option<Chunk> {
+        let (first, rest) = self.chunk.cut_text(at.saturating_sub(self.range.start));
+        let first = first?;
+        *self = Self { range: self.range.start.max(at)..self.range.end, chunk: rest, event: None };
+        Some(first)
+    }
+
+    /// Writes it, as it came where that is possible.
+    pub(crate) fn write(&self, out: &mut BytesMut) {
+        match &self.event {
+            Some(event) => out.extend_from_slice(event),
+            None => out.extend_from_slice(&self.chunk.to_event()),
+        }
+    }
+}
+
+impl<'a> Texts<'a> {
+    pub(super) fn new(starts: &'a Starts, rules: Rules, metrics: &'a Metrics) -> Self {
+        Self { starts, rules, metrics, choices: BTreeMap::new() }
+    }
+
+    /// Takes in what the last chunk brought; tells whether all text that has come may flow, the last chunk as it is.
+    pub(super) fn advance(&mut self, assembler: &Assembler) -> bool {
+        let mut all_flows = true;
+        for (index, text, calls) in assembler.texts() {
+            let choice = self.choices.entry(index).or_insert_with(|| Text::new(self.starts, self.rules.hold));
+            all_flows &= choice.advance(text, calls, self.metrics);
+        }
+        all_flows
+    }
+
+    /// Writes what was held and may flow now.
+    pub(super) fn drain(&mut self, out: &mut BytesMut) {
+        self.choices.values_mut().for_each(|choice| choice.drain(out));
+    }
+
+    /// Writes the part of the last chunk that may flow, and holds the rest. `event` is the whole event, where the chunk is.
+    pub(super) fn divide(&mut self, chunk: &Chunk, event: Option<&Bytes>, out: &mut BytesMut) {
+        let parts = chunk.by_choice();
+        let event = event.filter(|_| parts.len() == 1);
+        for (index, part) in parts {
+            match self.choices.get_mut(&index) {
+                Some(choice) => choice.divide(&part, event, out),
+                None => out.extend_from_slice(&part.to_event()),
+            }
+        }
+    }
+
+    /// When something has been held as long as is allowed.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.choices.values().filter_map(|choice| choice.since).map(|(since, _)| since + self.rules.max_time).min()
+    }
+
+    /// Takes for text what has been held as long as is allowed.
+    pub(super) fn expire(&mut self) {
+        let now = Instant::now();
+        for choice in self.choices.values_mut() {
+            if choice.since.is_some_and(|(since, _)| since + self.rules.max_time <= now) {
+                choice.hold.give_up();
+                choice.ended(HoldEnd::Time, self.metrics);
+            }
+        }
+    }
+
+    /// Takes for text all that is held: the stream broke off, and nothing of it will be judged.
+    pub(super) fn give_up(&mut self) {
+        for choice in self.choices.values_mut() {
+            choice.hold.give_up();
+            choice.ended(HoldEnd::Text, self.metrics);
+        }
+    }
+
+    /// What became of the texts, now that the stream has ended.
+    pub(super) fn finish(mut self, assembler: &Assembler) -> BTreeMap<u32, SentText> {
+        let mut sent = BTreeMap::new();
+        for (index, text, _) in assembler.texts() {
+            let Some(mut choice) = self.choices.remove(&index) else { continue };
+            choice.ended(HoldEnd::Judged, self.metrics);
+            let end = choice.held.front().map_or(text.len(), |held| held.range.start);
+            let text = text.get(..end).unwrap_or_default().to_owned();
+            sent.insert(index, SentText { text, released: choice.hold.released(), held: choice.held });
+        }
+        sent
+    }
+}
+
+impl<'a> Text<'a> {
+    fn new(starts: &'a Starts, rules: HoldRules) -> Self {
+        Self { hold: Hold::new(starts, rules), held: VecDeque::new(), since: None, before: 0, calls: false }
+    }
+
+    fn advance(&mut self, text: &str, calls: bool, metrics: &Metrics) -> bool {
+        let overflows = self.hold.overflows();
+        if calls && !self.calls {
+            self.calls = true;
+            self.hold.switch_off();
+            self.ended(HoldEnd::NativeCall, metrics);
+        }
+        self.before = self.hold.seen();
+        let released = match text.get(self.before..) {
+            Some(piece) if !piece.is_empty() => self.hold.push(piece),
+            _ => self.hold.released(),
+        };
+        if self.since.is_some_and(|(_, from)| released > from) {
+            self.ended(if self.hold.overflows() > overflows { HoldEnd::Bytes } else { HoldEnd::Text }, metrics);
+        }
+        if released == self.hold.seen() {
+            return self.held.is_empty();
+        }
+        self.since.get_or_insert_with(|| (Instant::now(), released));
+        false
+    }
+
+    fn ended(&mut self, end: HoldEnd, metrics: &Metrics) {
+        if let Some((since, _)) = self.since.take() {
+            metrics.stream_holds.inc(end);
+            metrics.stream_hold.observe(since.elapsed().as_secs_f64());
+        }
+    }
+
+    fn drain(&mut self, out: &mut BytesMut) {
+        let released = self.hold.released();
+        while let Some(held) = self.held.front_mut() {
+            if held.range.end > released {
+                if let Some(flows) = held.cut(released) {
+                    out.extend_from_slice(&flows.to_event());
+                }
+                return;
+            }
+            held.write(out);
+            self.held.pop_front();
+        }
+    }
+
+    fn divide(&mut self, chunk: &Chunk, event: Option<&Bytes>, out: &mut BytesMut) {
+        let range = self.before..self.hold.seen();
+        let flows = if self.held.is_empty() { self.hold.released().saturating_sub(self.before) } else { 0 };
+        // What has no text, such as reasoning, flows past what is held.
+        if range.is_empty() || (self.held.is_empty() && flows >= range.len()) {
+            return match event {
+                Some(event) => out.extend_from_slice(event),
+                None => out.extend_from_slice(&chunk.to_event()),
+            };
+        }
+        let mut held = HeldText { range: range.clone(), chunk: chunk.clone(), event: event.cloned() };
+        if let Some(part) = held.cut(range.start + flows) {
+            out.extend_from_slice(&part.to_event());
+        }
+        self.held.push_back(held);
+    }
+}

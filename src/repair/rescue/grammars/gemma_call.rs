@@ -1,0 +1,147 @@
+//! `call:name{a:<escape>text<escape>,b:1}` between marks, of FunctionGemma; with `<|"|>` around strings, of Gemma 4; without marks,
+//! where Gemini fails.
+
+use crate::repair::rescue::element;
+use crate::repair::rescue::grammar::Grammar;
+use crate::repair::rescue::literal::{Literal, Reader};
+use crate::repair::rescue::python;
+use crate::repair::rescue::written::Written;
+use crate::scanner::Toolbook;
+
+/// Between marks.
+pub(super) struct MarkedCall;
+
+/// Where a line begins.
+pub(super) struct BareCall;
+
+const OPENS: [&str; 2] = ["<start_function_call>", "<|tool_call>"];
+const CLOSES: [&str; 2] = ["<end_function_call>", "<tool_call|>"];
+const CALL: &str = "call:";
+
+/// What stands on either side of a string.
+const QUOTES: [&str; 2] = ["<escape>", "<|\"|>"];
+
+/// Brackets within brackets that are followed.
+const MAX_DEPTH: usize = 32;
+
+impl Grammar for MarkedCall {
+    fn name(&self) -> &'static str {
+        "gemma_call"
+    }
+
+    fn marks(&self) -> &'static [&'static str] {
+        &OPENS
+    }
+
+    fn read(&self, reader: &mut Reader<'_>, _: &Toolbook) -> Option<Vec<Written>> {
+        OPENS.into_iter().find(|open| reader.take(open))?;
+        let mut calls = Vec::new();
+        loop {
+            let before = reader.at();
+            reader.skip_space()?;
+            match reader.take(CALL).then(|| call(reader)) {
+                Some(call) => calls.push(call?),
+                None => {
+                    reader.go(before);
+                    element::skip_end_tags(reader, &CLOSES);
+                    return (!calls.is_empty()).then_some(calls);
+                }
+            }
+            reader.take(",");
+        }
+    }
+}
+
+impl Grammar for BareCall {
+    fn name(&self) -> &'static str {
+        "gemma_call_bare"
+    }
+
+    fn marks(&self) -> &'static [&'static str] {
+        &[CALL]
+    }
+
+    fn is_reserved(&self) -> bool {
+        false
+    }
+
+    fn begins_line(&self) -> bool {
+        true
+    }
+
+    fn read(&self, reader: &mut Reader<'_>, _: &Toolbook) -> Option<Vec<Written>> {
+        reader.take(CALL).then_some(())?;
+        Some(vec![call(reader)?])
+    }
+}
+
+/// `name{...}`.
+fn call(reader: &mut Reader<'_>) -> Option<Written> {
+    let name = python::name(reader)?;
+    let members = members(reader, MAX_DEPTH)?;
+    Some(Written::named(name, members))
+}
+
+/// The members between a pair of braces.
+fn members(reader: &mut Reader<'_>, depth: usize) -> Option<Vec<(String, Literal)>> {
+    let depth = depth.checked_sub(1)?;
+    reader.take("{").then_some(())?;
+    let mut members = Vec::new();
+    loop {
+        reader.skip_space()?;
+        if reader.take("}") || reader.completes() {
+            return Some(members);
+        }
+        let key = key(reader)?;
+        members.push((key, value(reader, depth)?));
+        reader.skip_space()?;
+        reader.take(",");
+    }
+}
+
+fn key(reader: &mut Reader<'_>) -> Option<String> {
+    if let Some(key) = quoted(reader)? {
+        reader.take(":").then_some(())?;
+        return Some(key);
+    }
+    let rest = reader.rest();
+    let length = rest
+        .find([':', ',', '{', '}', '[', ']', '<', '\n'])
+        .filter(|end| rest.get(*end..).is_some_and(|rest| rest.starts_with(':')))?;
+    let key = rest.get(..length)?.trim().trim_matches(['"', '\'']).to_owned();
+    reader.advance(length + 1)?;
+    Some(key)
+}
+
+/// A string in the quotes of the notation; `None` within where there is none, `None` around it where it is not closed.
+fn quoted(reader: &mut Reader<'_>) -> Option<Option<String>> {
+    let Some(quote) = QUOTES.into_iter().find(|quote| reader.take(quote)) else { return Some(None) };
+    Some(Some(reader.up_to(quote)?.to_owned()))
+}
+
+fn value(reader: &mut Reader<'_>, depth: usize) -> Option<Literal> {
+    reader.skip_space()?;
+    if let Some(text) = quoted(reader)? {
+        return Some(Literal::Text(text));
+    }
+    match reader.peek()? {
+        '{' => members(reader, depth).map(Literal::Object),
+        '[' => list(reader, depth),
+        _ => reader.value(),
+    }
+}
+
+fn list(reader: &mut Reader<'_>, depth: usize) -> Option<Literal> {
+    let depth = depth.checked_sub(1)?;
+    reader.take("[").then_some(())?;
+    let mut items = Vec::new();
+    loop {
+        reader.skip_space()?;
+        if reader.take("]") || reader.completes() {
+            return Some(Literal::List(items));
+        }
+        items.push(value(reader, depth)?);
+        reader.skip_space()?;
+        reader.take(",");
+    }
+}

@@ -1,0 +1,90 @@
+//! Elements that each begin with a namespace token: `]<]minimax[>[<invoke name="f">]<]minimax[>[<a>1]<]minimax[>[</a>`, of MiniMax M3.
+//! Objects are elements within elements, lists are elements `item`.
+
+use crate::repair::rescue::grammar::Grammar;
+use crate::repair::rescue::literal::{Literal, Reader};
+use crate::repair::rescue::written::Written;
+use crate::repair::rescue::{element, shape};
+use crate::scanner::Toolbook;
+
+pub(super) struct NamespaceToken;
+
+const TOKEN: &str = "]<]minimax[>[";
+const OPEN: &str = "]<]minimax[>[<tool_call>";
+const INVOKE: &str = "<invoke";
+
+/// Elements within elements that are followed.
+const MAX_DEPTH: usize = 32;
+
+impl Grammar for NamespaceToken {
+    fn name(&self) -> &'static str {
+        "namespace_token"
+    }
+
+    fn marks(&self) -> &'static [&'static str] {
+        &[OPEN, "]<]minimax[>[<invoke name="]
+    }
+
+    fn read(&self, reader: &mut Reader<'_>, _: &Toolbook) -> Option<Vec<Written>> {
+        reader.take(OPEN);
+        let mut calls = Vec::new();
+        loop {
+            let before = reader.at();
+            reader.skip_space()?;
+            let begins = reader.take(TOKEN) && reader.skip_space().is_some() && reader.take(INVOKE);
+            if !begins {
+                reader.go(before);
+                break;
+            }
+            let attributes = reader.up_to(">")?;
+            let name = shape::clean(element::attribute(attributes, "name")?);
+            calls.push(Written::named(name, children(reader, "invoke", MAX_DEPTH)?));
+        }
+        let before = reader.at();
+        reader.skip_space()?;
+        if !(reader.take(TOKEN) && reader.skip_space().is_some() && reader.take("</tool_call>")) {
+            reader.go(before);
+        }
+        (!calls.is_empty()).then_some(calls)
+    }
+}
+
+/// The elements up to the end tag of `parent`, which is taken.
+fn children(reader: &mut Reader<'_>, parent: &str, depth: usize) -> Option<Vec<(String, Literal)>> {
+    let depth = depth.checked_sub(1)?;
+    let mut children = Vec::new();
+    loop {
+        reader.skip_space()?;
+        reader.take(TOKEN).then_some(())?;
+        reader.skip_space()?;
+        if reader.take(&format!("</{parent}>")) {
+            return Some(children);
+        }
+        reader.take("<").then_some(())?;
+        let name = reader.up_to(">")?.trim();
+        children.push((shape::clean(name), value(reader, name, depth)?));
+    }
+}
+
+/// What stands in the element `name`: elements, or text.
+fn value(reader: &mut Reader<'_>, name: &str, depth: usize) -> Option<Literal> {
+    let length = reader.find(TOKEN)?;
+    let text = reader.rest().get(..length)?;
+    let start = reader.at();
+    reader.advance(length + TOKEN.len())?;
+    reader.skip_space()?;
+    if reader.take(&format!("</{name}>")) {
+        return Some(Literal::Text(text.to_owned()));
+    }
+    if !text.trim().is_empty() {
+        return None;
+    }
+    reader.go(start);
+    let children = children(reader, name, depth)?;
+    let is_list = children.iter().all(|(name, _)| name == "item");
+    Some(if is_list {
+        Literal::List(children.into_iter().map(|(_, item)| item).collect())
+    } else {
+        Literal::Object(children)
+    })
+}

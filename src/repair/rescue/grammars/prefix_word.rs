@@ -1,0 +1,36 @@
+//! Code or data behind a word of its own: `<<function>>f(a=1)` of Gorilla, `functools[{...}]` of Firefunction and Phi,
+//! `Call: f(a=1)<bot_end>` of NexusRaven is read without marks.
+
+use crate::repair::rescue::grammar::Grammar;
+use crate::repair::rescue::literal::Reader;
+use crate::repair::rescue::written::Written;
+use crate::repair::rescue::{body, python};
+use crate::scanner::Toolbook;
+
+pub(super) struct PrefixWord;
+
+const MARKS: [&str; 5] = ["<<function>>", "<<api_call>>", "<<tool_call>>", "functools[{", "functools ["];
+
+impl Grammar for PrefixWord {
+    fn name(&self) -> &'static str {
+        "prefix_word"
+    }
+
+    fn marks(&self) -> &'static [&'static str] {
+        &MARKS
+    }
+
+    fn is_reserved(&self) -> bool {
+        false
+    }
+
+    fn read(&self, reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
+        if reader.take("functools") {
+            reader.skip_space()?;
+            return python::sequence(reader, toolbook);
+        }
+        MARKS.into_iter().find(|mark| reader.take(mark))?;
+        reader.take(":");
+        body::read(reader, toolbook, &[])
+    }
+}

@@ -1,0 +1,80 @@
+//! `<|open|>call tool="name" index="1"<|sep|>` with `<|open|>argument key="a" type="string"<|sep|>text<|close|>argument<|sep|>`
+//! for each argument, of Kimi K3.
+
+use crate::repair::rescue::element;
+use crate::repair::rescue::grammar::Grammar;
+use crate::repair::rescue::literal::{Literal, Reader};
+use crate::repair::rescue::written::Written;
+use crate::scanner::Toolbook;
+
+pub(super) struct Xtml;
+
+const TOOLS: &str = "<|open|>tools<|sep|>";
+const TOOLS_END: &str = "<|close|>tools<|sep|>";
+const CALL: &str = "<|open|>call ";
+const CALL_END: &str = "<|close|>call<|sep|>";
+const ARGUMENT: &str = "<|open|>argument ";
+const ARGUMENT_END: &str = "<|close|>argument<|sep|>";
+const OBJECT: &str = "<|open|>json";
+const OBJECT_END: &str = "<|close|>json<|sep|>";
+const SEPARATOR: &str = "<|sep|>";
+
+/// Marks that end the message as a whole.
+const ENDS: [&str; 3] = [TOOLS_END, "<|close|>message<|sep|>", "<|end_of_msg|>"];
+
+impl Grammar for Xtml {
+    fn name(&self) -> &'static str {
+        "xtml"
+    }
+
+    fn marks(&self) -> &'static [&'static str] {
+        &[TOOLS, CALL]
+    }
+
+    fn read(&self, reader: &mut Reader<'_>, _: &Toolbook) -> Option<Vec<Written>> {
+        reader.take(TOOLS);
+        let mut calls = Vec::new();
+        loop {
+            let before = reader.at();
+            reader.skip_space()?;
+            if !reader.take(CALL) {
+                reader.go(before);
+                break;
+            }
+            calls.push(call(reader)?);
+        }
+        element::skip_end_tags(reader, &ENDS);
+        (!calls.is_empty()).then_some(calls)
+    }
+}
+
+/// One call behind its opening mark.
+fn call(reader: &mut Reader<'_>) -> Option<Written> {
+    let attributes = reader.up_to(SEPARATOR)?;
+    let name = element::attribute(attributes, "tool").map(plain)?;
+    let mut members = Vec::new();
+    loop {
+        reader.skip_space()?;
+        if reader.take(ARGUMENT) {
+            let attributes = reader.up_to(SEPARATOR)?;
+            let key = element::attribute(attributes, "key").map(plain)?;
+            let text = reader.up_to(ARGUMENT_END)?;
+            let is_text = element::attribute(attributes, "type").is_none_or(|kind| kind == "string");
+            let value = (!is_text).then(|| Reader::new(text, false).data()).flatten();
+            members.push((key, value.unwrap_or_else(|| Literal::Text(text.to_owned()))));
+        } else if reader.take(OBJECT) {
+            reader.up_to(SEPARATOR)?;
+            let object = Reader::new(reader.up_to(OBJECT_END)?, false).data()?;
+            members.extend(object.members()?.iter().cloned());
+        } else if reader.take(CALL_END) || reader.rest().is_empty() && reader.completes() {
+            return Some(Written::named(name, members));
+        } else {
+            return None;
+        }
+    }
+}
+
+/// An attribute's value without its escapes.
+fn plain(value: &str) -> String {
+    value.replace("&quot;", "\"").replace("&amp;", "&")
+}

@@ -1,0 +1,301 @@
+//! Does a call begin here? Asked again with every piece, until the answer is certain: an answer that was given once holds for
+//! whatever follows.
+
+use super::super::body::STAND_IN;
+use super::super::python::WRAPPERS;
+use super::marks::{self, Found, Kind};
+use super::names::{Names, may_become_member, member};
+
+/// What a text may turn out to be, by its beginning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Look {
+    /// More of it must be seen.
+    More,
+    /// No call.
+    Text,
+    /// A call may stand between this bracket and the one that closes it.
+    Bracket {
+        /// Where the bracket stands.
+        at: usize,
+        /// Is it data, which has to be of a certain shape, and not code?
+        is_data: bool,
+    },
+    /// A mark that is reserved for calls stands in the fence.
+    Mark,
+}
+
+/// Words before a call that do not change what is called.
+const WORDS: [&str; 3] = ["await ", "return ", "yield "];
+
+/// Brackets and wrappers around a call that are looked into.
+const MAX_DEPTH: usize = 4;
+
+/// Looks at the beginnings of texts.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Beginnings<'a> {
+    pub(super) names: &'a Names,
+    /// Does the request ask for JSON? Then data is its answer.
+    pub(super) json_wanted: bool,
+}
+
+impl Beginnings<'_> {
+    /// A line, from its first letter on: list marks, emphasis and tokens of chat templates may stand before a call.
+    pub(super) fn line(self, text: &str) -> Look {
+        let rest = text.trim_start_matches(|letter: char| letter.is_ascii_digit());
+        let digits = text.len() - rest.len();
+        let marked = if digits > 0 { rest.strip_prefix(['.', ')']) } else { rest.strip_prefix(['-', '*', '•', '+']) };
+        let at = match marked {
+            Some("") => return Look::More,
+            Some(item) if item.starts_with(' ') => text.len() - item.len(),
+            _ if digits > 0 => return if rest.is_empty() { Look::More } else { Look::Text },
+            _ => 0,
+        };
+        let Some(at) = special_tokens(text, skip(text, at, &[' '])) else { return Look::More };
+        let at = skip(text, at, &['*', '`', ' ']);
+        match text.get(at..).unwrap_or_default().strip_prefix('\\') {
+            Some("") => Look::More,
+            // Markdown and TeX escape brackets.
+            Some(bracket) if bracket.starts_with('[') => self.statement(text, at + 1, MAX_DEPTH),
+            _ => self.statement(text, at, MAX_DEPTH),
+        }
+    }
+
+    /// A place within a line, behind a label or an assignment.
+    pub(super) fn place(self, text: &str) -> Look {
+        self.statement(text, 0, MAX_DEPTH)
+    }
+
+    /// A fence, from its mark on, with the first statement in it.
+    pub(super) fn fence(self, text: &str, marker: usize) -> Look {
+        let info = text.get(marker..).unwrap_or_default();
+        let word = info.find(|letter: char| !(letter.is_alphanumeric() || "_-+#.".contains(letter)));
+        let Some(word) = word else { return Look::More };
+        let after = info.get(word..).unwrap_or_default();
+        if after.starts_with('(') {
+            return self.statement(text, marker, MAX_DEPTH);
+        }
+        let at = text.len() - after.trim_start().len();
+        let content = text.get(at..).unwrap_or_default();
+        match marks::look(content, true, |_| false) {
+            _ if content.is_empty() => Look::More,
+            Found::Start => Look::More,
+            Found::Mark(Kind::Call | Kind::Maybe, _) => Look::Mark,
+            Found::Mark(..) | Found::Nothing => match self.line(content) {
+                Look::Bracket { at: inner, is_data } => Look::Bracket { at: at + inner, is_data },
+                look => look,
+            },
+        }
+    }
+
+    /// What stands behind a mark that is only a word where no call follows it.
+    pub(super) fn behind_word(self, mark: &str, text: &str) -> Look {
+        let fence = text.trim_start();
+        if fence.starts_with("```") {
+            return Look::Mark;
+        }
+        if "```".starts_with(fence) {
+            return Look::More;
+        }
+        let at = text.len() - text.trim_start_matches([' ', '\t', '\r', '\n', ':', '`', '*', '"', '[']).len();
+        let rest = text.get(at..).unwrap_or_default();
+        let name = rest.find(|letter: char| !is_name_part(letter));
+        match rest.chars().next() {
+            _ if mark.ends_with('{') => Look::Mark,
+            None => Look::More,
+            Some('{' | '<') => Look::Mark,
+            Some(_) if name.is_none() && self.names.may_become(rest) => Look::More,
+            Some(_) => {
+                let name = rest.get(..name.unwrap_or(rest.len())).unwrap_or_default();
+                if self.names.contain(name.trim_end_matches([':', '.', '/', '-'])) { Look::Mark } else { Look::Text }
+            }
+        }
+    }
+
+    fn statement(self, text: &str, at: usize, depth: usize) -> Look {
+        let Some(depth) = depth.checked_sub(1) else { return Look::Text };
+        let rest = text.get(at..).unwrap_or_default();
+        if let Some(word) = WORDS.iter().find(|word| rest.starts_with(**word)) {
+            return self.statement(text, skip(text, at + word.len(), &[' ']), depth);
+        }
+        match rest.chars().next() {
+            None => Look::More,
+            Some('{') => self.object(text, at),
+            Some('[' | '(') => self.list(text, at, depth),
+            Some('"' | '\'') => self.name(text, at + 1, depth),
+            Some(letter) if begins_name(letter) => self.name(text, at, depth),
+            Some(_) => Look::Text,
+        }
+    }
+
+    /// `name(`, `name {`, or the object on the next line; `print(name(`.
+    fn name(self, text: &str, at: usize, depth: usize) -> Look {
+        let rest = text.get(at..).unwrap_or_default();
+        let Some(length) = rest.find(|letter: char| !is_name_part(letter)) else {
+            return if self.may_become_name(rest) { Look::More } else { Look::Text };
+        };
+        let name = rest.get(..length).unwrap_or_default().trim_end_matches([':', '.', '/', '-']);
+        let end = at + length;
+        if WRAPPERS.contains(&name)
+            && text.get(end..).is_some_and(|rest| rest.starts_with('('))
+            && !self.names.contain(name)
+        {
+            return self.within(self.statement(text, skip_space(text, end + 1), depth), end);
+        }
+        if !self.names.contain(name) {
+            return Look::Text;
+        }
+        let at = skip(text, end, &[' ', ':', '`', '*', '"', '\'', '\r']);
+        match text.get(at..).unwrap_or_default().chars().next() {
+            None => Look::More,
+            Some('(' | '{') => Look::Bracket { at, is_data: false },
+            Some('\n') => named_object(text, skip_space(text, at)),
+            Some(_) => Look::Text,
+        }
+    }
+
+    fn may_become_name(self, start: &str) -> bool {
+        let is_start = |word: &str| word.starts_with(start);
+        self.names.may_become(start)
+            || WORDS.iter().any(|word| is_start(word))
+            || WRAPPERS.iter().any(|word| is_start(word))
+    }
+
+    /// `{"name":`, `{tool:`, `{tool(`.
+    fn object(self, text: &str, open: usize) -> Look {
+        let at = skip_space(text, open + 1);
+        let rest = text.get(at..).unwrap_or_default();
+        let quote = rest.chars().next().filter(|letter| matches!(letter, '"' | '\''));
+        let inner = rest.get(usize::from(quote.is_some())..).unwrap_or_default();
+        let length = match quote {
+            Some(quote) => inner.find(quote),
+            None => inner.find(|letter: char| !is_name_part(letter) || letter == ':'),
+        };
+        let word = inner.find(|letter: char| !is_name_part(letter)).unwrap_or(inner.len());
+        if quote.is_some() && inner.get(word..).is_some_and(|rest| rest.starts_with('(')) {
+            // A call as a string in a set.
+            let is_call = self.names.contain(inner.get(..word).unwrap_or_default());
+            return if is_call { Look::Bracket { at: open, is_data: false } } else { Look::Text };
+        }
+        let is_known_start = |start: &str| may_become_member(start) || self.names.may_become(start);
+        let Some(length) = length else {
+            return if is_known_start(inner) { Look::More } else { Look::Text };
+        };
+        let key = inner.get(..length).unwrap_or_default();
+        let is_tool = self.names.contain(key);
+        if !is_known_start(key) || (member(key).is_none() && !is_tool) {
+            return Look::Text;
+        }
+        let end = at + 2 * usize::from(quote.is_some()) + length;
+        let end = skip_space(text, end);
+        match text.get(end..).unwrap_or_default().chars().next() {
+            None => Look::More,
+            Some(':') if self.json_wanted => Look::Text,
+            Some(':') => Look::Bracket { at: open, is_data: true },
+            Some('(') if is_tool => Look::Bracket { at: open, is_data: false },
+            Some(_) => Look::Text,
+        }
+    }
+
+    /// A list of calls, as data or as code; `["name", {...}]`.
+    fn list(self, text: &str, open: usize, depth: usize) -> Look {
+        let at = skip_space(text, open + 1);
+        let rest = text.get(at..).unwrap_or_default();
+        let quote = rest.chars().next().filter(|letter| matches!(letter, '"' | '\'' | '`'));
+        let Some(quote) = quote else {
+            let name = rest.split(|letter| !is_name_part(letter)).next().unwrap_or_default();
+            let is_pair = rest.get(name.len()..).is_some_and(|rest| rest.starts_with(','));
+            return match is_pair && self.names.contain(name) {
+                true => Look::Bracket { at: open, is_data: false },
+                false => self.within(self.statement(text, at, depth), open),
+            };
+        };
+        let inner = rest.get(1..).unwrap_or_default();
+        let Some(length) = inner.find(|letter: char| !is_name_part(letter)) else {
+            return if self.may_become_name(inner) { Look::More } else { Look::Text };
+        };
+        let name = inner.get(..length).unwrap_or_default();
+        let is_call = inner.get(length..).is_some_and(|rest| rest.starts_with(quote) || rest.starts_with('('));
+        if is_call && (self.names.contain(name) || WRAPPERS.contains(&name)) {
+            Look::Bracket { at: open, is_data: false }
+        } else {
+            Look::Text
+        }
+    }
+
+    /// What is found within brackets ends with these.
+    fn within(self, look: Look, open: usize) -> Look {
+        match look {
+            Look::Bracket { is_data, .. } => Look::Bracket { at: open, is_data },
+            look => look,
+        }
+    }
+}
+
+/// The object behind a name, in a fence of its own or not.
+fn named_object(text: &str, at: usize) -> Look {
+    let rest = text.get(at..).unwrap_or_default();
+    if rest.is_empty() || (rest.len() < 3 && "```".starts_with(rest)) {
+        return Look::More;
+    }
+    let at = match rest.strip_prefix("```") {
+        None => at,
+        Some(info) => {
+            let Some(word) = info.find(|letter: char| !(letter.is_alphanumeric() || letter == '_')) else {
+                return Look::More;
+            };
+            skip_space(text, at + 3 + word)
+        }
+    };
+    match text.get(at..).unwrap_or_default().chars().next() {
+        None => Look::More,
+        Some('{') => Look::Bracket { at, is_data: false },
+        Some(_) => stand_in(text, at),
+    }
+}
+
+/// `tool_call(` instead of the object.
+fn stand_in(text: &str, at: usize) -> Look {
+    let rest = text.get(at..).unwrap_or_default();
+    if rest.starts_with(STAND_IN) {
+        Look::Bracket { at: at + STAND_IN.len() - 1, is_data: false }
+    } else if STAND_IN.starts_with(rest) {
+        Look::More
+    } else {
+        Look::Text
+    }
+}
+
+/// Passes over tokens of chat templates that leaked into the text; `None` where one is not complete.
+fn special_tokens(text: &str, mut at: usize) -> Option<usize> {
+    loop {
+        let rest = text.get(at..).unwrap_or_default();
+        if rest == "<" {
+            return None;
+        }
+        let Some(token) = rest.strip_prefix("<|") else { return Some(at) };
+        let length = token.find(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_'))?;
+        match token.get(length..).unwrap_or_default() {
+            "|" => return None,
+            end if length > 0 && end.starts_with("|>") => at = skip(text, at + length + 4, &[' ']),
+            _ => return Some(at),
+        }
+    }
+}
+
+fn begins_name(letter: char) -> bool {
+    letter.is_alphabetic() || letter == '_' || letter == '\\'
+}
+
+fn is_name_part(letter: char) -> bool {
+    letter.is_alphanumeric() || "_.-\\:/".contains(letter)
+}
+
+fn skip(text: &str, at: usize, letters: &[char]) -> usize {
+    let rest = text.get(at..).unwrap_or_default();
+    at + rest.len() - rest.trim_start_matches(letters).len()
+}
+
+fn skip_space(text: &str, at: usize) -> usize {
+    let rest = text.get(at..).unwrap_or_default();
+    at + rest.len() - rest.trim_start().len()
+}

@@ -1,0 +1,117 @@
+//! Words that a call may begin with, asked for while they are still coming.
+
+use super::super::shape;
+use crate::scanner::Toolbook;
+use crate::scanner::names::{fold, without_namespace};
+
+/// Namespaces that models put before a tool's name although it has none.
+const NAMESPACES: [&str; 8] =
+    ["functions", "function", "tools", "tool", "default_api", "api", "multi_tool_use", "client"];
+
+/// Signs between a namespace and a name.
+const SEPARATORS: [char; 4] = ['.', ':', '/', '_'];
+
+/// The names of the tools on offer, without their writing.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    /// Folded, in full and without their own namespace, sorted.
+    folded: Vec<String>,
+}
+
+impl Names {
+    pub(super) fn of(toolbook: &Toolbook) -> Self {
+        let mut folded: Vec<String> = Vec::new();
+        for tool in toolbook.tools().iter().filter(|tool| !tool.tool.free_text) {
+            folded.push(fold(tool.name()));
+            folded.extend(without_namespace(tool.name()).map(fold));
+        }
+        folded.retain(|name| !name.is_empty());
+        folded.sort_unstable();
+        folded.dedup();
+        Self { folded }
+    }
+
+    /// Is it the name of a tool, in whatever writing?
+    pub(super) fn contain(&self, name: &str) -> bool {
+        let has = |name: &str| self.folded.binary_search(&fold(name)).is_ok();
+        has(name) || in_namespace(name).is_some_and(has)
+    }
+
+    /// May it become the name of a tool? True for every beginning of a name that [`Names::contain`] accepts.
+    pub(super) fn may_become(&self, start: &str) -> bool {
+        let begins = |start: &str| {
+            let start = fold(start);
+            let at = self.folded.partition_point(|name| *name < start);
+            self.folded.get(at).is_some_and(|name| name.starts_with(&start))
+        };
+        begins(start) || in_namespace(start).is_some_and(begins) || is_namespace_start(start)
+    }
+}
+
+/// What stands behind one of the usual namespaces.
+fn in_namespace(name: &str) -> Option<&str> {
+    NAMESPACES.iter().find_map(|namespace| name.strip_prefix(namespace)?.strip_prefix(SEPARATORS))
+}
+
+fn is_namespace_start(start: &str) -> bool {
+    NAMESPACES.iter().any(|namespace| namespace.starts_with(start))
+}
+
+/// Members of an object that is, or holds, a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Member {
+    /// The tool's name.
+    Name,
+    /// The arguments.
+    Arguments,
+    /// Something around or beside a call.
+    Other,
+}
+
+/// What a member of an object says about a call; `None` where a call has no such member.
+pub(super) fn member(key: &str) -> Option<Member> {
+    if shape::NAMES.contains(&key) {
+        Some(Member::Name)
+    } else if shape::ARGUMENTS.contains(&key) {
+        Some(Member::Arguments)
+    } else if shape::WRAPPERS.contains(&key) || shape::NEUTRAL.contains(&key) {
+        Some(Member::Other)
+    } else {
+        None
+    }
+}
+
+/// May it become the key of such a member?
+pub(super) fn may_become_member(start: &str) -> bool {
+    let keys = shape::NAMES.iter().chain(&shape::ARGUMENTS).chain(&shape::WRAPPERS).chain(&shape::NEUTRAL);
+    keys.into_iter().any(|key| key.starts_with(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scanner::testing::{TOOLS, toolbook};
+
+    #[test]
+    fn names_are_known_in_any_writing_from_their_first_letter_on() {
+        let names = Names::of(&toolbook(TOOLS));
+        for written in [
+            "get_weather",
+            "getWeather",
+            "GET-WEATHER",
+            "get\\_weather",
+            "functions.get_weather",
+            "cancel",
+            "orders.cancel",
+        ] {
+            assert!(names.contain(written), "{written}");
+            for end in 1..=written.len() {
+                assert!(names.may_become(&written[..end]), "{}", &written[..end]);
+            }
+        }
+        for word in ["get_weathers", "weather", "The", "functions.", ""] {
+            assert!(!names.contain(word), "{word}");
+        }
+        assert!(!names.may_become("The") && !names.may_become("get_x") && !names.may_become("functions.x"));
+    }
+}
