@@ -1,6 +1,6 @@
 //! Calls as code: `name(a=1, b="x")`, alone, in lists, as strings, and wrapped in `print(...)`.
 
-use super::literal::{Literal, Reader};
+use super::literal::{Literal, Nesting, Reader};
 use super::shape;
 use super::written::{Written, offered};
 use crate::scanner::Toolbook;
@@ -20,8 +20,8 @@ const WORDS: [&str; 3] = ["await ", "return ", "yield "];
 /// What may join the results of two calls: both are called all the same.
 const OPERATORS: [&str; 8] = ["+", "-", "*", "/", "or ", "and ", "|", "&"];
 
-/// The calls of a text that holds nothing else, and stands `nesting` deep in others.
-pub(super) fn whole(text: &str, toolbook: &Toolbook, may_complete: bool, nesting: usize) -> Option<Vec<Written>> {
+/// The calls of a text that holds nothing else, and stands within others.
+pub(super) fn whole(text: &str, toolbook: &Toolbook, may_complete: bool, nesting: &Nesting) -> Option<Vec<Written>> {
     let mut reader = Reader::nested_in(text, may_complete, nesting)?;
     let calls = sequence(&mut reader, toolbook)?;
     reader.skip_space()?;
@@ -39,8 +39,13 @@ pub(super) fn keyword(text: &str) -> Option<(String, Literal)> {
 
 /// Calls that follow one another on a line: `f(a=1), g(b=2); h()`, or `f() + g()`.
 pub(super) fn sequence(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
+    sequence_within(reader, toolbook, MAX_DEPTH)
+}
+
+/// Such calls, within others of which only `depth` more are followed.
+fn sequence_within(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize) -> Option<Vec<Written>> {
     let open = reader.peek().filter(|open| matches!(open, '{' | '['));
-    let mut calls = item(reader, toolbook, MAX_DEPTH)?;
+    let mut calls = item(reader, toolbook, depth)?;
     loop {
         let end = reader.at();
         // What follows a semicolon on the next line is a statement of its own; objects and lists need nothing between them.
@@ -49,7 +54,7 @@ pub(super) fn sequence(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<V
                 || reader.take(";") && same_line(reader)
                 || open.is_some_and(|open| reader.rest().starts_with(open))
                 || operator(reader));
-        match is_separated.then(|| reader.skip_space().and_then(|()| item(reader, toolbook, MAX_DEPTH))).flatten() {
+        match is_separated.then(|| reader.skip_space().and_then(|()| item(reader, toolbook, depth))).flatten() {
             Some(more) => calls.extend(more),
             None => {
                 reader.go(end);
@@ -75,7 +80,7 @@ fn item(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize) -> Option<Ve
     let start = reader.at();
     let found = match reader.peek()? {
         '[' | '(' | '{' => list(reader, toolbook, depth),
-        '"' | '\'' | '`' => quoted(reader, toolbook),
+        '"' | '\'' | '`' => quoted(reader, toolbook, depth),
         _ => calls(reader, toolbook, depth),
     };
     if found.is_none() {
@@ -89,7 +94,7 @@ fn list(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize) -> Option<Ve
     let depth = depth.checked_sub(1)?;
     let start = reader.at();
     if let Some(value) = reader.data() {
-        if let Some(calls) = shape::calls(&value, toolbook, reader.nesting_within()) {
+        if let Some(calls) = shape::calls(&value, toolbook, &reader.nesting_within()) {
             subscripts(reader);
             return Some(calls);
         }
@@ -166,10 +171,11 @@ fn named_first(reader: &mut Reader<'_>, toolbook: &Toolbook, close: &str) -> Opt
 }
 
 /// Calls within quotes; where the quotes of their arguments are not escaped, the closing quote is the one behind the call.
-fn quoted(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
+fn quoted(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize) -> Option<Vec<Written>> {
+    let depth = depth.checked_sub(1)?;
     let start = reader.at();
     if let Some(Literal::Text(text)) = reader.data()
-        && let Some(calls) = whole(&text, toolbook, reader.may_complete(), reader.nesting_within())
+        && let Some(calls) = whole(&text, toolbook, reader.may_complete(), &reader.nesting_within())
     {
         return Some(calls);
     }
@@ -181,7 +187,7 @@ fn quoted(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> 
     reader.go(start);
     let quote = reader.peek()?.to_string();
     reader.advance(quote.len())?;
-    let calls = sequence(reader, toolbook)?;
+    let calls = sequence_within(reader, toolbook, depth)?;
     reader.take(&quote);
     Some(calls)
 }

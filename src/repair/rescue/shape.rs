@@ -1,6 +1,6 @@
 //! Calls as data: the objects and lists by which models say which tool they call.
 
-use super::literal::Literal;
+use super::literal::{Literal, Nesting};
 use super::python;
 use super::written::{Written, offered};
 use crate::scanner::{CompiledTool, Toolbook};
@@ -95,8 +95,8 @@ pub(super) const NEUTRAL: [&str; 23] = [
 /// Objects within objects that are looked into for calls.
 const MAX_DEPTH: usize = 6;
 
-/// The calls that a value spells; `None` where it is no such thing. Strings in it stand `nesting` deep in other texts.
-pub(super) fn calls(literal: &Literal, toolbook: &Toolbook, nesting: usize) -> Option<Vec<Written>> {
+/// The calls that a value spells; `None` where it is no such thing. Strings in it are texts within others.
+pub(super) fn calls(literal: &Literal, toolbook: &Toolbook, nesting: &Nesting) -> Option<Vec<Written>> {
     let place = Place { toolbook, nesting, depth: MAX_DEPTH };
     read(literal, place).filter(|calls| !calls.is_empty())
 }
@@ -105,7 +105,7 @@ pub(super) fn calls(literal: &Literal, toolbook: &Toolbook, nesting: usize) -> O
 #[derive(Clone, Copy)]
 struct Place<'a> {
     toolbook: &'a Toolbook,
-    nesting: usize,
+    nesting: &'a Nesting,
     /// Values within values that may still be followed.
     depth: usize,
 }

@@ -88,7 +88,7 @@ fn call(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
 /// One call, or those that the wrapping tool is to make.
 fn calls(name: String, arguments: &Literal, reader: &Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
     if name == PARALLEL {
-        return shape::calls(arguments, toolbook, reader.nesting_within());
+        return shape::calls(arguments, toolbook, &reader.nesting_within());
     }
     Some(vec![Written::with_arguments(name, arguments)?])
 }

@@ -11,7 +11,7 @@ mod string;
 #[cfg(test)]
 mod tests;
 
-pub(super) use reader::Reader;
+pub(super) use reader::{Nesting, Reader};
 use serde_json::Value;
 
 /// A value as a model wrote it.

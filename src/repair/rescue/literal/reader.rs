@@ -1,5 +1,8 @@
 //! The reader of values.
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use super::{Literal, expression, number, string};
 
 /// Brackets within brackets that are followed; JSON readers stop there as well.
@@ -21,12 +24,21 @@ pub(crate) struct Reader<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
-    fuel: usize,
+    /// What is left to pay with; readers of texts within this text pay from it too.
+    fuel: Rc<Cell<usize>>,
     /// Texts within texts: a string that is read as code is one deeper.
-    nesting: usize,
+    level: usize,
     /// May what the text leaves open at its end be closed?
     may_complete: bool,
     completed: bool,
+}
+
+/// Where a text stands that is part of another one.
+#[derive(Debug, Clone)]
+pub(crate) struct Nesting {
+    /// How deep.
+    level: usize,
+    fuel: Rc<Cell<usize>>,
 }
 
 impl<'a> Reader<'a> {
@@ -34,17 +46,19 @@ impl<'a> Reader<'a> {
     /// by another kind, are taken as closed.
     pub(crate) fn new(text: &'a str, may_complete: bool) -> Self {
         let fuel = LEAST_FUEL.saturating_add(text.len().saturating_mul(FUEL_PER_BYTE));
-        Self { text, at: 0, depth: 0, fuel, nesting: 0, may_complete, completed: false }
+        let fuel = Rc::new(Cell::new(fuel));
+        Self { text, at: 0, depth: 0, fuel, level: 0, may_complete, completed: false }
     }
 
-    /// A reader of a text that stands within another one, `nesting` deep; `None` where that is too deep.
-    pub(crate) fn nested_in(text: &'a str, may_complete: bool, nesting: usize) -> Option<Self> {
-        (nesting <= MAX_NESTING).then(|| Self { nesting, ..Self::new(text, may_complete) })
+    /// A reader of a text that stands within others; `None` where that is too deep.
+    pub(crate) fn nested_in(text: &'a str, may_complete: bool, nesting: &Nesting) -> Option<Self> {
+        let Nesting { level, fuel } = nesting.clone();
+        (level <= MAX_NESTING).then_some(Self { text, at: 0, depth: 0, fuel, level, may_complete, completed: false })
     }
 
-    /// How deep a text within this one is.
-    pub(crate) fn nesting_within(&self) -> usize {
-        self.nesting + 1
+    /// Where a text within this one stands.
+    pub(crate) fn nesting_within(&self) -> Nesting {
+        Nesting { level: self.level + 1, fuel: Rc::clone(&self.fuel) }
     }
 
     /// The whole text.
@@ -70,12 +84,12 @@ impl<'a> Reader<'a> {
 
     /// What is left of the text; nothing where the fuel is spent.
     pub(crate) fn rest(&self) -> &'a str {
-        if self.fuel == 0 { "" } else { self.text.get(self.at..).unwrap_or_default() }
+        if self.fuel.get() == 0 { "" } else { self.text.get(self.at..).unwrap_or_default() }
     }
 
     /// Does the text end here, or close another bracket than the one that is open, and may that be taken as the closing?
     pub(crate) fn completes(&mut self) -> bool {
-        let completes = self.may_complete && self.fuel > 0 && matches!(self.peek(), Some(']' | '}' | ')') | None);
+        let completes = self.may_complete && self.fuel.get() > 0 && matches!(self.peek(), Some(']' | '}' | ')') | None);
         self.completed |= completes;
         completes
     }
@@ -128,14 +142,14 @@ impl<'a> Reader<'a> {
 
     /// Goes on by `bytes`, and pays for it; `None` where the fuel is spent.
     pub(crate) fn advance(&mut self, bytes: usize) -> Option<()> {
-        self.fuel = self.fuel.checked_sub(bytes + 1)?;
+        self.fuel.set(self.fuel.get().checked_sub(bytes + 1)?);
         self.at += bytes;
         Some(())
     }
 
     /// Pays for `bytes` that were looked at in vain.
     pub(crate) fn burn(&mut self, bytes: usize) {
-        self.fuel = self.fuel.saturating_sub(bytes);
+        self.fuel.set(self.fuel.get().saturating_sub(bytes));
     }
 
     /// Where `end` is next found, counted from here; paid for where it is not.
@@ -150,7 +164,7 @@ impl<'a> Reader<'a> {
     /// Work that was paid for.
     #[cfg(test)]
     pub(crate) fn spent(&self) -> usize {
-        LEAST_FUEL.saturating_add(self.text.len().saturating_mul(FUEL_PER_BYTE)) - self.fuel
+        LEAST_FUEL.saturating_add(self.text.len().saturating_mul(FUEL_PER_BYTE)) - self.fuel.get()
     }
 
     /// The text up to `end`, which is taken.

@@ -16,10 +16,10 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Option<String> {
         }
     }
     let quote = rest.chars().next().filter(|letter| matches!(letter, '"' | '\'' | '`'))?;
-    let Some(length) = close(rest, quote) else {
-        reader.burn(rest.len());
-        return None;
-    };
+    let Closing { at, looked_at } = close(rest, quote);
+    // What was looked at beyond the string is paid for as well.
+    reader.burn(looked_at.saturating_sub(at.unwrap_or_default()));
+    let length = at?;
     let text = unescape(rest.get(1..length)?);
     reader.advance(length + 1)?;
     text
@@ -42,7 +42,7 @@ pub(super) fn read_typographic(reader: &mut Reader<'_>) -> Option<String> {
 
 /// Where the quote at the start of `rest` is closed: at the first such quote, unless what follows it shows that it stands within
 /// the string, as the second one of `'Schindler's List'` does.
-fn close(rest: &str, quote: char) -> Option<usize> {
+fn close(rest: &str, quote: char) -> Closing {
     let bytes = rest.as_bytes();
     let mut first = None;
     let mut at = 1;
@@ -50,21 +50,28 @@ fn close(rest: &str, quote: char) -> Option<usize> {
         match byte {
             b'\\' => at += 1,
             _ if byte == quote as u8 => {
-                if is_followed_by_end(rest.get(at + 1..)?) {
-                    return Some(at);
+                let behind = rest.get(at + 1..).unwrap_or_default();
+                if is_followed_by_end(behind) {
+                    return Closing { at: Some(at), looked_at: at };
                 }
                 first.get_or_insert(at);
-                if is_followed_by_operator(rest.get(at + 1..)?) {
-                    return first;
+                if is_followed_by_operator(behind) {
+                    break;
                 }
             }
             // No line ends within a string that was closed before.
-            b'\n' if first.is_some() => return first,
+            b'\n' if first.is_some() => break,
             _ => {}
         }
         at += 1;
     }
-    first
+    Closing { at: first, looked_at: at }
+}
+
+/// Where a string ends, and how far one had to look to know.
+struct Closing {
+    at: Option<usize>,
+    looked_at: usize,
 }
 
 /// Does `rest` show that a string ended before it?

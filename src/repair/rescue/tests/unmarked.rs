@@ -323,3 +323,18 @@ fn words_that_may_be_marks_flow_where_no_call_follows() {
         assert_eq!(flowed, Some(text.len()), "{text}");
     }
 }
+
+/// Each quote could open a string within the last one: found by fuzzing, where reading it took forever.
+#[test]
+fn quotes_within_quotes_are_followed_to_a_bound() {
+    let many = |piece: &str| piece.repeat(4000);
+    for text in [
+        format!("[{}\u{20}``<tool_call>````````aliases.hel.er].model = \"vendor/large\"\n", many("`")),
+        format!("['{}", many("\"'")),
+        format!("[`{}]", many("`'\"")),
+        format!("get_weather({}", many("'[")),
+        format!("{}get_weather(city='Oslo'){}", many("'\""), many("\"'")),
+    ] {
+        assert!(!matches!(read(&text), Reading::Calls(_)), "{}", &text[..20]);
+    }
+}
