@@ -45,10 +45,9 @@ impl<'a> Judge<'a> {
         offered: &Offered,
     ) -> JudgedMessage {
         let choice = request.tool_choice();
-        let allowed = allowed(&choice);
         let situation = Situation {
             evidence: if choice == ToolChoice::None { Evidence::Off } else { self.evidence },
-            allowed: allowed.as_deref(),
+            allowed: choice.allowed(),
             cut_off,
             json_wanted: request.wants_json(),
             sent: 0,
@@ -87,14 +86,5 @@ impl<'a> Judge<'a> {
         let messages = request.messages();
         let last = messages.iter().rev().find(|message| message.role == "user")?;
         last.text.as_deref().map(|said| offered.relevance(said))
-    }
-}
-
-/// The tools that may be called, where the choice names some.
-fn allowed(choice: &ToolChoice) -> Option<Vec<String>> {
-    match choice {
-        ToolChoice::Allowed { names, .. } => Some(names.clone()),
-        ToolChoice::Named(name) => Some(vec![name.clone()]),
-        ToolChoice::Auto | ToolChoice::None | ToolChoice::Required => None,
     }
 }

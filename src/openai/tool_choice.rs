@@ -57,6 +57,15 @@ impl ToolChoice {
         Some(Self::Allowed { required: object.string("mode").as_deref() == Some("required"), names })
     }
 
+    /// The names of the tools that may be called, where the choice names some.
+    pub fn allowed(&self) -> Option<&[String]> {
+        match self {
+            Self::Named(name) => Some(std::slice::from_ref(name)),
+            Self::Allowed { names, .. } => Some(names),
+            Self::Auto | Self::None | Self::Required => None,
+        }
+    }
+
     /// The value of `tool_choice`; `None` where the field is left out.
     pub(super) fn to_value(&self) -> Option<Value> {
         Some(match self {

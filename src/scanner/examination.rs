@@ -5,6 +5,7 @@ use std::rc::Rc;
 use indexmap::IndexSet;
 use serde_json::{Map, Number, Value};
 
+use super::place::Place;
 use super::schema::{CompiledSchema, Node, NodeId, Openness, Rule, Violation};
 use crate::domain::json::Pointer;
 use crate::domain::rules::UnknownParameters;
@@ -193,21 +194,4 @@ impl<'a> Survey<'a> {
 /// `5.0`: a whole number by JSON Schema, and yet refused by many a receiver that reads it into an integer.
 fn is_whole_with_fraction(number: &Number) -> bool {
     number.is_f64() && number.as_f64().is_some_and(|float| float.fract() == 0.0 && float.abs() <= MAX_EXACT)
-}
-
-/// A place in the arguments, written out only when something is found there.
-enum Place<'a> {
-    Root,
-    Member(&'a Place<'a>, &'a str),
-    Item(&'a Place<'a>, usize),
-}
-
-impl Place<'_> {
-    fn pointer(&self) -> Pointer {
-        match self {
-            Self::Root => Pointer::root(),
-            Self::Member(parent, name) => parent.pointer().child(name),
-            Self::Item(parent, index) => parent.pointer().item(*index),
-        }
-    }
 }

@@ -15,6 +15,7 @@ pub(crate) mod generated;
 #[cfg(test)]
 mod hostile_tests;
 pub(crate) mod names;
+mod place;
 mod relevance;
 mod same_value;
 pub(crate) mod schema;

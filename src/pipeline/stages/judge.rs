@@ -26,16 +26,20 @@ pub(crate) struct JudgedAnswer {
 pub(crate) fn judge(turn: &mut Turn, offer: &Offer, draft: &Draft, completion: Completion) -> JudgedAnswer {
     note_native_calls(turn, &completion);
     let policy = turn.policy.clone();
-    let allowed = Allowed::by(draft.request());
+    let (request, tool_choice) = (draft.request(), draft.request().tool_choice());
     let known = Known::of(draft.conversation());
     let relevance = known::relevance(draft.conversation(), offer, &policy.scan);
     let context = Context { conversation: Some(&known), relevance: relevance.as_ref(), ..Context::default() };
-    let asked = AskedFor { request: draft.request(), allowed: allowed.names() };
+    let situation = Situation {
+        allowed: tool_choice.allowed(),
+        json_wanted: request.wants_json(),
+        ..Situation::with(evidence(turn, request))
+    };
     let choices: Vec<JudgedMessage> = completion
         .choices()
         .iter()
         .map(|choice| match offer.is_judged() {
-            true => judge_choice(turn, offer, &asked, choice, &context),
+            true => judge_choice(turn, offer, choice, situation, &context),
             false => JudgedMessage::default(),
         })
         .collect();
@@ -51,29 +55,18 @@ pub(crate) fn judge(turn: &mut Turn, offer: &Offer, draft: &Draft, completion: C
     judged
 }
 
-/// What the request says about the calls that an answer may make.
-struct AskedFor<'a> {
-    request: &'a ChatRequest,
-    allowed: Option<&'a [String]>,
-}
-
+/// Judges a choice; `situation` says what the request lets it be.
 fn judge_choice(
     turn: &Turn,
     offer: &Offer,
-    asked: &AskedFor<'_>,
     choice: &Choice,
+    situation: Situation<'_>,
     context: &Context<'_>,
 ) -> JudgedMessage {
     let policy = &turn.policy;
     // Where a call came natively, the text beside it is only text.
     let text = if choice.message.has_unjudged_calls() { None } else { choice.message.text() };
-    let situation = Situation {
-        evidence: evidence(turn, asked.request),
-        allowed: asked.allowed,
-        cut_off: choice.is_cut_off(),
-        json_wanted: asked.request.wants_json(),
-        sent: turn.streamed.released(choice.index),
-    };
+    let situation = Situation { cut_off: choice.is_cut_off(), sent: turn.streamed.released(choice.index), ..situation };
     let spoken = Spoken { text: text.as_deref(), calls: choice.message.calls(), situation };
     repair::judge_message(&spoken, &offer.toolbook, &policy.scan, &policy.repair, context)
 }
@@ -85,24 +78,6 @@ pub(crate) fn evidence(turn: &Turn, request: &ChatRequest) -> Evidence {
         ToolChoice::None => Evidence::Off,
         _ if turn.upstream.delivers_calls(&turn.model) => rescue.native,
         _ => rescue.text,
-    }
-}
-
-/// The tools that the request lets the model call.
-#[derive(Debug)]
-struct Allowed(Option<Vec<String>>);
-
-impl Allowed {
-    fn by(request: &ChatRequest) -> Self {
-        Self(match request.tool_choice() {
-            ToolChoice::Named(name) => Some(vec![name]),
-            ToolChoice::Allowed { names, .. } => Some(names),
-            _ => None,
-        })
-    }
-
-    fn names(&self) -> Option<&[String]> {
-        self.0.as_deref()
     }
 }
 

@@ -60,8 +60,6 @@ pub(super) struct Layout<'a> {
     pub(super) fences: Vec<Fence>,
     /// Does it hold more calls than an answer can mean?
     pub(super) has_too_many: bool,
-    /// Was a bracket closed that the text left open?
-    pub(super) completed: bool,
 }
 
 /// A code fence.
@@ -179,7 +177,6 @@ pub(super) fn read<'a>(text: &'a str, toolbook: &Toolbook, may_complete: bool) -
     }
     walk.lines(text.len());
     walk.close_fence(text.len());
-    walk.layout.completed = walk.reader.has_completed();
     walk.layout
 }
 

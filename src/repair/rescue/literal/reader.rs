@@ -30,7 +30,6 @@ pub(crate) struct Reader<'a> {
     level: usize,
     /// May what the text leaves open at its end be closed?
     may_complete: bool,
-    completed: bool,
 }
 
 /// Where a text stands that is part of another one.
@@ -47,13 +46,13 @@ impl<'a> Reader<'a> {
     pub(crate) fn new(text: &'a str, may_complete: bool) -> Self {
         let fuel = LEAST_FUEL.saturating_add(text.len().saturating_mul(FUEL_PER_BYTE));
         let fuel = Rc::new(Cell::new(fuel));
-        Self { text, at: 0, depth: 0, fuel, level: 0, may_complete, completed: false }
+        Self { text, at: 0, depth: 0, fuel, level: 0, may_complete }
     }
 
     /// A reader of a text that stands within others; `None` where that is too deep.
     pub(crate) fn nested_in(text: &'a str, may_complete: bool, nesting: &Nesting) -> Option<Self> {
         let Nesting { level, fuel } = nesting.clone();
-        (level <= MAX_NESTING).then_some(Self { text, at: 0, depth: 0, fuel, level, may_complete, completed: false })
+        (level <= MAX_NESTING).then_some(Self { text, at: 0, depth: 0, fuel, level, may_complete })
     }
 
     /// Where a text within this one stands.
@@ -88,10 +87,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Does the text end here, or close another bracket than the one that is open, and may that be taken as the closing?
-    pub(crate) fn completes(&mut self) -> bool {
-        let completes = self.may_complete && self.fuel.get() > 0 && matches!(self.peek(), Some(']' | '}' | ')') | None);
-        self.completed |= completes;
-        completes
+    pub(crate) fn completes(&self) -> bool {
+        self.may_complete && self.fuel.get() > 0 && matches!(self.peek(), Some(']' | '}' | ')') | None)
     }
 
     /// May brackets that the text leaves open be closed?
@@ -110,7 +107,6 @@ impl<'a> Reader<'a> {
             if !(rest.is_empty() || rest.starts_with([',', ')', ']', '}'])) || self.advance(1).is_none() {
                 return;
             }
-            self.completed = true;
         }
     }
 
@@ -119,16 +115,10 @@ impl<'a> Reader<'a> {
         let kept = self.text.get(..end).unwrap_or_default().trim_end();
         let is_line_end = self.text.get(kept.len()..end).is_some_and(|space| space.contains('\n'));
         if self.may_complete && is_line_end {
-            self.completed = true;
             self.go(kept.len());
             return true;
         }
         false
-    }
-
-    /// Were brackets closed that the text left open, or closed wrongly?
-    pub(crate) fn has_completed(&self) -> bool {
-        self.completed
     }
 
     /// The next character.

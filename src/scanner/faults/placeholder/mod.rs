@@ -15,6 +15,7 @@ use self::form::{Form, form};
 use super::{Case, quoted};
 use crate::domain::json::Pointer;
 use crate::domain::{Diagnosis, FaultCode};
+use crate::scanner::place::Place;
 use crate::scanner::toolbook::CompiledTool;
 use crate::scanner::transcript::Transcript;
 
@@ -120,40 +121,6 @@ fn is_named(schema: Option<&Value>, text: &str) -> bool {
 
 fn is_required(tool: &CompiledTool, path: &Pointer) -> bool {
     path.tokens().first().and_then(|name| tool.parameter(name)).is_some_and(|parameter| parameter.required)
-}
-
-/// A place in the arguments, written out only when something is found there.
-enum Place<'a> {
-    Root,
-    Member(&'a Place<'a>, &'a str),
-    Item(&'a Place<'a>, usize),
-}
-
-impl Place<'_> {
-    fn pointer(&self) -> Pointer {
-        match self {
-            Self::Root => Pointer::root(),
-            Self::Member(parent, name) => parent.pointer().child(name),
-            Self::Item(parent, index) => parent.pointer().item(*index),
-        }
-    }
-
-    /// The member that the value is, or is in the list of.
-    fn parameter(&self) -> Pointer {
-        match self {
-            Self::Item(parent, _) => parent.parameter(),
-            place => place.pointer(),
-        }
-    }
-
-    /// The name of the member that the value is, or is in the list of.
-    fn name(&self) -> &str {
-        match self {
-            Self::Root => "",
-            Self::Member(_, name) => name,
-            Self::Item(parent, _) => parent.name(),
-        }
-    }
 }
 
 #[cfg(test)]
