@@ -108,9 +108,10 @@ fn undescribed<'d>(location: Location) -> ArgumentSchema<'d> {
 }
 
 fn binding(parameter: Parameter<'_>, argument: String) -> Binding {
-    let Parameter { name, slot, location, required, style, explode, allow_reserved, media_type, .. } = parameter;
+    let Parameter { name, slot, location, required, style, explode, allow_reserved, media_type, nested, .. } =
+        parameter;
     let name = slot.unwrap_or(name);
-    Binding { argument, name, location, required, style, explode, allow_reserved, media_type }
+    Binding { argument, name, location, required, style, explode, allow_reserved, media_type, nested }
 }
 
 fn property_argument(property: BodyProperty<'_>) -> Argument<'_> {

@@ -152,6 +152,7 @@ fn encoding(media: &Located<'_>) -> BTreeMap<String, Encoding> {
             style: entry.text("style").and_then(query_style),
             explode: entry.flag("explode"),
             allow_reserved: entry.flag("allowReserved") == Some(true),
+            nested: Vec::new(),
         };
         (name.clone(), encoding)
     };

@@ -22,6 +22,8 @@ pub(super) struct Parameter<'d> {
     pub(super) allow_reserved: bool,
     /// For a parameter described by `content`.
     pub(super) media_type: Option<String>,
+    /// How arrays within the array are written.
+    pub(super) nested: Vec<Style>,
     /// `None`: the document gives none.
     pub(super) schema: Option<Located<'d>>,
     pub(super) description: Option<&'d str>,
@@ -84,6 +86,7 @@ fn parameter<'d>(
         explode: at.flag("explode").unwrap_or(style == Style::Form),
         allow_reserved: at.flag("allowReserved") == Some(true),
         media_type: content.map(|(media_type, _)| media_type.clone()),
+        nested: Vec::new(),
         schema,
         description: at.text("description"),
         deprecated: at.flag("deprecated") == Some(true),

@@ -113,6 +113,7 @@ fn described_nowhere<'d>(slot: &Slot, operation: &Located<'d>) -> Parameter<'d> 
         explode: false,
         allow_reserved: slot.is_reserved,
         media_type: None,
+        nested: Vec::new(),
         schema: None,
         description: None,
         deprecated: false,

@@ -96,6 +96,7 @@ fn binding(name: &str, location: Location) -> Binding {
         explode: location.default_style() == Style::Form,
         allow_reserved: false,
         media_type: None,
+        nested: Vec::new(),
     }
 }
 
