@@ -28,6 +28,7 @@ mod settings;
 mod shorten;
 mod snapshot;
 mod source;
+mod swagger;
 mod toolset;
 mod walk;
 mod yaml;
