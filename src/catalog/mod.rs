@@ -11,6 +11,7 @@ mod body;
 mod description;
 mod document;
 mod documentation;
+mod files;
 mod load;
 mod load_error;
 mod media_type;
