@@ -72,7 +72,7 @@ fn of_bodies<'d>(
                 Some(schema) => {
                     document
                         .follow(schema.clone())
-                        .map_err(|error| format!("schema of the request body #{}: {error}", schema.at))?;
+                        .map_err(|error| format!("schema of the request body {}: {error}", schema.at))?;
                 }
                 None => notes.place(&only.at, "the request body has no schema; any value is accepted"),
             }

@@ -32,7 +32,7 @@ pub(super) fn lists<'d>(
     for holder in [path_item, operation] {
         let Some(list) = holder.member("parameters") else { continue };
         if !list.value.is_array() && !list.value.is_null() {
-            return Err(format!("#{} is no array", list.at));
+            return Err(format!("{} is no array", list.at));
         }
         let mut own = Lists::default();
         for item in list.items() {
@@ -64,7 +64,7 @@ pub(super) fn schema<'d>(parameter: &Located<'d>) -> Option<Located<'d>> {
 impl<'d> Lists<'d> {
     fn add(&mut self, document: &'d Document, path: &str, item: Located<'d>, notes: &mut Notes) -> Result<(), String> {
         let place = item.at.clone();
-        let at = document.follow(item).map_err(|error| format!("parameter #{place}: {error}"))?;
+        let at = document.follow(item).map_err(|error| format!("parameter {place}: {error}"))?;
         let given = at.text("in").unwrap_or_default().to_ascii_lowercase();
         if given == "body" {
             if !self.bodies.iter().any(|body| body.value == at.value) {
@@ -72,12 +72,12 @@ impl<'d> Lists<'d> {
             }
             return Ok(());
         }
-        let name = name(&at).ok_or_else(|| format!("parameter #{place} has no name"))?;
+        let name = name(&at).ok_or_else(|| format!("parameter {place} has no name"))?;
         match given.as_str() {
             "formdata" | "form" => put(&mut self.fields, at, |field| self::name(field) == Some(name)),
             _ => {
-                let location = location(&at, &given, name, path)
-                    .ok_or_else(|| wrong_place(name, &at, format_args!("#{place}")))?;
+                let location =
+                    location(&at, &given, name, path).ok_or_else(|| wrong_place(name, &at, format_args!("{place}")))?;
                 if !is_ignored(location, name) {
                     let parameter = parameter(document, &at, name, location, notes);
                     put(&mut self.parameters, parameter, |other| other.name == name && other.location == location);

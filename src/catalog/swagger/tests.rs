@@ -307,5 +307,5 @@ fn a_property_that_says_required_itself_is_required_and_an_empty_value_may_be_al
     assert_eq!(properties["flag"], json!({"description": "d", "anyOf": [{"type": "boolean"}, {"const": ""}]}));
     assert_eq!(properties["text"], json!({"type": "string"}));
     assert_eq!(said.len(), 1, "{said:?}");
-    assert!(said[0].starts_with("#/paths/~1x/post/parameters/2/schema/items/properties/a: "), "{said:?}");
+    assert!(said[0].starts_with("api.json #/paths/~1x/post/parameters/2/schema/items/properties/a: "), "{said:?}");
 }
