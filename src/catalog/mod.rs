@@ -11,6 +11,7 @@ mod body;
 mod description;
 mod document;
 mod documentation;
+mod idempotency;
 mod load;
 mod load_error;
 mod media_type;
@@ -33,6 +34,7 @@ mod walk;
 mod yaml;
 
 pub use binding::{Binding, BodyBinding, BodyShape, Encoding, Location, Style};
+pub use idempotency::IdempotencyKey;
 pub use load::load_document;
 pub use load_error::LoadError;
 pub use operation::{Operation, Placement};
