@@ -12,6 +12,7 @@ mod description;
 mod document;
 mod documentation;
 mod files;
+mod idempotency;
 mod load;
 mod load_error;
 mod media_type;
@@ -35,6 +36,7 @@ mod walk;
 mod yaml;
 
 pub use binding::{Binding, BodyBinding, BodyShape, Encoding, Location, Style};
+pub use idempotency::IdempotencyKey;
 pub use load::load_document;
 pub use load_error::LoadError;
 pub use operation::{Operation, Placement};
