@@ -102,6 +102,9 @@ fn report(catalog: &Catalog, metrics: &Metrics) {
         let (loaded, skipped) = (toolset.report.operations_loaded, toolset.report.operations_skipped.len());
         metrics.known_tools(toolset.operations.iter().map(|operation| operation.tool.name.as_str()));
         tracing::info!(toolset = toolset.name, loaded, skipped, "document loaded");
+        for fault in executor::audit_credentials(toolset) {
+            tracing::warn!(toolset = toolset.name, "{fault}");
+        }
         for skipped in &toolset.report.operations_skipped {
             tracing::warn!(
                 toolset = toolset.name,

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::address::{Lookup, SystemLookup};
-use super::client::Client;
+use super::courier::{Courier, Parcel};
+use super::credentials::Wanted;
 use super::intent::intent_key;
 use super::permission::permit;
 use super::refusal::{Refusal, refuse};
@@ -18,7 +19,7 @@ use crate::store::{Begun, IntentKey, Intents, StoreError};
 /// Runs checked calls of catalog tools over HTTP. Clones share connections.
 #[derive(Clone)]
 pub struct Executor {
-    client: Arc<Client>,
+    courier: Arc<Courier>,
     intents: Arc<dyn Intents>,
 }
 
@@ -36,12 +37,13 @@ impl Executor {
         intents: Arc<dyn Intents>,
         lookup: Arc<dyn Lookup>,
     ) -> Result<Self, BuildError> {
-        Ok(Self { client: Arc::new(Client::build(settings, lookup)?), intents })
+        Ok(Self { courier: Arc::new(Courier::build(settings, lookup)?), intents })
     }
 
     /// Runs one call. Whatever goes wrong is an outcome.
     ///
     /// - Policy, encoding and addresses come first; what they forbid is [`Outcome::Refused`], and the reason says what would allow it.
+    /// - The credentials that the operation asks for are obtained next; where they cannot be, nothing is sent.
     /// - A method that is not safe is committed as an intent before it leaves. Where that fails it is refused; where the same call of the
     ///   same session was sent before and its outcome is still not known, it is not sent again ([`Outcome::Unknown`]).
     /// - Such a request is finished and recorded even when the caller goes away (drops the future) while it runs.
@@ -55,16 +57,20 @@ impl Executor {
         trace_id: &str,
     ) -> Outcome {
         let tool = format!("{}/{}", toolset.name, operation.tool.name);
-        let request = match prepare(call, operation, toolset, rules, &tool) {
+        let request = match prepare(call, operation, rules, &tool) {
             Ok(request) => request,
             Err(refusal) => return refusal.into(),
         };
-        if is_safe(&request.method) {
-            return self.client.send(request).await;
+        let mut parcel = match self.courier.pack(request, Wanted::of(operation, toolset)).await {
+            Ok(parcel) => parcel,
+            Err(outcome) => return outcome,
+        };
+        if is_safe(&parcel.request.method) {
+            return self.courier.deliver(&mut parcel).await;
         }
         let key = intent_key(session, trace_id, &tool, call.arguments());
         let sending =
-            tokio::spawn(send_at_most_once(Arc::clone(&self.client), Arc::clone(&self.intents), key, request));
+            tokio::spawn(send_at_most_once(Arc::clone(&self.courier), Arc::clone(&self.intents), key, parcel));
         // The task ends early only when the process does.
         sending
             .await
@@ -78,26 +84,20 @@ impl std::fmt::Debug for Executor {
     }
 }
 
-fn prepare(
-    call: &CheckedCall,
-    operation: &Operation,
-    toolset: &Toolset,
-    rules: &ExecuteRules,
-    tool: &str,
-) -> Result<Request, Refusal> {
+fn prepare(call: &CheckedCall, operation: &Operation, rules: &ExecuteRules, tool: &str) -> Result<Request, Refusal> {
     // The scan vouches for the call of one tool; it says nothing about another operation.
     if call.tool().tool.owner != operation.tool.owner || call.is_free_text() {
         return Err(refuse!("the call was not checked against {}", operation.label()));
     }
     permit(rules, &operation.method, tool)?;
-    request::build(operation, toolset, call.arguments())
+    request::build(operation, call.arguments())
 }
 
 async fn send_at_most_once(
-    client: Arc<Client>,
+    courier: Arc<Courier>,
     intents: Arc<dyn Intents>,
     key: IntentKey,
-    request: Request,
+    mut parcel: Parcel,
 ) -> Outcome {
     match intents.begin(&key).await {
         // What finished before may be wanted again: its outcome was told.
@@ -105,7 +105,7 @@ async fn send_at_most_once(
         Ok(Begun::UnknownBefore) => return unknown_before(&key),
         Err(error) => return unrecorded(&key, &error),
     }
-    let outcome = client.send(request).await;
+    let outcome = courier.deliver(&mut parcel).await;
     if !matches!(outcome, Outcome::Unknown { .. })
         && let Err(error) = intents.finish(&key, outcome.label()).await
     {
