@@ -9,6 +9,7 @@ mod arguments;
 mod binding;
 mod body;
 mod description;
+pub mod dialect;
 mod document;
 mod documentation;
 mod load;

@@ -16,3 +16,8 @@ mod translator;
 pub(super) use argument_object::{Argument, ArgumentSchema, SchemaWriter};
 pub(super) use read_only::read_only_names;
 pub(super) use translator::Part;
+pub(super) use {
+    keyword::{Form, form, is_annotation},
+    loops::DEFINITIONS,
+    trail::Trail,
+};

@@ -4,7 +4,7 @@ use crate::domain::json::Pointer;
 
 /// A place of the document, as links that live on the stack of the walk.
 #[derive(Clone, Copy)]
-pub(super) enum Trail<'t> {
+pub(crate) enum Trail<'t> {
     /// Where the walk began.
     Start(&'t Pointer),
     /// A member of the place before.
@@ -15,17 +15,17 @@ pub(super) enum Trail<'t> {
 
 impl<'t> Trail<'t> {
     /// The member `key` of this place.
-    pub(super) fn member(&'t self, key: &'t str) -> Trail<'t> {
+    pub(crate) fn member(&'t self, key: &'t str) -> Trail<'t> {
         Trail::Member(self, key)
     }
 
     /// The item `index` of this place.
-    pub(super) fn item(&'t self, index: usize) -> Trail<'t> {
+    pub(crate) fn item(&'t self, index: usize) -> Trail<'t> {
         Trail::Item(self, index)
     }
 
     /// The place as a JSON Pointer.
-    pub(super) fn pointer(&self) -> Pointer {
+    pub(crate) fn pointer(&self) -> Pointer {
         match self {
             Trail::Start(pointer) => (*pointer).clone(),
             Trail::Member(before, key) => before.pointer().child(key),
