@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::super::schema::Trail;
+use super::trail::Trail;
 use crate::domain::json::Pointer;
 
 /// Where the definitions of a schema stand.

@@ -9,6 +9,7 @@ mod pattern;
 mod plain;
 mod reference;
 mod strict;
+mod trail;
 mod walk;
 mod words;
 

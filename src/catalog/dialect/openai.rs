@@ -5,20 +5,18 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::schema::Trail;
 use super::losses::Losses;
+use super::trail::Trail;
 use super::walk::rewrite;
 use super::words::{say, sentence};
 use super::{Translated, pattern};
-use crate::domain::json::Pointer;
 
 /// Keywords that must not stand at the top.
 const NOT_AT_THE_TOP: [&str; 9] = ["oneOf", "anyOf", "allOf", "enum", "const", "not", "if", "then", "else"];
 
 pub(super) fn translate(schema: &Value) -> Translated {
     let mut losses = Losses::default();
-    let root = Pointer::root();
-    let trail = Trail::Start(&root);
+    let trail = Trail::Root;
     let written = rewrite(schema, &trail, &mut |members, trail| readable(members, trail, &mut losses));
     let parameters = top(written, &trail, &mut losses);
     Translated { parameters, strict: false, losses: losses.finish() }

@@ -5,12 +5,12 @@
 
 use serde_json::{Map, Value};
 
-use super::super::schema::{Form, Trail, form, is_annotation};
+use super::super::schema::{Form, form, is_annotation};
 use super::losses::Losses;
 use super::reference::{definitions, name_of, reference, used_here};
+use super::trail::Trail;
 use super::words::say;
 use super::{Loss, Translated};
-use crate::domain::json::Pointer;
 
 /// How often a definition may stand within itself. Once shows what the members of a tree's children are.
 const MAX_RECURSION: usize = 1;
@@ -37,14 +37,13 @@ pub(super) fn translate(schema: &Value) -> Translated {
 /// `schema` with `depth` copies within copies; `None` where that takes more than `bytes`.
 fn inline(schema: &Value, depth: usize, bytes: usize) -> Option<(Value, Vec<Loss>)> {
     let nothing = Map::new();
-    let root = Pointer::root();
     let mut inliner = Inliner {
         definitions: definitions(schema).unwrap_or(&nothing),
         depth,
         bytes_left: bytes,
         losses: Losses::default(),
     };
-    let written = inliner.any(schema, &Trail::Start(&root), &mut Vec::new(), 0)?;
+    let written = inliner.any(schema, &Trail::Root, &mut Vec::new(), 0)?;
     Some((written, inliner.losses.finish()))
 }
 
@@ -78,9 +77,8 @@ impl<'a> Inliner<'a> {
             return Some(Value::Object(used_here(self.opened(target, trail)?, beside)));
         }
         copied.push(name);
-        let root = Pointer::root();
-        let all = Trail::Start(&root);
-        let copy = self.any(schema, &all.member("$defs").member(name), copied, level + 1);
+        let all = Trail::Root.member("$defs");
+        let copy = self.any(schema, &all.member(name), copied, level + 1);
         copied.pop();
         let Value::Object(copy) = copy? else { return None };
         Some(Value::Object(used_here(copy, beside)))

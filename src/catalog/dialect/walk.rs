@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::super::schema::{Form, Trail, form};
+use super::super::schema::{Form, form};
+use super::trail::Trail;
 
 /// `schema` with `change` applied to every object schema in it, definitions included, innermost first. `true` becomes a schema without
 /// keywords, which says the same.

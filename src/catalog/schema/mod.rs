@@ -19,5 +19,4 @@ pub(super) use translator::Part;
 pub(super) use {
     keyword::{Form, form, is_annotation},
     loops::DEFINITIONS,
-    trail::Trail,
 };

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::super::super::schema::{Form, Trail, form};
+use super::super::super::schema::{Form, form};
 use super::super::Loss;
-use crate::domain::json::Pointer;
+use super::super::trail::Trail;
 
 /// Properties of all objects together.
 const MAX_PROPERTIES: usize = 5_000;
@@ -22,8 +22,7 @@ const MAX_LONG_ENUM_CHARS: usize = 15_000;
 /// Holds `schema` against the limits; the error names the first one that is exceeded.
 pub(super) fn check(schema: &Value) -> Result<(), Loss> {
     let mut count = Count::default();
-    let root = Pointer::root();
-    let trail = Trail::Start(&root);
+    let trail = Trail::Root;
     count.visit(schema, &trail, 0)?;
     let over = [
         (count.properties, MAX_PROPERTIES, "properties"),

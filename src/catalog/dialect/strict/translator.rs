@@ -4,15 +4,15 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use super::super::super::schema::{Trail, is_annotation};
+use super::super::super::schema::is_annotation;
 use super::super::losses::Losses;
 use super::super::reference::{definitions, name_of, reference};
+use super::super::trail::Trail;
 use super::super::words::{say, sentence};
 use super::super::{Loss, pattern};
 use super::intersection::intersection;
 use super::nullable::{or_null, takes_null};
 use super::types::{part, types};
-use crate::domain::json::Pointer;
 
 /// Values of `format` that the subset knows.
 const FORMATS: [&str; 9] = ["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"];
@@ -42,8 +42,7 @@ const MAX_STEPS: usize = 20_000;
 /// The strict form of `schema`, and what it lost that the description cannot make up for.
 pub(super) fn translate(schema: &Value) -> Result<(Value, Vec<Loss>), Loss> {
     let nothing = Map::new();
-    let root = Pointer::root();
-    let trail = Trail::Start(&root);
+    let trail = Trail::Root;
     let mut translator = Translator {
         definitions: definitions(schema).unwrap_or(&nothing),
         wanted: Vec::new(),
