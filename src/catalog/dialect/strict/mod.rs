@@ -8,7 +8,7 @@ mod intersection;
 mod limits;
 mod nullable;
 mod translator;
-mod types;
+mod value_type;
 
 use serde_json::Value;
 

@@ -12,7 +12,7 @@ use super::super::words::{say, sentence};
 use super::super::{Loss, pattern};
 use super::intersection::intersection;
 use super::nullable::{or_null, takes_null};
-use super::types::{part, types};
+use super::value_type::{part, types};
 
 /// Values of `format` that the subset knows.
 const FORMATS: [&str; 9] = ["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"];
