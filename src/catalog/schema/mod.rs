@@ -3,6 +3,7 @@
 mod all_of;
 mod argument_object;
 mod definitions;
+mod discriminator;
 mod keyword;
 mod leaf;
 mod literal;
