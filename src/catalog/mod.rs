@@ -10,6 +10,7 @@ mod binding;
 mod body;
 mod credential;
 mod description;
+pub mod dialect;
 mod document;
 mod documentation;
 mod files;
