@@ -79,7 +79,7 @@ impl Executor {
         session: Option<&str>,
         trace_id: &str,
     ) -> Outcome {
-        let tool = format!("{}/{}", toolset.name, operation.tool.name);
+        let tool = format!("{}/{}", toolset.name, operation.own_name());
         if let Err(refusal) = permitted(call, operation, rules, &tool) {
             return refusal.into();
         }
