@@ -31,7 +31,10 @@ impl<'d> Servers<'d> {
         }
         match document.member("servers").filter(has_items) {
             Some(list) => servers.root = servers.of_list(&list, notes),
-            None => notes.remark("the document names no server; `base_url` is needed to call its operations"),
+            None => match document.root().at.file().url().and_then(|url| url.join("/").ok()) {
+                Some(origin) => servers.root.push(origin),
+                None => notes.remark("the document names no server; `base_url` is needed to call its operations"),
+            },
         }
         Ok(servers)
     }
@@ -80,9 +83,17 @@ fn operators_url(toolset: &str, base_url: &str) -> Result<Url, LoadError> {
     })
 }
 
+/// A relative address starts from that of the document (OpenAPI 3.0.4, Server Object), which only a remote one has.
 fn address(server: &Located<'_>) -> Result<Url, String> {
     let template = server.text("url").ok_or("has no `url`")?;
-    absolute(&filled(template, server)?)
+    let text = filled(template, server)?;
+    match server.at.file().url() {
+        Some(base) => {
+            let url = base.join(text.trim()).map_err(|error| format!("`{text}` is no URL ({error})"))?;
+            absolute(url.as_str())
+        }
+        None => absolute(&text),
+    }
 }
 
 /// Variables take their defaults (OpenAPI 3.0.4, Server Variable Object).

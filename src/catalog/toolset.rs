@@ -1,6 +1,7 @@
 //! The tools made from one document.
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 
 use url::Url;
 
@@ -22,6 +23,8 @@ pub struct Toolset {
     pub credentials: BTreeMap<String, Secret>,
     /// The operations that became tools, in the order of the document.
     pub operations: Vec<Operation>,
+    /// The local files that the document refers to, absolute and with links resolved; also those that could not be understood.
+    pub other_files: Vec<PathBuf>,
     /// What the document says about itself: `info.description` and the root's `externalDocs`.
     pub documentation: Vec<DocText>,
     /// What became of the document's operations.

@@ -3,9 +3,8 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::super::load::toolset_of;
 use super::super::{LoadError, Report, ToolsetSettings};
-use super::{accepts, toolset};
+use super::{accepts, toolset, toolset_of};
 
 #[test]
 fn a_bad_operation_is_skipped_with_its_reason_and_the_others_load() {
@@ -32,7 +31,7 @@ fn a_bad_operation_is_skipped_with_its_reason_and_the_others_load() {
     let expected = [
         ("GET /no/object", "is no object"),
         ("GET /broken/parameter", "names nothing"),
-        ("POST /broken/body", "another file"),
+        ("POST /broken/body", "cannot be read"),
         ("POST /broken/body/schema", "`#/none` names nothing"),
         ("GET /cycle", "leads back to itself"),
         ("GET /parameters", "is no array"),
@@ -106,7 +105,7 @@ fn the_report_has_the_shape_that_check_prints() {
 fn credentials_for_an_unknown_scheme_and_bad_addresses_are_errors() {
     let root =
         json!({"openapi": "3.0.0", "components": {"securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}}});
-    let load = |settings: &ToolsetSettings| toolset_of(root.clone(), "api", std::path::Path::new("api.json"), settings);
+    let load = |settings: &ToolsetSettings| toolset_of(root.clone(), settings);
     let mut settings = ToolsetSettings::default();
     settings.credentials.insert("kay".to_owned(), crate::domain::Secret::new("canary"));
     let error = load(&settings).unwrap_err();
@@ -196,7 +195,7 @@ proptest! {
             .filter(|(path, _)| !path.starts_with("x-"))
             .filter_map(|(_, item)| item.as_object())
             .filter(|item| item.contains_key("post")).count();
-        if let Ok(toolset) = toolset_of(root, "api", std::path::Path::new("api.json"), &ToolsetSettings::default()) {
+        if let Ok(toolset) = toolset_of(root, &ToolsetSettings::default()) {
             prop_assert!(toolset.report.operations_loaded + toolset.report.operations_skipped.len() >= methods);
             for operation in &toolset.operations {
                 accepts(&operation.tool.parameters, &json!({"id": {"children": [{"children": []}]}, "body": {"a": "x"}}));
