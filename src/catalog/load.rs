@@ -26,16 +26,22 @@ pub fn load_from(
     settings: &ToolsetSettings,
     fetch: &dyn Fetch,
 ) -> Result<Toolset, LoadError> {
-    toolset_of(&Document::load(origin, settings, fetch)?, name, &origin.to_path(), settings)
+    read(&Document::load(origin, settings, fetch)?, name, &origin.to_path(), settings)
 }
 
-/// The toolset of a document that was read from `path`.
+/// The toolset of the document `root`, as if it had been read from `path`.
+#[cfg(test)]
 pub(super) fn toolset_of(
-    document: &Document,
+    root: serde_json::Value,
     name: &str,
     path: &Path,
     settings: &ToolsetSettings,
 ) -> Result<Toolset, LoadError> {
+    read(&Document::new(root, path)?, name, path, settings)
+}
+
+/// The toolset of a document that was found at `path`.
+fn read(document: &Document, name: &str, path: &Path, settings: &ToolsetSettings) -> Result<Toolset, LoadError> {
     let mut notes = Notes::default();
     let security_schemes = security::schemes(document, &mut notes);
     check_credentials(name, path, settings, &security_schemes)?;
@@ -65,10 +71,11 @@ pub(super) fn toolset_of(
             file: path.display().to_string(),
             operations_loaded: loaded.len(),
             operations_skipped: skipped,
-            renamed: loaded.iter().filter_map(renamed).collect(),
+            renamed: loaded.iter().filter_map(Renamed::of).collect(),
             simplified: notes.finish(),
             error: None,
         },
+        document: path.to_owned(),
         by_tool: by_tool(&loaded),
         operations: loaded,
     })
@@ -99,15 +106,6 @@ fn name_source<'d>(found: &Found<'d>) -> NameSource<'d> {
         method: found.method.as_str().to_ascii_lowercase(),
         path: found.path,
     }
-}
-
-fn renamed(operation: &Operation) -> Option<Renamed> {
-    let to = &operation.tool.name;
-    (operation.operation_id.as_ref() != Some(to)).then(|| Renamed {
-        operation: operation.label(),
-        from: operation.operation_id.clone(),
-        to: to.clone(),
-    })
 }
 
 fn title(document: &Document) -> String {

@@ -12,6 +12,7 @@ mod description;
 mod document;
 mod documentation;
 mod files;
+mod idempotency;
 mod load;
 mod load_error;
 mod media_type;
@@ -29,17 +30,19 @@ mod server;
 mod settings;
 mod shorten;
 mod snapshot;
+mod swagger;
 mod toolset;
 mod walk;
 
 pub use binding::{Binding, BodyBinding, BodyShape, Encoding, Location, Style};
 pub use files::{Fetch, Fetched, Offline, Origin};
+pub use idempotency::IdempotencyKey;
 pub use load::{load_document, load_from};
 pub use load_error::LoadError;
 pub use operation::{Operation, Placement};
 pub use report::{Renamed, Report, Simplified, Skipped};
 pub use security::SecurityScheme;
-pub use settings::{DocumentLimits, ToolsetSettings};
+pub use settings::{DocumentLimits, Settings, ToolsetSettings};
 pub use snapshot::Catalog;
 pub use toolset::Toolset;
 

@@ -3,8 +3,9 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::super::load::toolset_of;
 use super::super::{LoadError, Report, ToolsetSettings};
-use super::{accepts, toolset, toolset_of};
+use super::{accepts, toolset};
 
 #[test]
 fn a_bad_operation_is_skipped_with_its_reason_and_the_others_load() {
@@ -105,7 +106,7 @@ fn the_report_has_the_shape_that_check_prints() {
 fn credentials_for_an_unknown_scheme_and_bad_addresses_are_errors() {
     let root =
         json!({"openapi": "3.0.0", "components": {"securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}}});
-    let load = |settings: &ToolsetSettings| toolset_of(root.clone(), settings);
+    let load = |settings: &ToolsetSettings| toolset_of(root.clone(), "api", std::path::Path::new("api.json"), settings);
     let mut settings = ToolsetSettings::default();
     settings.credentials.insert("kay".to_owned(), crate::domain::Secret::new("canary"));
     let error = load(&settings).unwrap_err();
@@ -195,7 +196,7 @@ proptest! {
             .filter(|(path, _)| !path.starts_with("x-"))
             .filter_map(|(_, item)| item.as_object())
             .filter(|item| item.contains_key("post")).count();
-        if let Ok(toolset) = toolset_of(root, &ToolsetSettings::default()) {
+        if let Ok(toolset) = toolset_of(root, "api", std::path::Path::new("api.json"), &ToolsetSettings::default()) {
             prop_assert!(toolset.report.operations_loaded + toolset.report.operations_skipped.len() >= methods);
             for operation in &toolset.operations {
                 accepts(&operation.tool.parameters, &json!({"id": {"children": [{"children": []}]}, "body": {"a": "x"}}));

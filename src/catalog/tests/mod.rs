@@ -10,8 +10,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::document::Document;
-use super::{LoadError, Operation, Toolset, ToolsetSettings};
+use super::load::toolset_of;
+use super::{Operation, Toolset, ToolsetSettings};
 
 /// The toolset of an OpenAPI 3.0 document with these members.
 fn toolset(members: Value) -> Toolset {
@@ -20,13 +20,7 @@ fn toolset(members: Value) -> Toolset {
 
 fn toolset_with(mut members: Value, settings: &ToolsetSettings) -> Toolset {
     members["openapi"] = json!("3.0.3");
-    toolset_of(members, settings).unwrap()
-}
-
-/// The toolset of the document `root`.
-fn toolset_of(root: Value, settings: &ToolsetSettings) -> Result<Toolset, LoadError> {
-    let path = Path::new("api.json");
-    super::load::toolset_of(&Document::new(root, path)?, "api", path, settings)
+    toolset_of(members, "api", Path::new("api.json"), settings).unwrap()
 }
 
 /// The one operation of a document whose path `/x` has `operation` as `post`.

@@ -110,7 +110,7 @@ fn openapi_3_1_schemas_keep_their_own_keywords() {
         "components": {"schemas": {"B": {"type": "string"}}}
     });
     let settings = ToolsetSettings::default();
-    let toolset = super::toolset_of(root, &settings).unwrap();
+    let toolset = super::toolset_of(root, "api", std::path::Path::new("api.json"), &settings).unwrap();
     let expected = json!({
         "a": {"type": ["integer", "null"], "exclusiveMinimum": 3, "examples": [4]},
         "b": {"type": "string", "maxLength": 3},
