@@ -67,6 +67,7 @@ fn read(document: &Document, name: &str, path: &Path, settings: &ToolsetSettings
         credentials: settings.credentials.clone(),
         other_files: document.other_files(),
         documentation: documentation::of_document(document),
+        missing_credentials: settings.missing_credentials,
         report: Report {
             file: path.display().to_string(),
             operations_loaded: loaded.len(),
