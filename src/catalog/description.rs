@@ -35,11 +35,11 @@ mod tests {
             (json!({"summary": " ", "description": 3, "deprecated": true}), "Deprecated. GET /pets"),
         ];
         for (value, expected) in cases {
-            let file = SourceFile::new("api.json".to_owned(), value);
+            let file = SourceFile::of_value(value);
             let operation = Located { value: &file.root, at: Place::root(&file) };
             assert_eq!(tool_description(&operation, "GET /pets", 100), expected);
         }
-        let long = SourceFile::new("api.json".to_owned(), json!({"description": "word ".repeat(500)}));
+        let long = SourceFile::of_value(json!({"description": "word ".repeat(500)}));
         let operation = Located { value: &long.root, at: Place::root(&long) };
         assert!(tool_description(&operation, "", 1024).chars().count() <= 1024);
     }

@@ -1,13 +1,13 @@
 //! A document in memory: raw JSON, its version, and the way from a `$ref` to what it means.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 use thiserror::Error;
 
-use super::LoadError;
-use super::files::{Place, SourceFile};
+use super::files::{Fetch, Files, Loader, Origin, Place, SourceFile};
+use super::{LoadError, ToolsetSettings};
 use crate::domain::json::{Pointer, scalar_text};
 
 /// A chain of `$ref`s that is longer has a fault of its own; real documents need two or three.
@@ -15,8 +15,7 @@ const MAX_REFERENCE_HOPS: usize = 32;
 
 /// An OpenAPI document as it was read: one file or several that refer to each other.
 pub(super) struct Document {
-    /// The file that the others are referred from.
-    main: SourceFile,
+    files: Files,
     /// Which dialect of schemas it is written in.
     pub(super) version: Version,
 }
@@ -42,8 +41,8 @@ pub(super) struct Located<'d> {
 /// Why a `$ref` leads nowhere.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub(super) enum ReferenceError {
-    #[error("$ref `{0}` leads to another file, which is not yet supported")]
-    OtherFile(String),
+    #[error("$ref `{0}` {1}")]
+    Unavailable(String, String),
     #[error("$ref `{0}` names nothing in this document")]
     Missing(String),
     #[error("$ref `{0}` leads back to itself")]
@@ -51,16 +50,35 @@ pub(super) enum ReferenceError {
 }
 
 impl Document {
-    /// Takes what was read from `path` as an OpenAPI document, if it is one of a supported version.
+    /// Reads the OpenAPI document at `origin` with all its files.
+    ///
+    /// # Errors
+    /// Where its own file cannot be read, or is no OpenAPI document of a supported version.
+    pub(super) fn load(origin: Origin<'_>, settings: &ToolsetSettings, fetch: &dyn Fetch) -> Result<Self, LoadError> {
+        let mut loader = Loader::new(origin, settings, fetch);
+        let main = loader.main(origin, fetch)?;
+        let version = version(&main.root, &origin.to_path())?;
+        Ok(Self { files: loader.complete(main), version })
+    }
+
+    /// Takes `root` as the OpenAPI document at `path`, and reads its other files.
+    #[cfg(test)]
     pub(super) fn new(root: Value, path: &Path) -> Result<Self, LoadError> {
         let version = version(&root, path)?;
-        let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        Ok(Self { main: SourceFile::new(name, root), version })
+        let settings = ToolsetSettings::default();
+        let mut loader = Loader::new(Origin::Path(path), &settings, &super::Offline);
+        let main = loader.value(root, path);
+        Ok(Self { files: loader.complete(main), version })
+    }
+
+    /// The local files that the document refers to, absolute and with links resolved; also those that could not be understood.
+    pub(super) fn other_files(&self) -> Vec<PathBuf> {
+        self.files.referred()
     }
 
     /// The whole of the document's first file.
     pub(super) fn root(&self) -> Located<'_> {
-        Located { value: &self.main.root, at: Place::root(&self.main) }
+        Located { value: &self.files.main().root, at: Place::root(self.files.main()) }
     }
 
     /// The member `key` of the document itself.
@@ -88,11 +106,13 @@ impl Document {
 
     /// What one `$ref`, which stands in the file `from`, names (RFC 6901 section 6: a JSON Pointer as URI fragment).
     pub(super) fn lookup<'d>(&'d self, reference: &str, from: &'d SourceFile) -> Result<Located<'d>, ReferenceError> {
-        let fragment = reference.strip_prefix('#').ok_or_else(|| ReferenceError::OtherFile(reference.to_owned()))?;
+        let (link, fragment) = reference.split_once('#').unwrap_or((reference, ""));
+        let file = self.files.linked(link, from);
+        let file = file.map_err(|reason| ReferenceError::Unavailable(reference.to_owned(), reason))?;
         let missing = || ReferenceError::Missing(reference.to_owned());
         let pointer = percent_decode_str(fragment).decode_utf8().map_err(|_| missing())?;
-        let value = from.root.pointer(&pointer).ok_or_else(missing)?;
-        Ok(Located { value, at: Place::new(from, Pointer::from(pointer.as_ref())) })
+        let value = file.root.pointer(&pointer).ok_or_else(missing)?;
+        Ok(Located { value, at: Place::new(file, Pointer::from(pointer.as_ref())) })
     }
 }
 
@@ -194,7 +214,7 @@ mod tests {
         let document = document(json!({}));
         let lookup = |reference| document.lookup(reference, document.root().at.file());
         assert!(matches!(lookup("#/none"), Err(ReferenceError::Missing(_))));
-        assert!(matches!(lookup("other.yaml#/a"), Err(ReferenceError::OtherFile(_))));
+        assert!(matches!(lookup("other.yaml#/a"), Err(ReferenceError::Unavailable(..))));
         assert!(matches!(lookup("#%ff"), Err(ReferenceError::Missing(_))));
     }
 

@@ -3,39 +3,53 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use serde_json::Value;
-
 use super::document::Document;
+use super::files::{Fetch, Offline, Origin};
 use super::naming::{NameSource, tool_names};
 use super::notes::Notes;
 use super::reader::OperationReader;
 use super::report::{Renamed, Report, Skipped};
 use super::server::Servers;
 use super::walk::{Found, operations};
-use super::{LoadError, Operation, SecurityScheme, Toolset, ToolsetSettings, documentation, security, source};
+use super::{LoadError, Operation, SecurityScheme, Toolset, ToolsetSettings, documentation, security};
 
-/// Loads the document at `path` as the toolset `name`; `settings.document` is not looked at. A fault of one operation skips that
+/// Loads the document at `path` with all its files as the toolset `name`; `settings.document` is not looked at. A fault of one operation skips that
 /// operation and is in the report; the errors are about the document as a whole.
 pub fn load_document(name: &str, path: &Path, settings: &ToolsetSettings) -> Result<Toolset, LoadError> {
-    toolset_of(source::read(path, settings.limits.document_bytes)?, name, path, settings)
+    load_from(name, Origin::Path(path), settings, &Offline)
 }
 
-/// The toolset of a document that was read from `path`.
+/// As [`load_document`], from wherever the document is; `fetch` gets the files that are remote.
+pub fn load_from(
+    name: &str,
+    origin: Origin<'_>,
+    settings: &ToolsetSettings,
+    fetch: &dyn Fetch,
+) -> Result<Toolset, LoadError> {
+    read(&Document::load(origin, settings, fetch)?, name, &origin.to_path(), settings)
+}
+
+/// The toolset of the document `root`, as if it had been read from `path`.
+#[cfg(test)]
 pub(super) fn toolset_of(
-    root: Value,
+    root: serde_json::Value,
     name: &str,
     path: &Path,
     settings: &ToolsetSettings,
 ) -> Result<Toolset, LoadError> {
-    let document = Document::new(root, path)?;
-    let mut notes = Notes::default();
-    let security_schemes = security::schemes(&document, &mut notes);
-    check_credentials(name, path, settings, &security_schemes)?;
-    let servers = Servers::read(&document, name, &settings.base_url, &mut notes)?;
+    read(&Document::new(root, path)?, name, path, settings)
+}
 
-    let (found, mut skipped) = operations(&document);
+/// The toolset of a document that was found at `path`.
+fn read(document: &Document, name: &str, path: &Path, settings: &ToolsetSettings) -> Result<Toolset, LoadError> {
+    let mut notes = Notes::default();
+    let security_schemes = security::schemes(document, &mut notes);
+    check_credentials(name, path, settings, &security_schemes)?;
+    let servers = Servers::read(document, name, &settings.base_url, &mut notes)?;
+
+    let (found, mut skipped) = operations(document);
     let names = tool_names(&found.iter().map(name_source).collect::<Vec<_>>());
-    let mut reader = OperationReader::new(&document, name, &settings.limits, &servers);
+    let mut reader = OperationReader::new(document, name, &settings.limits, &servers);
     let mut loaded = Vec::new();
     for (found, tool) in found.iter().zip(names) {
         notes.begin(&found.label());
@@ -47,12 +61,13 @@ pub(super) fn toolset_of(
 
     Ok(Toolset {
         name: name.to_owned(),
-        title: title(&document),
+        title: title(document),
         servers: servers.root().to_vec(),
         security_schemes,
         credentials: settings.credentials.clone(),
+        other_files: document.other_files(),
+        documentation: documentation::of_document(document),
         missing_credentials: settings.missing_credentials,
-        documentation: documentation::of_document(&document),
         report: Report {
             file: path.display().to_string(),
             operations_loaded: loaded.len(),

@@ -21,6 +21,14 @@ pub enum LoadError {
         /// What the system says.
         source: std::io::Error,
     },
+    /// The document is remote and cannot be had.
+    #[error("{url}: cannot be fetched: {reason}")]
+    Fetch {
+        /// Where it should be.
+        url: String,
+        /// Why it cannot be had.
+        reason: String,
+    },
     /// The file is larger than `limits.document_bytes`.
     #[error("{}: larger than {limit} bytes; raise `limits.document_bytes` if that is right", .path.display())]
     TooLarge {

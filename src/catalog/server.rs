@@ -35,7 +35,10 @@ impl<'d> Servers<'d> {
         }
         match document.member("servers").filter(has_items) {
             Some(list) => servers.root = servers.of_list(&list, notes),
-            None => notes.remark("the document names no server; `base_url` is needed to call its operations"),
+            None => match document.root().at.file().url().and_then(|url| url.join("/").ok()) {
+                Some(origin) => servers.root.push(origin),
+                None => notes.remark("the document names no server; `base_url` is needed to call its operations"),
+            },
         }
         Ok(servers)
     }
@@ -63,7 +66,7 @@ impl<'d> Servers<'d> {
         let mut urls = Vec::new();
         let mut reasons = Vec::new();
         for address in addresses {
-            match absolute(&address) {
+            match absolute_from(self.document.root().at.file().url(), &address) {
                 // Swagger 2.0 has no variables that could say what to put there.
                 _ if address.contains('{') => reasons.push(format!("`{address}` has a place that nothing fills")),
                 Ok(url) => urls.push(url),
@@ -107,9 +110,19 @@ fn operators_url(toolset: &str, base_url: &str) -> Result<Url, LoadError> {
     })
 }
 
+/// A relative address starts from that of the document (OpenAPI 3.0.4, Server Object), which only a remote one has.
 fn address(server: &Located<'_>) -> Result<Url, String> {
     let template = server.text("url").ok_or("has no `url`")?;
-    absolute(&filled(template, server)?)
+    let text = filled(template, server)?;
+    absolute_from(server.at.file().url(), &text)
+}
+
+fn absolute_from(base: Option<&Url>, text: &str) -> Result<Url, String> {
+    match base.map(|base| base.join(text.trim())) {
+        None => absolute(text),
+        Some(Ok(url)) => absolute(url.as_str()),
+        Some(Err(error)) => Err(format!("`{text}` is no URL ({error})")),
+    }
 }
 
 /// Variables take their defaults (OpenAPI 3.0.4, Server Variable Object).

@@ -29,6 +29,12 @@ impl Default for Settings {
 pub struct ToolsetSettings {
     /// Path of the OpenAPI document (JSON or YAML); relative paths start at the configuration file's folder.
     pub document: String,
+    /// Folder that local files which the document refers to must be in; relative paths start at the configuration file's folder. Empty: the
+    /// document's own folder. A remote document refers to no local files at all.
+    pub root: String,
+    /// May files that the document refers to be fetched over http and https, within the executor's address policy? A document that is
+    /// itself named by a URL is fetched whatever stands here; what it refers to needs this as well.
+    pub allow_remote_refs: bool,
     /// Absolute URL that replaces every server of the document; empty: the document's own servers. Needed where the document
     /// names only relative servers, because a file has no address that they could be relative to.
     pub base_url: String,
@@ -55,8 +61,10 @@ pub enum MissingCredentials {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DocumentLimits {
-    /// Largest document, in bytes, that is read. Vendors' largest documents are about 40 MB.
+    /// Largest document, in bytes of all its files, that is read. Vendors' largest documents are about 40 MB.
     pub document_bytes: u64,
+    /// Files that a document may consist of.
+    pub files: usize,
     /// Largest argument schema of one tool, in bytes of compact JSON. A schema above it loses long descriptions and then its
     /// deepest levels, which accept any value, until it fits; the report says so.
     pub schema_bytes: usize,
@@ -68,6 +76,12 @@ pub struct DocumentLimits {
 
 impl Default for DocumentLimits {
     fn default() -> Self {
-        Self { document_bytes: 64 * 1024 * 1024, schema_bytes: 64 * 1024, schema_depth: 32, description_chars: 1024 }
+        Self {
+            document_bytes: 64 * 1024 * 1024,
+            files: 5_000,
+            schema_bytes: 64 * 1024,
+            schema_depth: 32,
+            description_chars: 1024,
+        }
     }
 }

@@ -27,6 +27,8 @@ pub struct Toolset {
     pub missing_credentials: MissingCredentials,
     /// The operations that became tools, in the order of the document.
     pub operations: Vec<Operation>,
+    /// The local files that the document refers to, absolute and with links resolved; also those that could not be understood.
+    pub other_files: Vec<PathBuf>,
     /// What the document says about itself: `info.description` and the root's `externalDocs`.
     pub documentation: Vec<DocText>,
     /// What became of the document's operations.
@@ -45,7 +47,7 @@ impl Toolset {
 
     /// The files that the toolset was made from.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
-        std::iter::once(self.document.as_path())
+        std::iter::once(self.document.as_path()).chain(self.other_files.iter().map(PathBuf::as_path))
     }
 
     /// Offers the tools of these operations, each given by its index, under other names.

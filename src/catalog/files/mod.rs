@@ -1,7 +1,22 @@
-//! The files that a document consists of, and places in them.
+//! The files that a document consists of, the references between them, and places in them.
+//!
+//! Read [`Files::load`] first: it reads the document's own file, then what that refers to, and so on. A file that cannot be had costs
+//! only what refers to it.
 
+mod address;
+mod boundary;
+mod fetch;
+mod loader;
 mod place;
+mod resources;
+mod scan;
 mod source_file;
 
+pub use fetch::{Fetch, Fetched, Offline};
+pub use loader::Origin;
+pub(super) use loader::{Files, Loader};
 pub(super) use place::{Place, PlaceId};
 pub(super) use source_file::SourceFile;
+
+#[cfg(test)]
+mod tests;

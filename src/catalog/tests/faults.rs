@@ -32,7 +32,7 @@ fn a_bad_operation_is_skipped_with_its_reason_and_the_others_load() {
     let expected = [
         ("GET /no/object", "is no object"),
         ("GET /broken/parameter", "names nothing"),
-        ("POST /broken/body", "another file"),
+        ("POST /broken/body", "cannot be read"),
         ("POST /broken/body/schema", "`#/none` names nothing"),
         ("GET /cycle", "leads back to itself"),
         ("GET /parameters", "is no array"),

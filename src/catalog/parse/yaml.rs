@@ -6,7 +6,7 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor}
 use serde_json::{Map, Number, Value};
 use serde_saphyr::options::{DuplicateKeyPolicy, NonFiniteFloatPolicy};
 
-use super::source::MAX_NESTING;
+use super::MAX_NESTING;
 
 /// Stack of the YAML parser. It recurses, and unoptimised it takes about 24 KiB for a level of nesting.
 const YAML_STACK_BYTES: usize = 16 * 1024 * 1024;

@@ -1,0 +1,169 @@
+//! Where a file of a document is, and where a reference in it leads.
+
+use std::fmt;
+use std::path::{Component, Path, PathBuf};
+
+use percent_encoding::percent_decode_str;
+use url::Url;
+
+/// Where a file is.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Address {
+    /// In the file system; absolute, without `.` and `..`.
+    Path(PathBuf),
+    /// An http or https address, without fragment.
+    Url(Url),
+}
+
+impl Address {
+    /// The address of a file that the operator named.
+    pub(super) fn of_path(path: &Path) -> Self {
+        let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        Self::Path(normalised(&absolute))
+    }
+
+    /// Where `link`, a reference without its fragment that stands in this file, leads. What a remote file refers to is remote. An error
+    /// says why the link cannot be followed.
+    pub(super) fn follow(&self, link: &str) -> Result<Self, String> {
+        if let Self::Url(base) = self {
+            let url = base.join(link).map_err(|error| format!("is no address ({error})"))?;
+            return remote(url)
+                .map_err(|scheme| format!("leads a remote document to `{scheme}:`, which is not followed"));
+        }
+        match Url::parse(link) {
+            Ok(url) if url.scheme() == "file" => {
+                let path = url.to_file_path().map_err(|()| "names a file of another machine".to_owned())?;
+                Ok(Self::Path(normalised(&path)))
+            }
+            // A scheme of one letter is a drive.
+            Ok(url) if url.scheme().len() > 1 => {
+                remote(url).map_err(|scheme| format!("has the scheme `{scheme}:`, which is not followed"))
+            }
+            _ if link.starts_with("//") => self.follow(&format!("https:{link}")),
+            _ => Ok(self.beside(link)),
+        }
+    }
+
+    /// The file that the path `link` names, from this file's folder on.
+    fn beside(&self, link: &str) -> Self {
+        let link = link.split('?').next().unwrap_or_default();
+        let decoded = percent_decode_str(link).decode_utf8_lossy().replace('\\', "/");
+        let folder = match self {
+            Self::Path(path) => path.parent().unwrap_or(path),
+            Self::Url(_) => Path::new(""),
+        };
+        Self::Path(normalised(&folder.join(decoded)))
+    }
+
+    /// The address as URL: what relative `$id`s start from.
+    pub(super) fn base(&self) -> Option<Url> {
+        match self {
+            Self::Path(path) => Url::from_file_path(path).ok(),
+            Self::Url(url) => Some(url.clone()),
+        }
+    }
+
+    /// How the file is called in messages about the document whose first file is at `main`: for files, their way from there.
+    pub(super) fn name_from(&self, main: &Self) -> String {
+        match (self, main) {
+            (Self::Path(path), Self::Path(main)) => way(main.parent().unwrap_or(main), path).display().to_string(),
+            _ => self.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Path(path) => write!(f, "{}", path.display()),
+            Self::Url(url) => write!(f, "{url}"),
+        }
+    }
+}
+
+/// `url` as the address of a remote file; its scheme where that is not http or https.
+fn remote(mut url: Url) -> Result<Address, String> {
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(url.scheme().to_owned());
+    }
+    url.set_fragment(None);
+    Ok(Address::Url(url))
+}
+
+/// Takes `.` and `..` out of an absolute path, without a look at the file system. What would leave the top stays there.
+fn normalised(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => {
+                normal.pop();
+            }
+            Component::CurDir => {}
+            other => normal.push(other),
+        }
+    }
+    normal
+}
+
+/// The relative path from `folder` to `path`, both normalised.
+fn way(folder: &Path, path: &Path) -> PathBuf {
+    let shared = folder.components().zip(path.components()).take_while(|(here, there)| here == there).count();
+    let up = folder.components().skip(shared).map(|_| Component::ParentDir);
+    up.chain(path.components().skip(shared)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn followed(from: &str, link: &str) -> Result<String, String> {
+        let from = Url::parse(from).map_or_else(|_| Address::of_path(Path::new(from)), Address::Url);
+        from.follow(link).map(|address| address.to_string())
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_in_files_lead_to_files_beside_them_or_to_the_network() {
+        for (link, expected) in [
+            ("b.yaml", "/d/api/b.yaml"),
+            ("./x/../b.yaml", "/d/api/b.yaml"),
+            ("../b.yaml", "/d/b.yaml"),
+            ("../../../../etc/passwd", "/etc/passwd"),
+            ("/etc/passwd", "/etc/passwd"),
+            ("file:///etc/passwd", "/etc/passwd"),
+            ("%2e%2e/b%20c.yaml", "/d/b c.yaml"),
+            ("..\\b.yaml", "/d/b.yaml"),
+            ("b.yaml?raw=true", "/d/api/b.yaml"),
+            ("https://example.com/b.yaml#/x", "https://example.com/b.yaml"),
+            ("//example.com/b.yaml", "https://example.com/b.yaml"),
+        ] {
+            assert_eq!(followed("/d/api/a.yaml", link).as_deref(), Ok(expected), "{link}");
+        }
+        for link in ["ftp://example.com/x", "data:text/plain,x", "urn:x:y"] {
+            assert!(followed("/d/a.yaml", link).unwrap_err().contains("not followed"), "{link}");
+        }
+        assert!(followed("/d/a.yaml", "file://server/share/x.yaml").is_err());
+    }
+
+    #[test]
+    fn links_in_remote_files_never_lead_to_files() {
+        let base = "https://example.com/api/a.yaml";
+        assert_eq!(followed(base, "../b.yaml").unwrap(), "https://example.com/b.yaml");
+        assert_eq!(followed(base, "/etc/passwd").unwrap(), "https://example.com/etc/passwd");
+        assert_eq!(followed(base, "http://other.example/b").unwrap(), "http://other.example/b");
+        for link in ["file:///etc/passwd", "FILE:/etc/passwd", "ftp://example.com/x"] {
+            assert!(followed(base, link).unwrap_err().contains("not followed"), "{link}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn files_are_called_by_their_way_from_the_first_one() {
+        let main = Address::of_path(Path::new("/d/api/a.yaml"));
+        for (path, name) in [("/d/api/a.yaml", "a.yaml"), ("/d/api/s/b.yaml", "s/b.yaml"), ("/d/c.yaml", "../c.yaml")] {
+            assert_eq!(Address::of_path(Path::new(path)).name_from(&main), name);
+        }
+        let remote = Address::Url(Url::parse("https://example.com/b.yaml").unwrap());
+        assert_eq!(remote.name_from(&main), "https://example.com/b.yaml");
+    }
+}

@@ -1,0 +1,61 @@
+//! Bytes → text, whatever the encoding.
+
+use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
+
+/// The text that `bytes` encode, without a byte order mark. UTF-8 and UTF-16 are recognised, the latter also without a mark: one byte
+/// of its first character is zero (RFC 4627, section 3). What is neither is read as Windows-1252, in which any bytes are a text and
+/// which old documents are written in. What UTF-16 leaves half becomes U+FFFD.
+pub(in super::super) fn decode(mut bytes: Vec<u8>) -> String {
+    let (encoding, mark_bytes) = encoding(&bytes);
+    bytes.drain(..mark_bytes);
+    let decoded =
+        |encoding: &'static Encoding, bytes: &[u8]| encoding.decode_without_bom_handling(bytes).0.into_owned();
+    if encoding == UTF_8 {
+        String::from_utf8(bytes).unwrap_or_else(|error| decoded(WINDOWS_1252, error.as_bytes()))
+    } else {
+        decoded(encoding, &bytes)
+    }
+}
+
+/// The encoding, and the length of its byte order mark.
+fn encoding(bytes: &[u8]) -> (&'static Encoding, usize) {
+    Encoding::for_bom(bytes).unwrap_or(match bytes {
+        [0, second, ..] if *second != 0 => (UTF_16BE, 0),
+        [first, 0, ..] if *first != 0 => (UTF_16LE, 0),
+        _ => (UTF_8, 0),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn utf_8_and_utf_16_are_read_with_and_without_a_mark() {
+        let text = "name: Zürich 🏔\n";
+        let units: Vec<u16> = text.encode_utf16().collect();
+        let little: Vec<u8> = units.iter().flat_map(|unit| unit.to_le_bytes()).collect();
+        let big: Vec<u8> = units.iter().flat_map(|unit| unit.to_be_bytes()).collect();
+        for (mark, body) in [
+            (&[][..], text.as_bytes()),
+            (&[0xEF, 0xBB, 0xBF][..], text.as_bytes()),
+            (&[][..], &little[..]),
+            (&[0xFF, 0xFE][..], &little[..]),
+            (&[][..], &big[..]),
+            (&[0xFE, 0xFF][..], &big[..]),
+        ] {
+            assert_eq!(decode([mark, body].concat()), text, "mark {mark:x?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_unicode_is_read_as_windows_1252() {
+        assert_eq!(decode(b"Z\xfcrich \x96 5 \x80".to_vec()), "Zürich – 5 €");
+    }
+
+    #[test]
+    fn broken_utf_16_is_read_as_far_as_it_goes() {
+        assert_eq!(decode(vec![0xFF, 0xFE, b'a', 0, 0x00, 0xD8]), "a\u{fffd}");
+        assert_eq!(decode(Vec::new()), "");
+    }
+}
