@@ -115,13 +115,15 @@ impl Client {
         repeats: u32,
         deadline: Instant,
     ) -> Result<reqwest::Response, Failed> {
+        let mut sent = None;
         for _ in 0..repeats {
             match self.send_once(request, deadline).await {
-                Err(Failed::Unreachable(_) | Failed::Broken(_)) => {}
-                other => return other,
+                Err(Failed::Unreachable(_)) => {}
+                Err(Failed::Broken(why)) => sent = Some(why),
+                other => return of_all(other, sent),
             }
         }
-        self.send_once(request, deadline).await
+        of_all(self.send_once(request, deadline).await, sent)
     }
 
     async fn send_once(&self, request: &Request, deadline: Instant) -> Result<reqwest::Response, Failed> {
@@ -137,6 +139,14 @@ impl Client {
             Ok(sent) => sent.map_err(|error| failed(&error)),
             Err(_) => Err(Failed::Late),
         }
+    }
+}
+
+/// What is known after the last of several requests: that it did not leave says nothing about an earlier one that may have.
+fn of_all(last: Result<reqwest::Response, Failed>, sent: Option<String>) -> Result<reqwest::Response, Failed> {
+    match (last, sent) {
+        (Err(Failed::Refused(_) | Failed::Unreachable(_)), Some(why)) => Err(Failed::Broken(why)),
+        (last, _) => last,
     }
 }
 

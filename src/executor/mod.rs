@@ -25,6 +25,7 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
+pub use address::Lookup;
 pub use build_error::BuildError;
 pub use executor::Executor;
 pub use settings::Settings;
