@@ -5,6 +5,7 @@
 
 pub mod call;
 pub mod diagnosis;
+pub mod dialect;
 pub mod explanation;
 pub mod failure;
 pub mod fault;
@@ -24,6 +25,7 @@ pub mod verdict;
 
 pub use call::Call;
 pub use diagnosis::Diagnosis;
+pub use dialect::SchemaDialect;
 pub use explanation::{DocText, Explanation, Passage};
 pub use failure::{UpstreamFailure, UpstreamFailureKind};
 pub use fault::FaultCode;

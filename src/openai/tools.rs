@@ -1,7 +1,7 @@
 //! The request's tools: the client's read, the catalog's written.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -38,15 +38,44 @@ fn read_function(function: &Fields<'_>) -> Option<Tool> {
     })
 }
 
-/// A tool in the form of `tools` or, `legacy`, of `functions`.
-pub(super) fn write_tool(tool: &Tool, legacy: bool) -> Box<RawValue> {
-    let parameters = Some(&*tool.parameters).filter(|parameters| !parameters.is_null());
-    let description = Some(tool.description.as_str()).filter(|description| !description.is_empty());
-    let function = Function { name: &tool.name, description, parameters };
-    match (legacy, tool.free_text) {
-        (true, _) => raw(&function),
-        (false, false) => raw(&Element::Function { function }),
-        (false, true) => raw(&Element::Custom { custom: Function { parameters: None, ..function } }),
+/// A tool as requests carry it, written once however many of them do.
+#[derive(Debug)]
+pub struct WrittenTool {
+    tool: Arc<Tool>,
+    parameters: Arc<Value>,
+    strict: bool,
+    element: OnceLock<Arc<RawValue>>,
+    legacy: OnceLock<Arc<RawValue>>,
+}
+
+impl WrittenTool {
+    /// The tool `tool`, whose schema the model is shown as `parameters`; `strict` holds its arguments to them while they are written.
+    pub fn new(tool: Arc<Tool>, parameters: Arc<Value>, strict: bool) -> Self {
+        Self { tool, parameters, strict, element: OnceLock::new(), legacy: OnceLock::new() }
+    }
+
+    /// The tool itself.
+    pub fn tool(&self) -> &Arc<Tool> {
+        &self.tool
+    }
+
+    /// In the form of `tools` or, `legacy`, of `functions`, which know no `strict`.
+    pub(super) fn element(&self, legacy: bool) -> &Arc<RawValue> {
+        let written = if legacy { &self.legacy } else { &self.element };
+        written.get_or_init(|| self.write(legacy).into())
+    }
+
+    fn write(&self, legacy: bool) -> Box<RawValue> {
+        let tool = &self.tool;
+        let parameters = Some(&*self.parameters).filter(|parameters| !parameters.is_null());
+        let description = Some(tool.description.as_str()).filter(|description| !description.is_empty());
+        let strict = (self.strict && !legacy).then_some(true);
+        let function = Function { name: &tool.name, description, parameters, strict };
+        match (legacy, tool.free_text) {
+            (true, _) => raw(&function),
+            (false, false) => raw(&Element::Function { function }),
+            (false, true) => raw(&Element::Custom { custom: Function { parameters: None, strict: None, ..function } }),
+        }
     }
 }
 
@@ -64,6 +93,8 @@ struct Function<'a> {
     description: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     parameters: Option<&'a Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    strict: Option<bool>,
 }
 
 #[cfg(test)]
@@ -81,8 +112,22 @@ mod tests {
         let value = json!({"type": "function", "function": {"name": "f", "description": "d", "parameters": {"type": "object"}}});
         let tool = read(&value).unwrap();
         assert_eq!((tool.name.as_str(), tool.description.as_str(), tool.free_text), ("f", "d", false));
-        assert_eq!(write_tool(&tool, false).get(), value.to_string());
-        assert_eq!(write_tool(&tool, true).get(), value["function"].to_string());
+        let parameters = tool.parameters.clone();
+        let written = WrittenTool::new(Arc::new(tool), parameters, false);
+        assert_eq!(written.element(false).get(), value.to_string());
+        assert_eq!(written.element(true).get(), value["function"].to_string());
+    }
+
+    #[test]
+    fn strict_and_the_schema_shown_are_written_and_the_tool_keeps_its_own() {
+        let tool =
+            read(&json!({"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}})).unwrap();
+        let shown = json!({"type": "object", "properties": {}});
+        let written = WrittenTool::new(Arc::new(tool), Arc::new(shown.clone()), true);
+        let function = json!({"name": "f", "parameters": shown, "strict": true});
+        assert_eq!(written.element(false).get(), json!({"type": "function", "function": function}).to_string());
+        assert_eq!(written.element(true).get(), json!({"name": "f", "parameters": shown}).to_string());
+        assert_eq!(*written.tool().parameters, json!({"type": "object"}));
     }
 
     #[test]

@@ -37,6 +37,7 @@ pub use snapshot::{Snapshot, Tooling};
 pub use stages::open::TurnRequest;
 
 use answer::Outlet;
+use stages::offer::Called;
 use stages::open;
 use turn::Turn;
 
@@ -78,6 +79,7 @@ pub struct Pipeline {
     executor: Executor,
     traces: TraceQueue,
     metrics: Arc<Metrics>,
+    called: Called,
     running: TaskTracker,
 }
 
@@ -97,6 +99,7 @@ impl Pipeline {
             executor,
             traces,
             metrics,
+            called: Called::new(),
             running: TaskTracker::new(),
         }
     }
@@ -165,7 +168,11 @@ impl Pipeline {
     fn finish(&self, turn: Turn) {
         let Turn { mut record, in_flight, .. } = turn;
         record.end();
-        self.metrics.turn_ended(record.trace());
+        let trace = record.trace();
+        if let Some(session) = &trace.session {
+            self.called.note(session, trace.executions.iter().map(|execution| execution.call.name.as_str()));
+        }
+        self.metrics.turn_ended(trace);
         self.traces.push(record.close());
         drop(in_flight);
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::ToolCalls;
-use crate::domain::Secret;
+use crate::domain::{SchemaDialect, Secret};
 
 /// One `[upstreams.NAME]` table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +35,10 @@ pub struct Settings {
     pub connect_retries: u32,
     /// Does it deliver calls as `tool_calls`?
     pub tool_calls: ToolCalls,
+    /// The subset of JSON Schema that the catalog's tools are written in. Tools that a client sends are never changed.
+    pub schema_dialect: SchemaDialect,
+    /// Tools that the provider takes in one request; 0: any number. Of more, those that suit the conversation best are offered.
+    pub max_tools: usize,
     /// Bytes of a judged answer, decoded; a longer one is an error.
     pub max_answer_bytes: usize,
     /// Bytes of one server-sent event; a longer one is an error.
@@ -60,6 +64,8 @@ impl Default for Settings {
             idle_timeout_seconds: 300,
             connect_retries: 2,
             tool_calls: ToolCalls::Auto,
+            schema_dialect: SchemaDialect::Openai,
+            max_tools: 128,
             max_answer_bytes: 64 * 1024 * 1024,
             max_event_bytes: 8 * 1024 * 1024,
             pool_idle_timeout_seconds: 30,

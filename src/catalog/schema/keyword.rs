@@ -3,7 +3,7 @@
 /// What stands behind a keyword. Keywords that are not in the table are dropped: `xml`, `externalDocs`, `discriminator`,
 /// `readOnly`, `writeOnly`, `x-*` say nothing to a model, and `$id`, `$anchor`, `$dynamicRef` lose their meaning when moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(crate) enum Form {
     /// A schema.
     Schema,
     /// An array of schemas.
@@ -43,7 +43,7 @@ pub(super) enum Form {
 }
 
 /// The form of `keyword`'s value; `None` for what is dropped.
-pub(super) fn form(keyword: &str) -> Option<Form> {
+pub(crate) fn form(keyword: &str) -> Option<Form> {
     Some(match keyword {
         "items"
         | "additionalProperties"
@@ -79,6 +79,6 @@ pub(super) fn form(keyword: &str) -> Option<Form> {
 
 /// Keywords that describe without constraining. In OpenAPI 3.0 they are taken from beside a `$ref` too, where the specification
 /// ignores everything: authors write them to be read.
-pub(super) fn is_annotation(keyword: &str) -> bool {
+pub(crate) fn is_annotation(keyword: &str) -> bool {
     matches!(keyword, "title" | "description" | "default" | "examples" | "example" | "deprecated")
 }

@@ -13,7 +13,7 @@ const SAME_VALUE_LISTS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 const SAME_VALUE_MAPS: [&str; 1] = ["dependentSchemas"];
 
 /// Where definitions are kept, as the start of a `$ref`.
-pub(super) const DEFINITIONS: &str = "#/$defs/";
+pub(crate) const DEFINITIONS: &str = "#/$defs/";
 
 /// Opens every such loop: the `$ref`s that make it become schemas that allow anything. Gives the names of the definitions
 /// that were changed.

@@ -3,6 +3,7 @@
 mod all_of;
 mod argument_object;
 mod definitions;
+mod discriminator;
 mod keyword;
 mod leaf;
 mod literal;
@@ -16,3 +17,7 @@ mod translator;
 pub(super) use argument_object::{Argument, ArgumentSchema, SchemaWriter};
 pub(super) use read_only::read_only_names;
 pub(super) use translator::Part;
+pub(super) use {
+    keyword::{Form, form, is_annotation},
+    loops::DEFINITIONS,
+};

@@ -11,6 +11,7 @@ use super::super::notes::Notes;
 use super::super::shorten::shorten;
 use super::all_of::unwrap_single;
 use super::definitions::{Definitions, Pending};
+use super::discriminator;
 use super::keyword::{Form, form, is_annotation};
 use super::leaf::leaf;
 use super::literal::{type_value, types_of};
@@ -113,6 +114,7 @@ impl<'a, 'd> Translator<'a, 'd> {
             translated.entry("format").or_insert_with(|| "binary".into());
         }
         self.take_over_required(members, trail, &mut translated);
+        discriminator::apply(self.document, members, trail.file(), &mut translated);
         self.hide_read_only(members, trail.file(), &mut translated);
         Ok(finish(members, unwrap_single(translated)))
     }

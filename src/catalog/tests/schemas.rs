@@ -185,3 +185,59 @@ fn a_chain_of_definitions_ends_at_the_depth_limit() {
     assert!(written["$defs"].as_object().unwrap().len() < 60);
     assert!(accepts(written, &json!({"body": {}})));
 }
+
+#[test]
+fn a_discriminator_holds_each_branch_to_the_names_that_its_mapping_gives_it() {
+    let large: Map<String, Value> = (0..20).map(|n| (format!("p{n}"), json!({"type": "string"}))).collect();
+    let mut cat = large;
+    cat.insert("kind".to_owned(), json!({"type": "string", "description": "What it is."}));
+    let schemas = json!({
+        "Pet": {"type": "object", "properties": {"kind": {"type": "string"}}, "required": ["kind"]},
+        "Cat": {"type": "object", "properties": cat},
+        "Dog": {"allOf": [{"$ref": "#/components/schemas/Pet"}, {"properties": {"bark": {"type": "integer"}}}]},
+        "Ant": {"type": "object", "properties": {"kind": {"type": "string"}}}
+    });
+    let pet = json!({
+        "oneOf": [{"$ref": "#/components/schemas/Cat"}, {"$ref": "#/components/schemas/Dog"}, {"$ref": "#/components/schemas/Ant"}],
+        "discriminator": {"propertyName": "kind", "mapping": {"cat": "#/components/schemas/Cat", "tiger": "Cat", "dog": "#/components/schemas/Dog"}}
+    });
+    let schema = schema_of_body(json!({"items": pet}), schemas);
+    let branches = &schema["properties"]["body"]["items"]["oneOf"];
+    assert_eq!(
+        branches[0],
+        json!({"$ref": "#/$defs/Cat", "properties": {"kind": {"enum": ["cat", "tiger"]}}, "required": ["kind"]})
+    );
+    assert_eq!(branches[1]["properties"]["kind"], json!({"const": "dog"}));
+    assert_eq!(branches[2]["properties"]["kind"], json!({"type": "string", "examples": ["Ant"]}));
+    for (value, fits) in [
+        (json!({"kind": "dog", "bark": 1}), false), // `Ant` takes it as well: only a mapping would tell.
+        (json!({"kind": "tiger", "p0": "x"}), false),
+        (json!({"kind": "ant"}), true),
+        (json!({"kind": 1}), false),
+    ] {
+        assert_eq!(accepts(&schema, &json!({"body": [value]})), fits, "{value}");
+    }
+}
+
+#[test]
+fn a_branch_that_contradicts_the_mapping_is_left_alone() {
+    let schemas = json!({"A": {"type": "object", "properties": {"kind": {"type": "string", "enum": ["a"]}}},
+        "B": {"type": "object", "properties": {"kind": {"type": "integer"}}}});
+    let either = json!({"anyOf": [{"$ref": "#/components/schemas/A"}, {"$ref": "#/components/schemas/B"}],
+        "discriminator": {"propertyName": "kind", "mapping": {"x": "#/components/schemas/A", "7": "#/components/schemas/B"}}});
+    let schema = schema_of_body(json!({"items": either}), schemas);
+    let branches = &schema["properties"]["body"]["items"]["anyOf"];
+    assert_eq!(branches[0], json!({"type": "object", "properties": {"kind": {"type": "string", "enum": ["a"]}}}));
+    assert_eq!(
+        branches[1],
+        json!({"type": "object", "properties": {"kind": {"type": "integer", "const": 7}}, "required": ["kind"]})
+    );
+}
+
+#[test]
+fn a_base_schema_gives_the_names_of_its_kinds_as_examples() {
+    let schemas = json!({"Pet": {"type": "object", "properties": {"kind": {"type": "string"}, "n": {"type": "integer"}},
+        "discriminator": {"propertyName": "kind", "mapping": {"cat": "Cat", "dog": "Dog"}}}});
+    let schema = schema_of_body(json!({"items": {"$ref": "#/components/schemas/Pet"}}), schemas);
+    assert_eq!(schema["properties"]["body"]["items"]["properties"]["kind"]["examples"], json!(["cat", "dog"]));
+}

@@ -9,28 +9,27 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::ChatRequest;
+use crate::domain::Call;
 use crate::domain::json::raw;
-use crate::domain::{Call, Tool};
 use crate::openai::fields::present;
-use crate::openai::tools::write_tool;
-use crate::openai::{AssistantMessage, ToolChoice};
+use crate::openai::{AssistantMessage, ToolChoice, WrittenTool};
 
 /// What was appended: kept beside the client's own arrays, so that these are neither parsed nor copied until they are sent.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Additions {
-    pub(super) messages: Vec<Box<RawValue>>,
-    tools: Vec<Box<RawValue>>,
-    functions: Vec<Box<RawValue>>,
+    pub(super) messages: Vec<Arc<RawValue>>,
+    tools: Vec<Arc<RawValue>>,
+    functions: Vec<Arc<RawValue>>,
     /// Did the assistant message that was pushed last call in the legacy form? Its results must be of the same form.
     legacy_calls: Option<bool>,
 }
 
 impl Additions {
-    fn arrays(&self) -> [(&'static str, &[Box<RawValue>]); 3] {
+    fn arrays(&self) -> [(&'static str, &[Arc<RawValue>]); 3] {
         [("messages", &self.messages), ("tools", &self.tools), ("functions", &self.functions)]
     }
 
-    fn of(&self, key: &str) -> &[Box<RawValue>] {
+    fn of(&self, key: &str) -> &[Arc<RawValue>] {
         self.arrays().into_iter().find(|(name, _)| *name == key).map_or(&[], |(_, items)| items)
     }
 }
@@ -45,10 +44,10 @@ impl ChatRequest {
     }
 
     /// Appends tools behind the client's own (to `functions` in a legacy request).
-    pub fn add_tools(&mut self, tools: &[Arc<Tool>]) {
+    pub fn add_tools(&mut self, tools: &[Arc<WrittenTool>]) {
         let legacy = self.is_legacy();
         let target = if legacy { &mut self.additions.functions } else { &mut self.additions.tools };
-        target.extend(tools.iter().map(|tool| write_tool(tool, legacy)));
+        target.extend(tools.iter().map(|tool| tool.element(legacy).clone()));
         self.edited |= !tools.is_empty();
     }
 
@@ -143,7 +142,7 @@ impl ChatRequest {
     }
 
     fn push(&mut self, message: Box<RawValue>) {
-        self.additions.messages.push(message);
+        self.additions.messages.push(message.into());
         self.edited = true;
     }
 }
@@ -178,7 +177,7 @@ impl Serialize for Edited<'_> {
     }
 }
 
-fn joined<'a, E: Error>(array: Option<&'a RawValue>, added: &'a [Box<RawValue>]) -> Result<Vec<&'a RawValue>, E> {
+fn joined<'a, E: Error>(array: Option<&'a RawValue>, added: &'a [Arc<RawValue>]) -> Result<Vec<&'a RawValue>, E> {
     let mut items: Vec<&RawValue> = match present(array) {
         Some(array) => serde_json::from_str(array.get()).map_err(E::custom)?,
         None => Vec::new(),
@@ -193,6 +192,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::domain::Tool;
     use crate::domain::json::RawObject;
     use crate::domain::tool::Owner;
     use crate::openai::Completion;
@@ -201,15 +201,16 @@ mod tests {
         ChatRequest::parse(Bytes::copy_from_slice(text.as_bytes())).unwrap()
     }
 
-    fn tool(name: &str) -> Arc<Tool> {
+    fn tool(name: &str) -> Arc<WrittenTool> {
         let parameters = Arc::new(json!({"type": "object"}));
-        Arc::new(Tool {
+        let tool = Tool {
             name: name.into(),
             description: String::new(),
-            parameters,
+            parameters: parameters.clone(),
             free_text: false,
             owner: Owner::Client,
-        })
+        };
+        Arc::new(WrittenTool::new(Arc::new(tool), parameters, false))
     }
 
     fn call(id: &str) -> Call {

@@ -1,19 +1,27 @@
 //! Offer: which tools the model is offered, compiled for judgement.
 
+mod called;
+mod candidates;
+mod choose;
+
+use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 use indexmap::Equivalent;
 use moka::sync::Cache;
 
 use crate::domain::rules::Mode;
-use crate::domain::{Owner, Tool};
-use crate::openai::ToolChoice;
+use crate::domain::{Owner, SchemaDialect, Tool};
+use crate::openai::{ToolChoice, WrittenTool};
 use crate::pipeline::Pipeline;
 use crate::pipeline::turn::Turn;
 use crate::repair::rescue::hold::Starts;
 use crate::retrieval::{Bm25, Hit};
 use crate::scanner::{CompiledTool, Toolbook, Validators};
 use crate::telemetry::Metrics;
+
+pub(crate) use called::Called;
+use candidates::Candidates;
 
 /// The tools offered in a turn.
 #[derive(Debug)]
@@ -22,8 +30,8 @@ pub(crate) struct Offer {
     pub(crate) toolbook: Toolbook,
     /// With what their calls may begin in a text.
     pub(crate) starts: Starts,
-    /// Those that the catalog adds behind the client's own.
-    pub(crate) added: Vec<Arc<Tool>>,
+    /// Those that the catalog adds behind the client's own, as they are sent.
+    pub(crate) added: Vec<Arc<WrittenTool>>,
     /// Did the client send tools of its own?
     pub(crate) client_sent_tools: bool,
     /// The tools' texts, indexed when they are searched first.
@@ -33,13 +41,11 @@ pub(crate) struct Offer {
 }
 
 impl Offer {
-    pub(crate) fn compile(client: Vec<Tool>, catalog: Vec<Arc<Tool>>, validators: &Validators) -> Self {
-        let client: Vec<Arc<Tool>> = client.into_iter().map(Arc::new).collect();
-        // The client's own tool wins a shared name: it knows nothing of ours.
-        let added: Vec<Arc<Tool>> =
-            catalog.into_iter().filter(|tool| client.iter().all(|own| own.name != tool.name)).collect();
+    /// The client's tools and behind them what the catalog adds.
+    pub(crate) fn compile(client: Vec<Tool>, added: Vec<Arc<WrittenTool>>, validators: &Validators) -> Self {
         let client_sent_tools = !client.is_empty();
-        let toolbook = Toolbook::compile(client.into_iter().chain(added.iter().cloned()).collect(), validators);
+        let behind = added.iter().map(|written| written.tool().clone());
+        let toolbook = Toolbook::compile(client.into_iter().map(Arc::new).chain(behind).collect(), validators);
         let names = toolbook.tools().iter().map(|compiled| compiled.tool.name.clone()).collect();
         let starts = Starts::of(&toolbook);
         Self { toolbook, added, client_sent_tools, index: OnceLock::new(), names, starts }
@@ -67,11 +73,14 @@ impl Offer {
     }
 }
 
-/// Identifies an offer: the client's tools as they came, and the toolsets added.
+/// Identifies an offer: the client's tools as they came, the toolsets added, in which dialect, and which of their tools.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Key {
     tools: String,
     toolsets: Vec<String>,
+    dialect: SchemaDialect,
+    /// `None`: all of them.
+    chosen: Option<Vec<u32>>,
 }
 
 /// A key that is looked for, hashed as [`Key`] is.
@@ -79,11 +88,25 @@ struct Key {
 struct KeyView<'a> {
     tools: &'a str,
     toolsets: &'a [String],
+    dialect: SchemaDialect,
+    chosen: Option<&'a [u32]>,
+}
+
+impl KeyView<'_> {
+    fn to_key(&self) -> Key {
+        Key {
+            tools: self.tools.to_owned(),
+            toolsets: self.toolsets.to_vec(),
+            dialect: self.dialect,
+            chosen: self.chosen.map(<[u32]>::to_vec),
+        }
+    }
 }
 
 impl Equivalent<Key> for KeyView<'_> {
     fn equivalent(&self, key: &Key) -> bool {
-        self.tools == key.tools && self.toolsets == key.toolsets
+        let Key { tools, toolsets, dialect, chosen } = key;
+        (self.tools, self.toolsets, self.dialect, self.chosen) == (tools, toolsets, *dialect, chosen.as_deref())
     }
 }
 
@@ -91,38 +114,70 @@ impl Equivalent<Key> for KeyView<'_> {
 #[derive(Debug, Clone)]
 pub struct Offers {
     cache: Cache<Key, Arc<Offer>>,
+    /// By toolsets and dialect: as many as the aliases of the configuration make.
+    candidates: Cache<(Vec<String>, SchemaDialect), Arc<Candidates>>,
 }
 
 impl Offers {
     /// A cache of at most `entries` offers. It belongs to one catalog.
     pub fn new(entries: u64) -> Self {
-        Self { cache: Cache::new(entries) }
+        Self { cache: Cache::new(entries), candidates: Cache::new(entries) }
     }
 }
 
 /// Which tools the model is offered. Without tools, an empty offer: nothing is judged then.
 pub(crate) fn offer(pipeline: &Pipeline, turn: &mut Turn) -> Arc<Offer> {
-    let key = KeyView {
-        tools: turn.request.tools_text().unwrap_or_default(),
-        toolsets: if catalog_joins(turn) { &turn.toolsets } else { &[] },
-    };
+    let settings = turn.upstream.settings();
+    let toolsets: &[String] = if catalog_joins(turn) { &turn.toolsets } else { &[] };
+    let dialect = settings.schema_dialect;
+    let candidates = (!toolsets.is_empty()).then(|| {
+        let compile = || Arc::new(Candidates::of(&turn.snapshot.catalog, toolsets, dialect));
+        turn.snapshot.offers.candidates.get_with((toolsets.to_vec(), dialect), compile)
+    });
+    let chosen = candidates.as_deref().and_then(|candidates| chosen(pipeline, turn, candidates, settings.max_tools));
+    let tools = turn.request.tools_text().unwrap_or_default();
+    let key = KeyView { tools, toolsets, dialect, chosen: chosen.as_deref() };
     let cache = &turn.snapshot.offers.cache;
     let offer = cache.get(&key).unwrap_or_else(|| {
-        let key = Key { tools: key.tools.to_owned(), toolsets: key.toolsets.to_vec() };
-        cache.get_with(key.clone(), || {
-            let catalog = key
-                .toolsets
-                .iter()
-                .filter_map(|name| turn.snapshot.catalog.toolset(name))
-                .flat_map(|toolset| toolset.operations.iter().map(|operation| operation.tool.clone()))
-                .collect();
-            let offer = Offer::compile(turn.request.client_tools(), catalog, &pipeline.validators);
+        cache.get_with(key.to_key(), || {
+            let client = turn.request.client_tools();
+            let added = candidates.as_deref().map_or_else(Vec::new, |all| added(all, chosen.as_deref(), &client));
+            let offer = Offer::compile(client, added, &pipeline.validators);
             tell_of_problems(&offer.toolbook, &pipeline.metrics);
             Arc::new(offer)
         })
     });
     turn.record.trace_mut().tools_offered = offer.names.clone();
     offer
+}
+
+/// Which of the candidates are offered; `None` where the upstream takes all of them. The client's own tools always go along, even
+/// where they alone are too many: what is wrong with them is for the client to see.
+fn chosen(pipeline: &Pipeline, turn: &Turn, candidates: &Candidates, max_tools: usize) -> Option<Vec<u32>> {
+    if max_tools == 0 {
+        return None;
+    }
+    let own: HashSet<String> = turn.request.client_tools().into_iter().map(|tool| tool.name).collect();
+    let room = max_tools.saturating_sub(own.len());
+    let called = pipeline.called.of(turn.record.trace().session.as_deref());
+    let chosen = choose::choose(candidates, &turn.request, &called, &own, room)?;
+    tracing::debug!(
+        offered = chosen.len(),
+        left_out = candidates.len() - chosen.len(),
+        "the upstream takes {max_tools} tools: those that suit the conversation best are offered"
+    );
+    Some(chosen)
+}
+
+/// The candidates that are offered. The client's own tool wins a shared name: it knows nothing of ours.
+fn added(candidates: &Candidates, chosen: Option<&[u32]>, client: &[Tool]) -> Vec<Arc<WrittenTool>> {
+    let own: HashSet<&str> = client.iter().map(|tool| tool.name.as_str()).collect();
+    let positions: Vec<usize> = match chosen {
+        Some(chosen) => chosen.iter().map(|position| *position as usize).collect(),
+        None => (0..candidates.len()).collect(),
+    };
+    let is_free = |position: &usize| candidates.tool(*position).is_some_and(|tool| !own.contains(tool.name.as_str()));
+    positions.into_iter().filter(is_free).filter_map(|position| candidates.written(position).cloned()).collect()
 }
 
 /// Logs and counts the schemas that cannot be used in whole, each once: their tools are offered and called all the same.

@@ -1,0 +1,85 @@
+//! What OpenAI takes of any function, `strict` or not.
+//!
+//! Its refusals, each of which fails the whole request: "schema must have type 'object' and not have
+//! 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level", "array schema missing items", and patterns that are "not a 'regex'".
+
+use serde_json::{Map, Value, json};
+
+use super::losses::Losses;
+use super::trail::Trail;
+use super::walk::rewrite;
+use super::words::{say, sentence};
+use super::{Translated, pattern};
+
+/// Keywords that must not stand at the top.
+const NOT_AT_THE_TOP: [&str; 9] = ["oneOf", "anyOf", "allOf", "enum", "const", "not", "if", "then", "else"];
+
+pub(super) fn translate(schema: &Value) -> Translated {
+    let mut losses = Losses::default();
+    let trail = Trail::Root;
+    let written = rewrite(schema, &trail, &mut |members, trail| readable(members, trail, &mut losses));
+    let parameters = top(written, &trail, &mut losses);
+    Translated { parameters, strict: false, losses: losses.finish() }
+}
+
+/// One schema without what is refused of every schema.
+fn readable(mut schema: Map<String, Value>, trail: &Trail<'_>, losses: &mut Losses) -> Map<String, Value> {
+    let may_be_array = schema.get("type").is_some_and(|name| match name {
+        Value::Array(names) => names.iter().any(|name| name == "array"),
+        name => name == "array",
+    });
+    if may_be_array && !schema.get("items").is_some_and(Value::is_object) {
+        // Any item is what the absence says; what `false` forbids behind a tuple is judged all the same.
+        schema.insert("items".to_owned(), json!({}));
+    }
+    let written = schema.get("pattern").and_then(Value::as_str).filter(|written| !pattern::is_common(written));
+    if let Some(written) = written.map(str::to_owned) {
+        say(&mut schema, &sentence("pattern", &written.into()));
+        schema.shift_remove("pattern");
+        losses.add(trail, "its pattern is not one that every engine reads; it is said in the description");
+    }
+    schema
+}
+
+/// The top: an object whose members stand in `properties`.
+fn top(schema: Value, trail: &Trail<'_>, losses: &mut Losses) -> Value {
+    let mut members = match schema {
+        Value::Object(members) => members,
+        _ => Map::new(),
+    };
+    let removed: Vec<(&str, Value)> =
+        NOT_AT_THE_TOP.into_iter().filter_map(|key| Some((key, members.shift_remove(key)?))).collect();
+    for (key, value) in &removed {
+        losses.add(
+            trail,
+            format!("`{key}` may not stand at the top; the properties that it names are offered without it"),
+        );
+        adopt(&mut members, key, value);
+    }
+    members.insert("type".to_owned(), "object".into());
+    if !members.get("properties").is_some_and(Value::is_object) {
+        members.insert("properties".to_owned(), json!({}));
+    }
+    Value::Object(members)
+}
+
+/// Takes over the properties that the branches of `value` describe; what all of them must hold is required, what one of several
+/// must is not.
+fn adopt(members: &mut Map<String, Value>, key: &str, value: &Value) {
+    let branches = value.as_array().into_iter().flatten().filter_map(Value::as_object);
+    for branch in branches {
+        let described = branch.get("properties").and_then(Value::as_object).into_iter().flatten();
+        let properties = members.entry("properties").or_insert_with(|| json!({}));
+        if let Value::Object(properties) = properties {
+            for (name, schema) in described {
+                properties.entry(name.clone()).or_insert_with(|| schema.clone());
+            }
+        }
+        let required = branch.get("required").and_then(Value::as_array).filter(|_| key == "allOf");
+        if let (Some(required), Value::Array(all)) = (required, members.entry("required").or_insert_with(|| json!([])))
+        {
+            let missing: Vec<Value> = required.iter().filter(|name| !all.contains(name)).cloned().collect();
+            all.extend(missing);
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Two schemas that must both hold, as one: the strict subset has no `allOf`.
+
+use serde_json::{Map, Value};
+
+use super::super::super::schema::is_annotation;
+
+/// Properties within properties that are brought together.
+const MAX_LEVELS: usize = 32;
+
+/// The schema of the values that both `left` and `right` take; `None` where one schema without `allOf` cannot say it. What
+/// describes the left goes first.
+pub(super) fn intersection(left: &Map<String, Value>, right: &Map<String, Value>) -> Option<Map<String, Value>> {
+    both(left, right, MAX_LEVELS)
+}
+
+fn both(left: &Map<String, Value>, right: &Map<String, Value>, levels: usize) -> Option<Map<String, Value>> {
+    let levels = levels.checked_sub(1)?;
+    if closes_out(left, right) || closes_out(right, left) {
+        return None;
+    }
+    let mut joined = left.clone();
+    for (key, value) in right {
+        let Some(own) = joined.get(key).filter(|own| *own != value) else {
+            joined.insert(key.clone(), value.clone());
+            continue;
+        };
+        let combined = match key.as_str() {
+            "properties" => properties(own.as_object()?, value.as_object()?, levels)?,
+            "required" => union(own.as_array()?, value.as_array()?),
+            "type" => types(own, value)?,
+            "enum" => values(own.as_array()?, |candidate| value.as_array().is_some_and(|all| all.contains(candidate)))?,
+            "minimum" | "minLength" | "minItems" | "minProperties" => bound(own, value, f64::max)?,
+            "maximum" | "maxLength" | "maxItems" | "maxProperties" => bound(own, value, f64::min)?,
+            "items" => Value::Object(both(own.as_object()?, value.as_object()?, levels)?),
+            "description" => description(own, value),
+            key if is_annotation(key) => own.clone(),
+            _ => return None,
+        };
+        joined.insert(key.clone(), combined);
+    }
+    narrow_to_const(joined)
+}
+
+/// Is `closed` an object without room for what `other` describes?
+fn closes_out(closed: &Map<String, Value>, other: &Map<String, Value>) -> bool {
+    let described = |schema: &Map<String, Value>, name: &String| {
+        schema.get("properties").and_then(Value::as_object).is_some_and(|all| all.contains_key(name))
+    };
+    let is_closed = closed.get("additionalProperties").is_some_and(|more| more != &Value::Bool(true));
+    let mut others = other.get("properties").and_then(Value::as_object).into_iter().flatten();
+    is_closed && others.any(|(name, _)| !described(closed, name))
+}
+
+fn properties(left: &Map<String, Value>, right: &Map<String, Value>, levels: usize) -> Option<Value> {
+    let mut joined = left.clone();
+    for (name, schema) in right {
+        let combined = match joined.get(name) {
+            Some(own) if own != schema => Value::Object(both(own.as_object()?, schema.as_object()?, levels)?),
+            _ => schema.clone(),
+        };
+        joined.insert(name.clone(), combined);
+    }
+    Some(Value::Object(joined))
+}
+
+fn union(left: &[Value], right: &[Value]) -> Value {
+    let mut joined = left.to_vec();
+    joined.extend(right.iter().filter(|name| !left.contains(name)).cloned());
+    Value::Array(joined)
+}
+
+/// Every integer is a number.
+fn types(left: &Value, right: &Value) -> Option<Value> {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_else(|| vec![value.clone()]);
+    let (left, right) = (list(left), list(right));
+    let mut shared: Vec<Value> = left.iter().filter(|name| right.contains(name)).cloned().collect();
+    let narrower = |one: &[Value], other: &[Value]| {
+        one.contains(&"integer".into()) && other.contains(&"number".into()) && !other.contains(&"integer".into())
+    };
+    if narrower(&left, &right) || narrower(&right, &left) {
+        shared.push("integer".into());
+    }
+    match shared.as_slice() {
+        [] => None,
+        [only] => Some(only.clone()),
+        _ => Some(Value::Array(shared)),
+    }
+}
+
+fn values(all: &[Value], is_wanted: impl Fn(&Value) -> bool) -> Option<Value> {
+    let kept: Vec<Value> = all.iter().filter(|value| is_wanted(value)).cloned().collect();
+    (!kept.is_empty()).then_some(Value::Array(kept))
+}
+
+fn bound(left: &Value, right: &Value, choose: fn(f64, f64) -> f64) -> Option<Value> {
+    let (l, r) = (left.as_f64()?, right.as_f64()?);
+    #[expect(clippy::float_cmp, reason = "the choice is one of the two")]
+    let is_left = choose(l, r) == l;
+    Some(if is_left { left.clone() } else { right.clone() })
+}
+
+fn description(left: &Value, right: &Value) -> Value {
+    match (left.as_str(), right.as_str()) {
+        (Some(left), Some(right)) if !left.contains(right) => format!("{left}\n{right}").into(),
+        _ => left.clone(),
+    }
+}
+
+/// A constant among enumerated values is that constant; apart from them, nothing fits.
+fn narrow_to_const(mut schema: Map<String, Value>) -> Option<Map<String, Value>> {
+    let (Some(only), Some(values)) = (schema.get("const"), schema.get("enum").and_then(Value::as_array)) else {
+        return Some(schema);
+    };
+    if !values.contains(only) {
+        return None;
+    }
+    schema.shift_remove("enum");
+    Some(schema)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn of(left: Value, right: Value) -> Option<Value> {
+        intersection(left.as_object()?, right.as_object()?).map(Value::Object)
+    }
+
+    #[test]
+    fn what_both_ask_for_is_asked_for() {
+        let base = json!({"type": "object", "description": "A pet.", "required": ["kind"],
+            "properties": {"kind": {"type": "string", "enum": ["cat", "dog"]}, "age": {"type": "number", "minimum": 0}}});
+        let cat = json!({"description": "A cat.", "required": ["lives"],
+            "properties": {"kind": {"const": "cat"}, "age": {"type": "integer", "minimum": 2}, "lives": {"type": "integer"}}});
+        let expected = json!({"type": "object", "description": "A pet.\nA cat.", "required": ["kind", "lives"],
+            "properties": {"kind": {"type": "string", "const": "cat"}, "age": {"type": "integer", "minimum": 2}, "lives": {"type": "integer"}}});
+        assert_eq!(of(base, cat), Some(expected));
+    }
+
+    #[test]
+    fn what_no_single_schema_says_is_refused() {
+        for (left, right) in [
+            (json!({"type": "string"}), json!({"type": "integer"})),
+            (json!({"pattern": "a"}), json!({"pattern": "b"})),
+            (json!({"additionalProperties": false, "properties": {"a": {}}}), json!({"properties": {"b": {}}})),
+            (json!({"enum": ["a"]}), json!({"const": "b"})),
+            (json!({"anyOf": [{"type": "string"}]}), json!({"anyOf": [{"type": "integer"}]})),
+        ] {
+            assert_eq!(of(left.clone(), right.clone()), None, "{left} {right}");
+        }
+    }
+}

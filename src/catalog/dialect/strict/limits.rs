@@ -1,0 +1,93 @@
+//! How large a strict schema may be.
+
+use serde_json::Value;
+
+use super::super::super::schema::{Form, form};
+use super::super::Loss;
+use super::super::trail::Trail;
+
+/// Properties of all objects together.
+const MAX_PROPERTIES: usize = 5_000;
+/// Objects within objects.
+const MAX_NESTING: usize = 10;
+/// Characters of all names of properties and definitions and of all values of `enum` and `const` together.
+const MAX_CHARS: usize = 120_000;
+/// Values of all `enum`s together.
+const MAX_ENUM_VALUES: usize = 1_000;
+/// An `enum` of more texts than this has a bound of its own.
+const LONG_ENUM_VALUES: usize = 250;
+/// Characters of all texts of such an `enum` together.
+const MAX_LONG_ENUM_CHARS: usize = 15_000;
+
+/// Holds `schema` against the limits; the error names the first one that is exceeded.
+pub(super) fn check(schema: &Value) -> Result<(), Loss> {
+    let mut count = Count::default();
+    let trail = Trail::Root;
+    count.visit(schema, &trail, 0)?;
+    let over = [
+        (count.properties, MAX_PROPERTIES, "properties"),
+        (count.chars, MAX_CHARS, "characters of names and values"),
+        (count.enum_values, MAX_ENUM_VALUES, "values of enumerations"),
+    ];
+    match over.into_iter().find(|(found, most, _)| found > most) {
+        Some((found, most, what)) => Err(Loss::new(&trail, format!("has {found} {what}, and `strict` takes {most}"))),
+        None => Ok(()),
+    }
+}
+
+#[derive(Debug, Default)]
+struct Count {
+    properties: usize,
+    chars: usize,
+    enum_values: usize,
+}
+
+impl Count {
+    fn visit(&mut self, schema: &Value, trail: &Trail<'_>, above: usize) -> Result<(), Loss> {
+        let Some(members) = schema.as_object() else { return Ok(()) };
+        let nesting = above + usize::from(members.contains_key("properties"));
+        if nesting > MAX_NESTING {
+            return Err(Loss::new(trail, format!("is nested deeper than {MAX_NESTING} objects")));
+        }
+        self.values(members.get("enum").or_else(|| members.get("const")), trail)?;
+        for (key, value) in members {
+            let place = trail.member(key);
+            match (key.as_str(), form(key), value) {
+                ("$defs", _, Value::Object(schemas)) => {
+                    for (name, schema) in schemas {
+                        self.chars += name.chars().count();
+                        self.visit(schema, &place.member(name), 0)?;
+                    }
+                }
+                (_, Some(Form::Schema), _) => self.visit(value, &place, nesting)?,
+                (_, Some(Form::Schemas), Value::Array(schemas)) => {
+                    for (index, schema) in schemas.iter().enumerate() {
+                        self.visit(schema, &place.item(index), nesting)?;
+                    }
+                }
+                (_, Some(Form::SchemaMap), Value::Object(schemas)) => {
+                    for (name, schema) in schemas {
+                        self.properties += 1;
+                        self.chars += name.chars().count();
+                        self.visit(schema, &place.member(name), nesting)?;
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn values(&mut self, values: Option<&Value>, trail: &Trail<'_>) -> Result<(), Loss> {
+        let Some(values) = values else { return Ok(()) };
+        let texts = values.as_array().map_or_else(|| std::slice::from_ref(values), Vec::as_slice);
+        let chars = texts.iter().map(|value| value.as_str().map_or(0, |text| text.chars().count())).sum::<usize>();
+        if texts.len() > LONG_ENUM_VALUES && chars > MAX_LONG_ENUM_CHARS {
+            let what = format!("has {chars} characters in one enumeration, and `strict` takes {MAX_LONG_ENUM_CHARS}");
+            return Err(Loss::new(trail, what));
+        }
+        self.chars += chars;
+        self.enum_values += values.as_array().map_or(0, Vec::len);
+        Ok(())
+    }
+}

@@ -1,0 +1,390 @@
+//! One schema → its strict form, keyword by keyword.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value, json};
+
+use super::super::super::schema::is_annotation;
+use super::super::losses::Losses;
+use super::super::reference::{definitions, name_of, reference};
+use super::super::trail::Trail;
+use super::super::words::{say, sentence};
+use super::super::{Loss, pattern};
+use super::intersection::intersection;
+use super::nullable::{or_null, takes_null};
+use super::value_type::{part, types};
+
+/// Values of `format` that the subset knows.
+const FORMATS: [&str; 9] = ["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"];
+
+/// Keywords that neither the subset nor a sentence can say.
+const UNSAYABLE: [&str; 12] = [
+    "not",
+    "if",
+    "then",
+    "else",
+    "dependentRequired",
+    "dependentSchemas",
+    "patternProperties",
+    "propertyNames",
+    "contains",
+    "prefixItems",
+    "minContains",
+    "maxContains",
+];
+
+/// Schemas in schemas; more are no use to a model, and the limits of the subset are far below.
+const MAX_LEVELS: usize = 64;
+
+/// Schemas that one translation looks at or brings together, so that alternatives of alternatives end.
+const MAX_STEPS: usize = 20_000;
+
+/// The strict form of `schema`, and what it lost that the description cannot make up for.
+pub(super) fn translate(schema: &Value) -> Result<(Value, Vec<Loss>), Loss> {
+    let nothing = Map::new();
+    let trail = Trail::Root;
+    let mut translator = Translator {
+        definitions: definitions(schema).unwrap_or(&nothing),
+        wanted: Vec::new(),
+        known: HashSet::new(),
+        losses: Losses::default(),
+        steps_left: MAX_STEPS,
+    };
+    let mut written = translator.any(schema, &trail, 0)?;
+    if written.get("type").is_none_or(|name| name != "object") {
+        return Err(Loss::new(&trail, "is no object at the top"));
+    }
+    let definitions = translator.definitions(&trail)?;
+    if !definitions.is_empty() {
+        written.insert("$defs".to_owned(), Value::Object(definitions));
+    }
+    Ok((Value::Object(written), translator.losses.finish()))
+}
+
+struct Translator<'a> {
+    definitions: &'a Map<String, Value>,
+    /// Definitions that were referred to and are still to be written.
+    wanted: Vec<&'a str>,
+    known: HashSet<&'a str>,
+    losses: Losses,
+    steps_left: usize,
+}
+
+impl<'a> Translator<'a> {
+    fn definitions(&mut self, trail: &Trail<'_>) -> Result<Map<String, Value>, Loss> {
+        let all = trail.member("$defs");
+        let mut written = Map::new();
+        while let Some(name) = self.wanted.pop() {
+            let Some(schema) = self.definitions.get(name) else { continue };
+            let strict = self.any(schema, &all.member(name), 0)?;
+            written.insert(name.to_owned(), Value::Object(strict));
+        }
+        Ok(written)
+    }
+
+    fn any(&mut self, schema: &Value, trail: &Trail<'_>, level: usize) -> Result<Map<String, Value>, Loss> {
+        match schema {
+            Value::Object(members) => self.schema(members, trail, level),
+            _ => Err(Loss::new(trail, "accepts any value")),
+        }
+    }
+
+    fn schema(
+        &mut self,
+        members: &Map<String, Value>,
+        trail: &Trail<'_>,
+        level: usize,
+    ) -> Result<Map<String, Value>, Loss> {
+        if level > MAX_LEVELS {
+            return Err(Loss::new(trail, "is nested too deeply"));
+        }
+        self.step(trail)?;
+        let constrains_beside =
+            |keyword: &str| members.keys().any(|key| key != keyword && key != "$defs" && !is_annotation(key));
+        if members.contains_key("allOf") || (members.contains_key("$ref") && constrains_beside("$ref")) {
+            let whole = self.flat(members, trail, level)?;
+            return self.schema(&whole, trail, level + 1);
+        }
+        if let Some(written) = reference(members) {
+            return self.reference(written, members, trail);
+        }
+        match (members.get("anyOf"), members.get("oneOf")) {
+            (Some(Value::Array(branches)), None) => self.alternatives(members, "anyOf", branches, trail, level),
+            (None, Some(Value::Array(branches))) => self.alternatives(members, "oneOf", branches, trail, level),
+            (Some(_), Some(_)) => Err(Loss::new(trail, "has both `anyOf` and `oneOf`")),
+            _ => self.typed(members, trail, level),
+        }
+    }
+
+    /// A `$ref` stands alone; what describes its use stands around it.
+    fn reference(
+        &mut self,
+        written: &str,
+        members: &Map<String, Value>,
+        trail: &Trail<'_>,
+    ) -> Result<Map<String, Value>, Loss> {
+        let target = name_of(written).and_then(|name| self.definitions.get_key_value(name));
+        let Some((name, _)) = target else { return Err(Loss::new(trail, "refers to no definition")) };
+        if self.known.insert(name) {
+            self.wanted.push(name);
+        }
+        let mut around = annotations(members);
+        let alone = Map::from_iter([("$ref".to_owned(), written.into())]);
+        if around.is_empty() {
+            return Ok(alone);
+        }
+        around.insert("anyOf".to_owned(), json!([alone]));
+        Ok(around)
+    }
+
+    fn alternatives(
+        &mut self,
+        members: &Map<String, Value>,
+        keyword: &str,
+        branches: &[Value],
+        trail: &Trail<'_>,
+        level: usize,
+    ) -> Result<Map<String, Value>, Loss> {
+        let is_beside = |key: &str| key != keyword && key != "$defs" && !is_annotation(key);
+        let beside: Map<String, Value> =
+            members.iter().filter(|(key, _)| is_beside(key)).map(|(key, value)| (key.clone(), value.clone())).collect();
+        let place = trail.member(keyword);
+        let mut written: Vec<Value> = Vec::new();
+        for (index, branch) in branches.iter().enumerate() {
+            let place = place.item(index);
+            let strict = if self.says_all_of(branch, &beside) {
+                self.any(branch, &place, level + 1)?
+            } else {
+                let Value::Object(branch) = branch else { return Err(Loss::new(&place, "accepts any value")) };
+                let branch = self.flat(branch, &place, level)?;
+                let whole = intersection(&branch, &beside).ok_or_else(|| {
+                    Loss::new(&place, format!("cannot be brought together with what stands beside `{keyword}`"))
+                })?;
+                self.schema(&whole, &place, level + 1)?
+            };
+            if !written.iter().any(|known| known == &Value::Object(strict.clone())) {
+                written.push(Value::Object(strict));
+            }
+        }
+        if keyword == "oneOf" && written.len() > 1 {
+            self.losses.add(trail, "`oneOf` is offered as `anyOf`");
+        }
+        let mut whole = annotations(members);
+        if let ([only], true) = (written.as_slice(), whole.is_empty()) {
+            return Ok(only.as_object().cloned().unwrap_or_default());
+        }
+        whole.insert("anyOf".to_owned(), Value::Array(written));
+        Ok(whole)
+    }
+
+    /// Does `branch` by itself say what stands beside it? A type repeated around alternatives is the common case.
+    fn says_all_of(&self, branch: &Value, beside: &Map<String, Value>) -> bool {
+        let target =
+            branch.as_object().and_then(reference).and_then(name_of).and_then(|name| self.definitions.get(name));
+        let branch = target.unwrap_or(branch);
+        beside.iter().all(|(key, value)| branch.get(key) == Some(value))
+    }
+
+    /// `members` with everything that must hold as well brought in: the targets of its `$ref`s and the branches of its `allOf`s.
+    fn flat(
+        &mut self,
+        members: &Map<String, Value>,
+        trail: &Trail<'_>,
+        level: usize,
+    ) -> Result<Map<String, Value>, Loss> {
+        if level > MAX_LEVELS {
+            return Err(Loss::new(trail, "is nested too deeply"));
+        }
+        let is_own = |key: &str| !["allOf", "$ref", "$defs"].contains(&key);
+        let own = members.iter().filter(|(key, _)| is_own(key)).map(|(key, value)| (key.clone(), value.clone()));
+        let mut whole: Map<String, Value> = own.collect();
+        let target = reference(members).map(|written| name_of(written).and_then(|name| self.definitions.get(name)));
+        let branches = members.get("allOf").and_then(Value::as_array).into_iter().flatten();
+        for branch in target.iter().map(|target| target.unwrap_or(&Value::Null)).chain(branches) {
+            self.step(trail)?;
+            let Value::Object(branch) = branch else { return Err(Loss::new(trail, "refers to no definition")) };
+            let branch = self.flat(branch, trail, level + 1)?;
+            for _ in branch.get("properties").and_then(Value::as_object).into_iter().flatten() {
+                self.step(trail)?;
+            }
+            whole = intersection(&whole, &branch)
+                .ok_or_else(|| Loss::new(trail, "joins schemas that no single schema can say"))?;
+        }
+        Ok(whole)
+    }
+
+    fn typed(
+        &mut self,
+        members: &Map<String, Value>,
+        trail: &Trail<'_>,
+        level: usize,
+    ) -> Result<Map<String, Value>, Loss> {
+        let types = types(members);
+        let is_structure = |name: &String| name == "object" || name == "array";
+        match types.as_slice() {
+            [] => Err(Loss::new(trail, "accepts any value")),
+            [only] => self.of_type(members, only, trail, level),
+            several if several.iter().any(is_structure) => {
+                let mut branches = Vec::new();
+                for name in several {
+                    let strict = self.of_type(&part(members, name), name, trail, level)?;
+                    branches.push(Value::Object(strict));
+                }
+                let mut whole = annotations(members);
+                whole.insert("anyOf".to_owned(), Value::Array(branches));
+                Ok(whole)
+            }
+            several => self.scalar(members, json!(several), trail),
+        }
+    }
+
+    fn of_type(
+        &mut self,
+        members: &Map<String, Value>,
+        name: &str,
+        trail: &Trail<'_>,
+        level: usize,
+    ) -> Result<Map<String, Value>, Loss> {
+        match name {
+            "object" => self.object(members, trail, level),
+            "array" => self.array(members, trail, level),
+            scalar => self.scalar(members, scalar.into(), trail),
+        }
+    }
+
+    /// A closed object: every property is required, and null stands for absence.
+    fn object(
+        &mut self,
+        members: &Map<String, Value>,
+        trail: &Trail<'_>,
+        level: usize,
+    ) -> Result<Map<String, Value>, Loss> {
+        let mut written = self.keywords(members, "object".into(), trail)?;
+        let nothing = Map::new();
+        let properties = members.get("properties").and_then(Value::as_object).unwrap_or(&nothing);
+        let is_closed = members.get("additionalProperties") == Some(&Value::Bool(false));
+        if members.contains_key("additionalProperties") && !is_closed {
+            return Err(Loss::new(trail, "takes members that it does not name"));
+        }
+        if properties.is_empty() && !is_closed {
+            return Err(Loss::new(trail, "takes any members"));
+        }
+        let required: HashSet<&str> =
+            members.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+        if let Some(undescribed) = required.iter().find(|name| !properties.contains_key(**name)) {
+            return Err(Loss::new(trail, format!("requires `{undescribed}` without describing it")));
+        }
+        let place = trail.member("properties");
+        let mut strict = Map::new();
+        for (name, schema) in properties {
+            let place = place.member(name);
+            let mut property = self.any(schema, &place, level + 1)?;
+            if !required.contains(name.as_str()) {
+                if takes_null(schema, self.definitions) {
+                    return Err(Loss::new(&place, "may be absent or null, which are told apart by nothing"));
+                }
+                property = or_null(property);
+            }
+            strict.insert(name.clone(), Value::Object(property));
+        }
+        let names: Vec<&String> = strict.keys().collect();
+        written.insert("required".to_owned(), json!(names));
+        written.insert("properties".to_owned(), Value::Object(strict));
+        written.insert("additionalProperties".to_owned(), false.into());
+        Ok(written)
+    }
+
+    fn array(
+        &mut self,
+        members: &Map<String, Value>,
+        trail: &Trail<'_>,
+        level: usize,
+    ) -> Result<Map<String, Value>, Loss> {
+        let mut written = self.keywords(members, "array".into(), trail)?;
+        let items = members.get("items").unwrap_or(&Value::Null);
+        let items = self.any(items, &trail.member("items"), level + 1)?;
+        written.insert("items".to_owned(), Value::Object(items));
+        Ok(written)
+    }
+
+    fn scalar(
+        &mut self,
+        members: &Map<String, Value>,
+        types: Value,
+        trail: &Trail<'_>,
+    ) -> Result<Map<String, Value>, Loss> {
+        self.keywords(members, types, trail)
+    }
+
+    /// Everything of `members` but its subschemas, under its `types`.
+    fn keywords(
+        &mut self,
+        members: &Map<String, Value>,
+        types: Value,
+        trail: &Trail<'_>,
+    ) -> Result<Map<String, Value>, Loss> {
+        let mut written = annotations(members);
+        written.insert("type".to_owned(), types);
+        for (key, value) in members {
+            match key.as_str() {
+                key if UNSAYABLE.contains(&key) => {
+                    return Err(Loss::new(trail, format!("has `{key}`, which `strict` does not know")));
+                }
+                "unevaluatedProperties" | "unevaluatedItems" if value != &Value::Bool(false) => {
+                    return Err(Loss::new(trail, format!("has `{key}`, which `strict` does not know")));
+                }
+                "enum" | "const" => {
+                    let values = if key == "enum" {
+                        value.as_array().map_or(&[][..], Vec::as_slice)
+                    } else {
+                        std::slice::from_ref(value)
+                    };
+                    if values.iter().any(|value| value.is_object() || value.is_array()) || values.is_empty() {
+                        return Err(Loss::new(trail, "enumerates objects or arrays"));
+                    }
+                    written.insert(key.clone(), value.clone());
+                }
+                "format" if !value.as_str().is_some_and(|format| FORMATS.contains(&format)) => {
+                    say(&mut written, &sentence(key, value));
+                }
+                "pattern" if !value.as_str().is_some_and(pattern::is_regular) => {
+                    say(&mut written, &sentence(key, value));
+                    self.losses
+                        .add(trail, "its pattern needs more than a regular language; it is said in the description");
+                }
+                "uniqueItems" | "minProperties" | "maxProperties" if value != &Value::Bool(false) => {
+                    say(&mut written, &sentence(key, value));
+                    self.losses.add(trail, format!("`{key}` is said in the description"));
+                }
+                "contentEncoding" | "contentMediaType" => say(&mut written, &sentence(key, value)),
+                "format" | "pattern" | "minLength" | "maxLength" | "minimum" | "maximum" | "exclusiveMinimum"
+                | "exclusiveMaximum" | "multipleOf" | "minItems" | "maxItems" => {
+                    written.insert(key.clone(), value.clone());
+                }
+                _ => {}
+            }
+        }
+        Ok(written)
+    }
+
+    fn step(&mut self, trail: &Trail<'_>) -> Result<(), Loss> {
+        let left = self.steps_left.checked_sub(1);
+        self.steps_left = left.ok_or_else(|| Loss::new(trail, "has too many combinations"))?;
+        Ok(())
+    }
+}
+
+/// What describes `members`. The subset knows titles and descriptions; the rest becomes sentences.
+fn annotations(members: &Map<String, Value>) -> Map<String, Value> {
+    let mut kept: Map<String, Value> = ["title", "description"]
+        .into_iter()
+        .filter_map(|key| Some((key.to_owned(), members.get(key)?.clone())))
+        .collect();
+    for (key, value) in members.iter().filter(|(key, _)| ["default", "examples", "deprecated"].contains(&key.as_str()))
+    {
+        if value != &Value::Bool(false) || key == "default" {
+            say(&mut kept, &sentence(key, value));
+        }
+    }
+    kept
+}

@@ -1,0 +1,62 @@
+//! The types of a strict schema: every one is named.
+
+use serde_json::{Map, Value};
+
+use super::super::super::schema::is_annotation;
+
+/// Keywords that only concern objects.
+pub(super) const OF_OBJECTS: [&str; 3] = ["properties", "required", "additionalProperties"];
+/// Keywords that only concern arrays.
+pub(super) const OF_ARRAYS: [&str; 3] = ["items", "minItems", "maxItems"];
+
+/// The types that `schema` takes, as far as it says: by name, by its values, or by keywords that only one type has; none where it
+/// takes any.
+pub(super) fn types(schema: &Map<String, Value>) -> Vec<String> {
+    match schema.get("type") {
+        Some(Value::String(name)) => return vec![name.clone()],
+        Some(Value::Array(names)) => return names.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        _ => {}
+    }
+    let values = schema.get("enum").and_then(Value::as_array).map(Vec::as_slice);
+    let values = values.or_else(|| schema.get("const").map(std::slice::from_ref));
+    if let Some(values) = values {
+        let mut names: Vec<String> = Vec::new();
+        for value in values {
+            let name = type_of(value).to_owned();
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        return names;
+    }
+    if schema.contains_key("properties") {
+        return vec!["object".to_owned()];
+    }
+    if schema.contains_key("items") { vec!["array".to_owned()] } else { Vec::new() }
+}
+
+/// The keywords of `schema` that concern values of the type `name`; what describes it stays outside.
+pub(super) fn part(schema: &Map<String, Value>, name: &str) -> Map<String, Value> {
+    let concerns = |key: &str| match key {
+        "type" => false,
+        key if is_annotation(key) => false,
+        key if OF_OBJECTS.contains(&key) => name == "object",
+        key if OF_ARRAYS.contains(&key) => name == "array",
+        _ => name != "null" && name != "object" && name != "array",
+    };
+    let mut part: Map<String, Value> = Map::from_iter([("type".to_owned(), name.into())]);
+    part.extend(schema.iter().filter(|(key, _)| concerns(key)).map(|(key, value)| (key.clone(), value.clone())));
+    part
+}
+
+fn type_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "number",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}

@@ -1,0 +1,113 @@
+//! `discriminator`: the property whose value says which of several schemas is meant.
+//!
+//! It is no keyword of JSON Schema, so what its mapping says is written into the alternatives themselves: there, models read it and
+//! validators judge by it. A name that only follows from the name of a schema is given as an example: many documents leave the
+//! mapping out although their APIs use other names.
+
+use serde_json::{Map, Value, json};
+
+use super::super::document::Document;
+use super::super::files::{PlaceId, SourceFile};
+use super::literal::{fit, types_of};
+
+/// Names that are given as examples where nothing says that there are no others.
+const MAX_EXAMPLES: usize = 20;
+
+/// Writes what the discriminator of `members`, a schema in `file`, says into its translation.
+pub(super) fn apply(
+    document: &Document,
+    members: &Map<String, Value>,
+    file: &SourceFile,
+    translated: &mut Map<String, Value>,
+) {
+    let Some(discriminator) = members.get("discriminator").and_then(Value::as_object) else { return };
+    let Some(property) = discriminator.get("propertyName").and_then(Value::as_str) else { return };
+    let mapping = discriminator.get("mapping").and_then(Value::as_object);
+    let targets: Vec<(&String, Option<PlaceId>)> =
+        mapping.into_iter().flatten().map(|(name, target)| (name, target_of(document, target, file))).collect();
+    for keyword in ["oneOf", "anyOf"] {
+        let branches = members.get(keyword).and_then(Value::as_array);
+        let written = translated.get_mut(keyword).and_then(Value::as_array_mut);
+        let (Some(branches), Some(written)) = (branches, written) else { continue };
+        for (branch, written) in branches.iter().zip(written) {
+            let (Some(reference), Value::Object(written)) = (reference(branch), written) else { continue };
+            let place = document.lookup(reference, file).ok().map(|target| target.at.id());
+            let names = targets.iter().filter(|(_, target)| target.is_some() && *target == place);
+            let names: Vec<Value> = names.map(|(name, _)| name.as_str().into()).collect();
+            if names.is_empty() {
+                let implied = reference.rsplit('/').next().unwrap_or_default();
+                illustrate(written, property, vec![implied.into()]);
+            } else {
+                let is_required = !discriminator.contains_key("defaultMapping");
+                hold_to(written, property, &names, is_required);
+            }
+        }
+    }
+    if !members.contains_key("oneOf") && !members.contains_key("anyOf") {
+        illustrate(translated, property, targets.iter().map(|(name, _)| name.as_str().into()).collect());
+    }
+}
+
+/// A mapping names a schema by a `$ref`'s text or, for one of the components, by its name alone.
+fn target_of(document: &Document, target: &Value, file: &SourceFile) -> Option<PlaceId> {
+    let target = target.as_str()?;
+    let component = format!("#/components/schemas/{target}");
+    let found = document.lookup(target, file).or_else(|_| document.lookup(&component, file));
+    found.ok().map(|found| found.at.id())
+}
+
+fn reference(schema: &Value) -> Option<&str> {
+    schema.get("$ref")?.as_str()
+}
+
+/// Only `names` in `property`; nothing where the schema itself says otherwise.
+fn hold_to(schema: &mut Map<String, Value>, property: &str, names: &[Value], is_required: bool) {
+    let Some(described) = described(schema, property) else { return };
+    let types = types_of(described);
+    let own: Option<Vec<Value>> = match (described.get("const"), described.get("enum").and_then(Value::as_array)) {
+        (Some(only), _) => Some(vec![only.clone()]),
+        (None, values) => values.cloned(),
+    };
+    let fitting = names.iter().filter_map(|name| fit(name, &types));
+    let allowed: Vec<Value> = fitting.filter(|name| own.as_ref().is_none_or(|own| own.contains(name))).collect();
+    match allowed.as_slice() {
+        [] => return,
+        [only] => {
+            described.shift_remove("enum");
+            described.insert("const".to_owned(), only.clone());
+        }
+        several => {
+            described.insert("enum".to_owned(), json!(several));
+        }
+    }
+    if is_required {
+        let required = schema.entry("required").or_insert_with(|| json!([]));
+        if let Value::Array(required) = required
+            && !required.iter().any(|name| name == property)
+        {
+            required.push(property.into());
+        }
+    }
+}
+
+/// `names` as examples of `property`, where it says nothing itself.
+fn illustrate(schema: &mut Map<String, Value>, property: &str, names: Vec<Value>) {
+    let says_nothing =
+        |described: &Value| ["enum", "const", "examples"].iter().all(|keyword| described.get(keyword).is_none());
+    let described = schema.get("properties").and_then(|properties| properties.get(property));
+    if described.is_some_and(says_nothing)
+        && let Some(described) = self::described(schema, property)
+    {
+        let types = types_of(described);
+        let names: Vec<Value> = names.iter().filter_map(|name| fit(name, &types)).take(MAX_EXAMPLES).collect();
+        if !names.is_empty() {
+            described.insert("examples".to_owned(), names.into());
+        }
+    }
+}
+
+/// The schema of `property`, which is made where `schema` leaves it to the schemas that it refers to.
+fn described<'s>(schema: &'s mut Map<String, Value>, property: &str) -> Option<&'s mut Map<String, Value>> {
+    let properties = schema.entry("properties").or_insert_with(|| json!({})).as_object_mut()?;
+    properties.entry(property).or_insert_with(|| json!({})).as_object_mut()
+}
