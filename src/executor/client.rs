@@ -125,13 +125,15 @@ impl Client {
         repeats: u32,
         deadline: Instant,
     ) -> Result<(reqwest::Response, OwnedSemaphorePermit), Failed> {
+        let mut sent = None;
         for _ in 0..repeats {
             match self.send_once(request, deadline).await {
-                Err(Failed::Unreachable(_) | Failed::Broken(_)) => {}
-                other => return other,
+                Err(Failed::Unreachable(_)) => {}
+                Err(Failed::Broken(why)) => sent = Some(why),
+                other => return of_all(other, sent),
             }
         }
-        self.send_once(request, deadline).await
+        of_all(self.send_once(request, deadline).await, sent)
     }
 
     async fn send_once(
@@ -155,6 +157,14 @@ impl Client {
             Ok(sent) => Ok((sent.map_err(|error| failed(&error))?, place)),
             Err(_) => Err(Failed::Late),
         }
+    }
+}
+
+/// What is known after the last of several requests: that it did not leave says nothing about an earlier one that may have.
+fn of_all<T>(last: Result<T, Failed>, sent: Option<String>) -> Result<T, Failed> {
+    match (last, sent) {
+        (Err(Failed::Refused(_) | Failed::Unreachable(_)), Some(why)) => Err(Failed::Broken(why)),
+        (last, _) => last,
     }
 }
 

@@ -48,7 +48,11 @@ impl Executor {
         Self::with_lookup(settings, intents, Arc::new(SystemLookup))
     }
 
-    pub(super) fn with_lookup(
+    /// Builds the executor with another resolver than the system's. What it gives is checked as that one's answers are.
+    ///
+    /// # Errors
+    /// As [`Self::build`].
+    pub fn with_lookup(
         settings: &Settings,
         intents: Arc<dyn Intents>,
         lookup: Arc<dyn Lookup>,

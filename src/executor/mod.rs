@@ -28,6 +28,7 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
+pub use address::Lookup;
 pub use build_error::BuildError;
 pub use credentials::audit as audit_credentials;
 pub use executor::Executor;

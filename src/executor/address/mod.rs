@@ -12,7 +12,8 @@ use std::net::IpAddr;
 use url::Host;
 
 pub(super) use allow_list::AllowList;
-pub(super) use resolver::{CheckedResolver, ForbiddenAddress, Lookup, SystemLookup};
+pub use resolver::Lookup;
+pub(super) use resolver::{CheckedResolver, ForbiddenAddress, SystemLookup};
 
 use super::refusal::{Refusal, refuse};
 

@@ -9,8 +9,8 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use super::AddressPolicy;
 
-/// Resolves names to addresses, unchecked.
-pub(in crate::executor) trait Lookup: Send + Sync {
+/// Resolves names to addresses, unchecked: what it gives is checked before anything is connected to.
+pub trait Lookup: Send + Sync {
     /// All addresses of `name`.
     fn lookup(&self, name: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>>;
 }

@@ -1,6 +1,6 @@
 //! Header fields from arguments.
 
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
+use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
@@ -9,16 +9,18 @@ use super::style;
 use crate::catalog::Binding;
 use crate::executor::refusal::{Refusal, refuse};
 
-/// Header parameters that a document cannot describe: they are ignored (OpenAPI 3.0.4, Parameter Object).
-const IGNORED: [HeaderName; 3] = [ACCEPT, CONTENT_TYPE, AUTHORIZATION];
+/// Header parameters that a document cannot describe (OpenAPI 3.0.4, Parameter Object), and the encoding of the answer, which is the
+/// connection's affair: they are ignored.
+const IGNORED: [HeaderName; 4] = [ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, AUTHORIZATION];
 
 /// Fields that frame or route a message (RFC 9110 sections 7.2 and 7.6, RFC 9112 section 6): no argument may set them.
-const FRAMING: [&str; 12] = [
+const FRAMING: [&str; 13] = [
     "connection",
     "content-length",
     "cookie",
     "expect",
     "host",
+    "http2-settings",
     "keep-alive",
     "proxy-authorization",
     "proxy-connection",
@@ -28,10 +30,13 @@ const FRAMING: [&str; 12] = [
     "upgrade",
 ];
 
+/// Fields by which frameworks let a request say another method than it has. Policy allows methods: no argument may change one.
+const METHOD_OVERRIDES: [&str; 3] = ["x-http-method", "x-http-method-override", "x-method-override"];
+
 /// The header parameters' fields.
 ///
 /// # Errors
-/// Where a name is no field name or frames the message, or a value has characters that a field cannot carry: CR and LF, which would begin
+/// Where a name is no field name, frames the message or changes its method, or a value has characters that a field cannot carry: CR and LF, which would begin
 /// another field, control characters, and what is not ASCII.
 pub(super) fn parameters(parameters: &[(&Binding, &Value)]) -> Result<HeaderMap, Refusal> {
     let mut headers = HeaderMap::new();
@@ -43,6 +48,11 @@ pub(super) fn parameters(parameters: &[(&Binding, &Value)]) -> Result<HeaderMap,
         }
         if FRAMING.contains(&name.as_str()) {
             return Err(refuse!("the header `{name}` belongs to the connection; no argument can set it"));
+        }
+        if METHOD_OVERRIDES.contains(&name.as_str()) {
+            return Err(refuse!(
+                "the header `{name}` would change the method that policy allows; no argument can set it"
+            ));
         }
         let Some(text) = style::header(binding, value) else { continue };
         let value = field_value(&text).ok_or_else(|| {
@@ -113,6 +123,8 @@ mod tests {
             "Connection",
             "Cookie",
             "proxy-authorization",
+            "HTTP2-Settings",
+            "X-HTTP-Method-Override",
             "a b",
             "",
             "a\r\nb",
@@ -124,7 +136,7 @@ mod tests {
 
     #[test]
     fn fields_that_a_document_cannot_describe_are_ignored() {
-        for name in ["Accept", "authorization", "Content-Type"] {
+        for name in ["Accept", "authorization", "Content-Type", "Accept-Encoding"] {
             assert!(set(name, json!("evil")).unwrap().is_empty(), "{name}");
         }
     }

@@ -1,6 +1,7 @@
 //! A call's arguments → an HTTP request.
 
 mod body;
+mod detour;
 mod form;
 mod header;
 mod path;
