@@ -6,7 +6,9 @@ use http::Method;
 use serde_json::{Map, Value};
 use url::Url;
 
+use super::Requirement;
 use super::binding::{Binding, BodyBinding, BodyShape};
+use super::idempotency::IdempotencyKey;
 use crate::domain::{DocText, Owner, Tool};
 
 /// One path and method of an OpenAPI document that became a tool.
@@ -29,9 +31,11 @@ pub struct Operation {
     pub bindings: Vec<Binding>,
     /// How the request body is made; `None` where the operation takes none.
     pub body: Option<BodyBinding>,
+    /// The parameter by which the API recognises a request that it gets twice, where the document describes one.
+    pub idempotency_key: Option<IdempotencyKey>,
     /// Alternatives, best first: each names the security schemes that must all be satisfied. Empty: no credentials are asked
     /// for. An empty alternative: credentials are optional.
-    pub security: Vec<Vec<String>>,
+    pub security: Vec<Vec<Requirement>>,
     /// Media types of the documented responses, without duplicates, in the order of the document: what may be asked for.
     pub produces: Vec<String>,
     /// Does the document call the operation deprecated?

@@ -7,6 +7,7 @@ use super::binding::{Location, Style};
 use super::body::{Body, body};
 use super::description::tool_description;
 use super::document::{Document, Located, Version};
+use super::idempotency::take_key;
 use super::notes::Notes;
 use super::parameter::{Parameter, parameters};
 use super::path_template::{Slot, slots};
@@ -42,7 +43,8 @@ impl<'d> OperationReader<'d> {
         let (written, body) = self.request(found, notes)?;
         let documentation = documentation::of_operation(self.document, path_item, operation, &written, body.as_ref());
         let parameters = in_slots(written, &slots(found.path)?, operation, notes);
-        let joined = join(self.document, parameters, body, notes);
+        let mut joined = join(self.document, parameters, body, notes);
+        let idempotency_key = take_key(self.document, &found.method, &mut joined, notes);
         let schema = self.schemas.write(&joined.arguments, notes)?;
         let tool = Tool {
             description: tool_description(operation, &found.label(), self.limits.description_chars),
@@ -59,6 +61,7 @@ impl<'d> OperationReader<'d> {
             servers: self.servers.of(path_item, operation, notes),
             bindings: joined.bindings,
             body: joined.body,
+            idempotency_key,
             security: security::requirements(self.document, operation, notes),
             produces: produces(self.document, operation),
             deprecated: operation.flag("deprecated") == Some(true),

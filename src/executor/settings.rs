@@ -18,8 +18,25 @@ pub struct Settings {
     pub max_answer_bytes: usize,
     /// Redirects to the same host that a `GET` or `HEAD` follows, one after the other.
     pub max_redirects: u32,
+    /// Times that a request which got no answer is sent again by itself, within the time of its execution: a `GET`, `HEAD`, one with an idempotency
+    /// key, and a `PUT` or `DELETE` where the next key says so. Others never are.
+    pub max_repeats: u32,
+    /// Are `PUT` and `DELETE` sent again while the outcome of the first request is unknown? They are idempotent by RFC 9110 section 9.2.2;
+    /// not every API keeps to that.
+    pub repeat_put_and_delete: bool,
     /// Seconds that an unused connection is kept for the next `GET` or `HEAD`.
     pub pool_idle_timeout_seconds: u64,
+    /// Unused connections to one host that are kept.
+    pub pool_max_idle_per_host: usize,
+    /// Requests to one host at the same time, at least one; further ones wait, and their time runs.
+    pub max_requests_per_host: usize,
+    /// Seconds before its end at which an OAuth 2 token is no longer used; of a token that lives shorter than twice that, half its life.
+    pub token_refresh_seconds: u64,
+    /// How often a call whose repetition changes nothing more is repeated where the API asks for that (`Retry-After` with status 429 or
+    /// 503); 0: never.
+    pub retry_after_tries: u32,
+    /// Longest time, in seconds, that is waited for such a repetition. What asks for more is an answer, and the model is told when.
+    pub retry_after_max_seconds: u64,
     /// A file of PEM certificates that are trusted besides the system's; empty for none.
     pub ca_file: String,
 }
@@ -32,7 +49,14 @@ impl Default for Settings {
             timeout_seconds: 30,
             max_answer_bytes: 4 * 1024 * 1024,
             max_redirects: 3,
+            max_repeats: 1,
+            repeat_put_and_delete: true,
             pool_idle_timeout_seconds: 30,
+            pool_max_idle_per_host: 16,
+            max_requests_per_host: 16,
+            token_refresh_seconds: 60,
+            retry_after_tries: 2,
+            retry_after_max_seconds: 10,
             ca_file: String::new(),
         }
     }

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response};
@@ -33,6 +34,14 @@ pub(super) struct Server {
 impl Server {
     /// Answers each request as `reply` says.
     pub(super) async fn http(reply: impl Fn(&Seen) -> Response<Full<Bytes>> + Clone + Send + Sync + 'static) -> Self {
+        Self::slow_http(Duration::ZERO, reply).await
+    }
+
+    /// Answers each request as `reply` says, after some time.
+    pub(super) async fn slow_http(
+        time: Duration,
+        reply: impl Fn(&Seen) -> Response<Full<Bytes>> + Clone + Send + Sync + 'static,
+    ) -> Self {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let record = Arc::clone(&seen);
         Self::listen(seen, move |stream| {
@@ -43,6 +52,9 @@ impl Server {
                     async move {
                         let seen = see(request).await;
                         record.lock().unwrap().push(seen.clone());
+                        if !time.is_zero() {
+                            tokio::time::sleep(time).await;
+                        }
                         Ok::<_, Infallible>(reply(&seen))
                     }
                 });
@@ -63,15 +75,24 @@ impl Server {
     where
         F: Future<Output = ()> + Send,
     {
+        Self::raw_heads(move |_, stream| script(stream)).await
+    }
+
+    /// Like [`Self::raw`], and hands over the head too.
+    pub(super) async fn raw_heads<F>(script: impl Fn(String, TcpStream) -> F + Clone + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = ()> + Send,
+    {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let record = Arc::clone(&seen);
         Self::listen(seen, move |mut stream| {
             let (script, record) = (script.clone(), Arc::clone(&record));
             async move {
-                let target = read_head(&mut stream).await;
+                let head = read_head(&mut stream).await;
+                let target = head.lines().next().unwrap_or_default().to_owned();
                 let method = target.split(' ').next().unwrap_or_default().parse().unwrap();
                 record.lock().unwrap().push(Seen { method, target, headers: HeaderMap::new(), body: Bytes::new() });
-                script(stream).await;
+                script(head, stream).await;
             }
         })
         .await
@@ -161,5 +182,5 @@ async fn read_head(stream: &mut TcpStream) -> String {
             Err(_) => break,
         }
     }
-    String::from_utf8_lossy(&head).lines().next().unwrap_or_default().to_owned()
+    String::from_utf8_lossy(&head).into_owned()
 }
