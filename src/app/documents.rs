@@ -12,6 +12,7 @@ use arc_swap::ArcSwap;
 use crate::catalog::{self, Catalog, LoadError, Toolset, ToolsetSettings};
 use crate::config::Settings;
 use crate::domain::DocText;
+use crate::executor;
 use crate::explain::{self, Explainer, OperationDocs};
 use crate::pipeline::Tooling;
 use crate::telemetry::Metrics;
@@ -117,6 +118,9 @@ fn tell(catalog: &Catalog, metrics: &Metrics) {
         let (loaded, skipped) = (toolset.report.operations_loaded, toolset.report.operations_skipped.len());
         metrics.known_tools(toolset.operations.iter().map(|operation| operation.tool.name.as_str()));
         tracing::info!(toolset = toolset.name, loaded, skipped, "document loaded");
+        for fault in executor::audit_credentials(toolset) {
+            tracing::warn!(toolset = toolset.name, "{fault}");
+        }
         for skipped in &toolset.report.operations_skipped {
             tracing::warn!(
                 toolset = toolset.name,

@@ -51,6 +51,7 @@ pub(super) fn toolset_of(
         servers: servers.root().to_vec(),
         security_schemes,
         credentials: settings.credentials.clone(),
+        missing_credentials: settings.missing_credentials,
         documentation: documentation::of_document(&document),
         report: Report {
             file: path.display().to_string(),

@@ -8,6 +8,7 @@
 mod arguments;
 mod binding;
 mod body;
+mod credential;
 mod description;
 pub mod dialect;
 mod document;
@@ -38,13 +39,14 @@ mod walk;
 mod yaml;
 
 pub use binding::{Binding, BodyBinding, BodyShape, Encoding, Location, Style};
+pub use credential::{ClientAuthentication, ClientCredentials, Credential, SecretSource};
 pub use idempotency::IdempotencyKey;
 pub use load::load_document;
 pub use load_error::LoadError;
 pub use operation::{Operation, Placement};
 pub use report::{Renamed, Report, Simplified, Skipped};
-pub use security::SecurityScheme;
-pub use settings::{DocumentLimits, Settings, ToolsetSettings};
+pub use security::{Requirement, SecurityScheme};
+pub use settings::{DocumentLimits, MissingCredentials, Settings, ToolsetSettings};
 pub use snapshot::Catalog;
 pub use toolset::Toolset;
 

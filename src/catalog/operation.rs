@@ -6,6 +6,7 @@ use http::Method;
 use serde_json::{Map, Value};
 use url::Url;
 
+use super::Requirement;
 use super::binding::{Binding, BodyBinding, BodyShape};
 use super::idempotency::IdempotencyKey;
 use crate::domain::{DocText, Owner, Tool};
@@ -34,7 +35,7 @@ pub struct Operation {
     pub idempotency_key: Option<IdempotencyKey>,
     /// Alternatives, best first: each names the security schemes that must all be satisfied. Empty: no credentials are asked
     /// for. An empty alternative: credentials are optional.
-    pub security: Vec<Vec<String>>,
+    pub security: Vec<Vec<Requirement>>,
     /// Media types of the documented responses, without duplicates, in the order of the document: what may be asked for.
     pub produces: Vec<String>,
     /// Does the document call the operation deprecated?

@@ -23,8 +23,12 @@ pub enum SecurityScheme {
     Basic,
     /// `Authorization: Bearer` (RFC 6750).
     Bearer,
-    /// OAuth 2: a token that the operator obtained is sent as for [`SecurityScheme::Bearer`].
-    OAuth2,
+    /// OAuth 2: a token is sent as for [`SecurityScheme::Bearer`]. It is obtained with client credentials (RFC 6749 section 4.4), or
+    /// the operator obtained it.
+    OAuth2 {
+        /// The token endpoint of the client credentials flow, as written; `None` where the document has no such flow.
+        token_url: Option<String>,
+    },
     /// OpenID Connect: a token that the operator obtained is sent as for [`SecurityScheme::Bearer`].
     OpenIdConnect,
     /// A scheme that cannot be satisfied; operations that need it are loaded, and the report says so.
@@ -32,6 +36,21 @@ pub enum SecurityScheme {
         /// What the document asks for: `http digest`, `mutualTLS`.
         kind: String,
     },
+}
+
+/// One security scheme that an operation asks for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Requirement {
+    /// The scheme's name.
+    pub scheme: String,
+    /// The scopes that a token must have; empty for schemes that know none.
+    pub scopes: Vec<String>,
+}
+
+impl From<&str> for Requirement {
+    fn from(scheme: &str) -> Self {
+        Self { scheme: scheme.to_owned(), scopes: Vec::new() }
+    }
 }
 
 /// The security schemes of a document, by name. Those that cannot be satisfied are in the notes.
@@ -52,18 +71,20 @@ pub(super) fn schemes(document: &Document, notes: &mut Notes) -> BTreeMap<String
 }
 
 /// What `operation` asks for: its own requirements, else the document's (OpenAPI 3.0.4, Security Requirement Object).
-pub(super) fn requirements(document: &Document, operation: &Located<'_>, notes: &mut Notes) -> Vec<Vec<String>> {
+pub(super) fn requirements(document: &Document, operation: &Located<'_>, notes: &mut Notes) -> Vec<Vec<Requirement>> {
     let Some(list) = operation.member("security").or_else(|| document.member("security")) else { return Vec::new() };
     let defined = definitions(document);
     let mut alternatives = Vec::new();
     for alternative in list.items() {
-        let names: Vec<String> = alternative.members().map(|(name, _)| name.clone()).collect();
-        for name in &names {
+        let mut required = Vec::new();
+        for (name, scopes) in alternative.members() {
             if defined.as_ref().is_none_or(|schemes| schemes.member(name).is_none()) {
                 notes.place(&alternative.at, format_args!("the security scheme `{name}` is not defined"));
             }
+            let scopes = scopes.items().filter_map(|scope| Some(scope.value.as_str()?.to_owned())).collect();
+            required.push(Requirement { scheme: name.clone(), scopes });
         }
-        alternatives.push(names);
+        alternatives.push(required);
     }
     alternatives
 }
@@ -85,12 +106,19 @@ fn scheme_of(scheme: &Located<'_>) -> SecurityScheme {
         "basic" => SecurityScheme::Basic,
         "http" if http.eq_ignore_ascii_case("basic") => SecurityScheme::Basic,
         "http" if http.eq_ignore_ascii_case("bearer") => SecurityScheme::Bearer,
-        "oauth2" => SecurityScheme::OAuth2,
+        "oauth2" => SecurityScheme::OAuth2 { token_url: token_url(scheme) },
         "openIdConnect" => SecurityScheme::OpenIdConnect,
         "http" => SecurityScheme::Unsupported { kind: format!("http {http}") },
         "" => SecurityScheme::Unsupported { kind: "no type".to_owned() },
         other => SecurityScheme::Unsupported { kind: other.to_owned() },
     }
+}
+
+/// The token endpoint of the client credentials flow, which Swagger 2.0 calls `application`.
+fn token_url(scheme: &Located<'_>) -> Option<String> {
+    let flow = scheme.member("flows").and_then(|flows| flows.member("clientCredentials"));
+    let holder = flow.or_else(|| (scheme.text("flow") == Some("application")).then(|| scheme.clone()))?;
+    holder.text("tokenUrl").map(str::to_owned)
 }
 
 fn api_key(scheme: &Located<'_>) -> SecurityScheme {
@@ -124,10 +152,12 @@ mod tests {
                 "alias": {"$ref": "#/components/securitySchemes/user"},
                 "digest": {"type": "http", "scheme": "digest"},
                 "nowhere": {"type": "apiKey", "in": "body", "name": "k"},
-                "token": {"type": "oauth2", "flows": {}}
+                "token": {"type": "oauth2", "flows": {}},
+                "machine": {"type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": "https://a.example.com/t"}}},
+                "older": {"type": "oauth2", "flow": "application", "tokenUrl": "https://b.example.com/t"}
             }},
             "open": {"security": []},
-            "either": {"security": [{"key": [], "user": []}, {}, {"missing": []}]}
+            "either": {"security": [{"key": [], "user": []}, {}, {"missing": ["read", 5, "write"]}]}
         });
         let document = Document::new(root, Path::new("api.json")).unwrap();
         let mut notes = Notes::default();
@@ -135,12 +165,16 @@ mod tests {
         let key = SecurityScheme::ApiKey { location: Location::Header, name: "X-Key".to_owned() };
         assert_eq!(schemes["key"], key);
         assert_eq!(schemes["alias"], SecurityScheme::Basic);
-        assert_eq!(schemes["token"], SecurityScheme::OAuth2);
+        let tokens_from = |url: Option<&str>| SecurityScheme::OAuth2 { token_url: url.map(str::to_owned) };
+        assert_eq!(schemes["token"], tokens_from(None));
+        assert_eq!(schemes["machine"], tokens_from(Some("https://a.example.com/t")));
+        assert_eq!(schemes["older"], tokens_from(Some("https://b.example.com/t")));
         assert_eq!(schemes["digest"], SecurityScheme::Unsupported { kind: "http digest".to_owned() });
         let mut of = |name: &str| requirements(&document, &document.member(name).unwrap(), &mut notes);
         assert!(of("open").is_empty());
-        assert_eq!(of("either"), [vec!["key".to_owned(), "user".to_owned()], vec![], vec!["missing".to_owned()]]);
-        assert_eq!(of("components"), [vec!["key".to_owned()]]);
+        let missing = Requirement { scheme: "missing".to_owned(), scopes: vec!["read".to_owned(), "write".to_owned()] };
+        assert_eq!(of("either"), [vec!["key".into(), "user".into()], vec![], vec![missing]]);
+        assert_eq!(of("components"), [vec!["key".into()]]);
         assert_eq!(notes.finish().len(), 3);
     }
 }

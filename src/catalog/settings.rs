@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::Secret;
+use super::Credential;
 
 /// What holds for the documents of all toolsets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,11 +32,23 @@ pub struct ToolsetSettings {
     /// Absolute URL that replaces every server of the document; empty: the document's own servers. Needed where the document
     /// names only relative servers, because a file has no address that they could be relative to.
     pub base_url: String,
-    /// Credentials by the name of the document's security scheme: the key (`apiKey`), `user:password` (HTTP basic) or the token
-    /// (HTTP bearer, OAuth 2, OpenID Connect).
-    pub credentials: BTreeMap<String, Secret>,
+    /// Credentials by the name of the document's security scheme.
+    pub credentials: BTreeMap<String, Credential>,
+    /// What becomes of a call whose operation asks for credentials that are not given.
+    pub missing_credentials: MissingCredentials,
     /// Bounds on what is read from the document.
     pub limits: DocumentLimits,
+}
+
+/// What becomes of a call whose operation asks for credentials that are not given.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MissingCredentials {
+    /// It is not sent: the API would refuse it, and the model would try to mend what it cannot.
+    #[default]
+    Refuse,
+    /// It is sent without: for an API that asks for less than its document says, or one behind a gateway that adds them.
+    Send,
 }
 
 /// Bounds on one document and on the tools made from it.

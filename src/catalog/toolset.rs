@@ -7,8 +7,8 @@ use std::sync::Arc;
 use url::Url;
 
 use super::report::Renamed;
-use super::{Operation, Report, SecurityScheme};
-use crate::domain::{DocText, Secret};
+use super::{Credential, MissingCredentials, Operation, Report, SecurityScheme};
+use crate::domain::DocText;
 
 /// The tools made from one OpenAPI document, with what is needed to call them.
 #[derive(Debug, Clone, Default)]
@@ -22,7 +22,9 @@ pub struct Toolset {
     /// How the API wants to be shown credentials, by the scheme's name.
     pub security_schemes: BTreeMap<String, SecurityScheme>,
     /// What the operator gave, by the scheme's name. Every key is one of `security_schemes`.
-    pub credentials: BTreeMap<String, Secret>,
+    pub credentials: BTreeMap<String, Credential>,
+    /// What becomes of calls whose credentials the operator did not give.
+    pub missing_credentials: MissingCredentials,
     /// The operations that became tools, in the order of the document.
     pub operations: Vec<Operation>,
     /// What the document says about itself: `info.description` and the root's `externalDocs`.

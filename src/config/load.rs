@@ -103,9 +103,12 @@ fn folder_of(file: &Path) -> PathBuf {
 
 /// Relative paths of rooms that know no files start from the file's folder; the other rooms are told that folder.
 fn with_paths_from(base_dir: &Path, mut settings: Settings) -> Settings {
+    let secrets = settings.toolsets.values_mut().flat_map(|toolset| toolset.credentials.values_mut());
+    let secrets = secrets.flat_map(|credential| credential.files_mut());
     let certificates = settings.upstreams.values_mut().map(|upstream| &mut upstream.ca_file);
     for path in certificates
         .chain([&mut settings.executor.ca_file, &mut settings.feedback.templates])
+        .chain(secrets)
         .filter(|path| !path.is_empty())
     {
         *path = base_dir.join(&*path).to_string_lossy().into_owned();

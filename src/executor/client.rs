@@ -4,17 +4,20 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::header::LOCATION;
+use http::header::{LINK, LOCATION};
 use http::{HeaderValue, Method, StatusCode};
 use reqwest::redirect::Policy;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
 use super::address::{AddressPolicy, AllowList, CheckedResolver, ForbiddenAddress, Lookup};
+use super::host_gates::HostGates;
 use super::refusal::{Refusal, refuse};
 use super::request::{Request, is_safe};
 use super::{BuildError, Settings, answer};
 use crate::domain::Outcome;
+use crate::domain::outcome::ApiAnswer;
 
 /// What APIs see as the client.
 const USER_AGENT: &str = concat!("callwright/", env!("CARGO_PKG_VERSION"));
@@ -27,14 +30,22 @@ pub(super) struct Client {
     /// known whether the request was read.
     fresh: reqwest::Client,
     addresses: Arc<AddressPolicy>,
-    timeout: Duration,
+    gates: HostGates,
     max_redirects: u32,
-    max_answer_bytes: usize,
+}
+
+/// An answer, and what is needed to follow its links.
+pub(super) struct Received {
+    pub(super) answer: ApiAnswer,
+    /// Where it came from, after redirects.
+    pub(super) url: Url,
+    /// The values of its `Link` fields.
+    pub(super) links: Vec<String>,
 }
 
 /// Why a request got no answer.
 #[derive(Debug)]
-enum Failed {
+pub(super) enum Failed {
     /// It was not sent, because a rule forbids it.
     Refused(Refusal),
     /// It was not sent, because there is no connection.
@@ -69,41 +80,40 @@ impl Client {
             builder.build().map_err(|error| BuildError::Client(root_cause(&error)))
         };
         Ok(Self {
-            pooled: builder(usize::MAX)?,
+            pooled: builder(settings.pool_max_idle_per_host)?,
             fresh: builder(0)?,
             addresses,
-            timeout: Duration::from_secs(settings.timeout_seconds),
+            gates: HostGates::new(settings.max_requests_per_host),
             max_redirects: settings.max_redirects,
-            max_answer_bytes: settings.max_answer_bytes,
         })
     }
 
-    /// Sends a request and reads the answer. It is sent again up to `repeats` times where it got no byte of an answer: the caller knows
-    /// whether that can do harm. Only a `GET` or `HEAD` follows redirects.
-    pub(super) async fn send(&self, request: Request, repeats: u32) -> Outcome {
-        let deadline = Instant::now() + self.timeout;
-        let host = request.url.host_str().unwrap_or_default().to_owned();
-        match self.follow(request, repeats, deadline).await {
-            Ok(response) => Outcome::Answered(answer::read(response, self.max_answer_bytes, deadline).await),
-            Err(Failed::Refused(refusal)) => refusal.into(),
-            Err(Failed::Unreachable(why)) => {
-                Outcome::Unreachable { reason: format!("`{host}` cannot be connected to: {why}") }
-            }
-            Err(Failed::Broken(why)) => Outcome::Unknown {
-                reason: format!("the connection to `{host}` broke after the request was sent: {why}"),
-            },
-            Err(Failed::Late) => Outcome::Unknown {
-                reason: format!("`{host}` did not answer within {} seconds", self.timeout.as_secs()),
-            },
-        }
+    /// May this host be called although its address is not public: did the operator name it?
+    pub(super) fn allows_by_name(&self, url: &Url) -> bool {
+        url.host().is_some_and(|host| self.addresses.names(host))
     }
 
-    async fn follow(&self, mut request: Request, repeats: u32, deadline: Instant) -> Result<reqwest::Response, Failed> {
+    /// Sends a request and reads at most `max_bytes` of the answer. It is sent again up to `repeats` times where it got no byte of
+    /// an answer: the caller knows whether that can do harm. Only a `GET` or `HEAD` follows redirects.
+    pub(super) async fn exchange(
+        &self,
+        request: &Request,
+        repeats: u32,
+        max_bytes: usize,
+        deadline: Instant,
+    ) -> Result<Received, Failed> {
+        let mut request = request.clone();
         for _ in 0..=self.max_redirects {
-            let response = self.send_patiently(&request, repeats, deadline).await?;
+            // The place at the host is kept until the answer is read.
+            let (response, _place) = self.send_patiently(&request, repeats, deadline).await?;
             match next_hop(&request, &response)? {
                 Some(url) => request.url = url,
-                None => return Ok(response),
+                None => {
+                    let text = |value: &HeaderValue| value.to_str().ok().map(str::to_owned);
+                    let links = response.headers().get_all(LINK).iter().filter_map(text).collect();
+                    let answer = answer::read(response, max_bytes, deadline).await;
+                    return Ok(Received { answer, url: request.url, links });
+                }
             }
         }
         Err(Failed::Refused(refuse!("the API redirects more than {} times", self.max_redirects)))
@@ -114,7 +124,7 @@ impl Client {
         request: &Request,
         repeats: u32,
         deadline: Instant,
-    ) -> Result<reqwest::Response, Failed> {
+    ) -> Result<(reqwest::Response, OwnedSemaphorePermit), Failed> {
         for _ in 0..repeats {
             match self.send_once(request, deadline).await {
                 Err(Failed::Unreachable(_) | Failed::Broken(_)) => {}
@@ -124,18 +134,44 @@ impl Client {
         self.send_once(request, deadline).await
     }
 
-    async fn send_once(&self, request: &Request, deadline: Instant) -> Result<reqwest::Response, Failed> {
+    async fn send_once(
+        &self,
+        request: &Request,
+        deadline: Instant,
+    ) -> Result<(reqwest::Response, OwnedSemaphorePermit), Failed> {
         if let Some(host) = request.url.host() {
             self.addresses.check_literal(host).map_err(Failed::Refused)?;
         }
+        let Some(place) = self.gates.enter(&request.url, deadline).await else {
+            let why = "as many requests to it as `executor.max_requests_per_host` allows were under way all the time";
+            return Err(Failed::Unreachable(why.to_owned()));
+        };
         let client = if is_safe(&request.method) { &self.pooled } else { &self.fresh };
         let mut builder = client.request(request.method.clone(), request.url.clone()).headers(request.headers.clone());
         if let Some(body) = &request.body {
             builder = builder.body(body.clone());
         }
         match timeout_at(deadline, builder.send()).await {
-            Ok(sent) => sent.map_err(|error| failed(&error)),
+            Ok(sent) => Ok((sent.map_err(|error| failed(&error))?, place)),
             Err(_) => Err(Failed::Late),
+        }
+    }
+}
+
+impl Failed {
+    /// What became of a call that was to reach `host` within `timeout`.
+    pub(super) fn outcome(self, host: &str, timeout: Duration) -> Outcome {
+        match self {
+            Self::Refused(refusal) => refusal.into(),
+            Self::Unreachable(why) => {
+                Outcome::Unreachable { reason: format!("`{host}` cannot be connected to: {why}") }
+            }
+            Self::Broken(why) => Outcome::Unknown {
+                reason: format!("the connection to `{host}` broke after the request was sent: {why}"),
+            },
+            Self::Late => {
+                Outcome::Unknown { reason: format!("`{host}` did not answer within {} seconds", timeout.as_secs()) }
+            }
         }
     }
 }

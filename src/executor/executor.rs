@@ -5,7 +5,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::address::{Lookup, SystemLookup};
-use super::client::Client;
+use super::courier::{Courier, Parcel};
+use super::credentials::Wanted;
 use super::idempotency::{is_idempotent, is_open, new_key, with_key};
 use super::intent::intent_key;
 use super::kept;
@@ -23,7 +24,7 @@ use crate::store::{Beginning, Begun, IntentKey, Intents, StoreError};
 /// Runs checked calls of catalog tools over HTTP. Clones share connections.
 #[derive(Clone)]
 pub struct Executor {
-    client: Arc<Client>,
+    courier: Arc<Courier>,
     intents: Arc<dyn Intents>,
     running: RunningCalls,
     repeat: Repeat,
@@ -53,7 +54,7 @@ impl Executor {
         lookup: Arc<dyn Lookup>,
     ) -> Result<Self, BuildError> {
         Ok(Self {
-            client: Arc::new(Client::build(settings, lookup)?),
+            courier: Arc::new(Courier::build(settings, lookup)?),
             intents,
             running: RunningCalls::default(),
             repeat: Repeat { times: settings.max_repeats, put_and_delete: settings.repeat_put_and_delete },
@@ -63,6 +64,7 @@ impl Executor {
     /// Runs one call. Whatever goes wrong is an outcome.
     ///
     /// - Policy, encoding and addresses come first; what they forbid is [`Outcome::Refused`], and the reason says what would allow it.
+    /// - The credentials that the operation asks for are obtained next; where they cannot be, nothing is sent.
     /// - A method that is not safe is committed as an intent before it leaves; where that fails it is refused. Where the same call of the same
     ///   session was sent before and its outcome is not known, it is not sent again ([`Outcome::Unknown`]), unless it can do no harm: it carries
     ///   the idempotency key of the first one, or its method is idempotent and the settings trust that. Where the outcome is known
@@ -77,14 +79,15 @@ impl Executor {
         session: Option<&str>,
         trace_id: &str,
     ) -> Outcome {
-        let tool = format!("{}/{}", toolset.name, operation.tool.name);
+        let tool = format!("{}/{}", toolset.name, operation.own_name());
         if let Err(refusal) = permitted(call, operation, rules, &tool) {
             return refusal.into();
         }
+        let wanted = Wanted::of(operation, toolset);
         if is_safe(&operation.method) {
-            return match request::build(operation, toolset, call.arguments()) {
-                Ok(request) => self.client.send(request, self.repeat.times).await,
-                Err(refusal) => refusal.into(),
+            return match self.packed(request::build(operation, call.arguments()), wanted, self.repeat.times).await {
+                Ok(mut parcel) => self.courier.deliver(&mut parcel).await,
+                Err(outcome) => outcome,
             };
         }
         let key = intent_key(session, trace_id, &tool, call.arguments());
@@ -94,20 +97,27 @@ impl Executor {
             Err(error) => return unrecorded(&key, &error),
         };
         let request = match (&operation.idempotency_key, &idempotency_key) {
-            (Some(wanted), Some(key)) => request::build(operation, toolset, &with_key(call.arguments(), wanted, key)),
-            _ => request::build(operation, toolset, call.arguments()),
+            (Some(wanted), Some(key)) => request::build(operation, &with_key(call.arguments(), wanted, key)),
+            _ => request::build(operation, call.arguments()),
         };
-        let request = match request {
-            Ok(request) => request,
-            Err(refusal) => return refusal.into(),
+        let trusted = self.repeat.put_and_delete && is_idempotent(&operation.method);
+        let repeats = if trusted || idempotency_key.is_some() { self.repeat.times } else { 0 };
+        let parcel = match self.packed(request, wanted, repeats).await {
+            Ok(parcel) => parcel,
+            Err(outcome) => return outcome,
         };
-        let sending = Sending { key, turn: trace_id.to_owned(), idempotency_key, request, _running: running };
+        let sending = Sending { key, turn: trace_id.to_owned(), idempotency_key, trusted, parcel, _running: running };
         let executor = self.clone();
         let sending = tokio::spawn(async move { executor.send_at_most_once(sending).await });
         // The task ends early only when the process does.
         sending
             .await
             .unwrap_or_else(|_| Outcome::Unknown { reason: "the proxy stopped while the request ran".to_owned() })
+    }
+
+    /// The request with the credentials that it needs, which may be sent `repeats` times more where it gets no answer.
+    async fn packed(&self, request: Result<Request, Refusal>, wanted: Wanted, repeats: u32) -> Result<Parcel, Outcome> {
+        self.courier.pack(request?, wanted, repeats).await
     }
 
     /// The client has the whole answer of the turn `trace_id`, and with it what became of its calls: the same calls made again are new ones.
@@ -132,8 +142,7 @@ impl Executor {
     }
 
     async fn send_at_most_once(&self, sending: Sending) -> Outcome {
-        let Sending { key, turn, idempotency_key, request, _running } = sending;
-        let trusted = self.repeat.put_and_delete && is_idempotent(&request.method);
+        let Sending { key, turn, idempotency_key, trusted, mut parcel, _running } = sending;
         let beginning = Beginning { turn: &turn, idempotency_key: idempotency_key.as_deref() };
         match self.intents.begin(&key, beginning).await {
             // What finished before may be wanted again: its outcome was told.
@@ -147,10 +156,9 @@ impl Executor {
             }
             Err(error) => return unrecorded(&key, &error),
         }
-        let has_key = idempotency_key.is_some();
-        let times = if trusted || has_key { self.repeat.times } else { 0 };
-        let outcome = self.client.send(request, times).await;
-        let is_open = if has_key { is_open(&outcome) } else { matches!(outcome, Outcome::Unknown { .. }) };
+        let outcome = self.courier.deliver(&mut parcel).await;
+        let is_open =
+            if idempotency_key.is_some() { is_open(&outcome) } else { matches!(outcome, Outcome::Unknown { .. }) };
         if !is_open
             && let Err(error) = self.intents.finish(&key, outcome.label(), kept::write(&outcome).as_deref()).await
         {
@@ -165,7 +173,9 @@ struct Sending {
     key: IntentKey,
     turn: String,
     idempotency_key: Option<String>,
-    request: Request,
+    /// May it be sent twice for its method's sake?
+    trusted: bool,
+    parcel: Parcel,
     _running: RunningCall,
 }
 

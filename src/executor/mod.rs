@@ -3,28 +3,32 @@
 //! Owns addresses, credentials, encoding and what may be sent. The only room that calls tool APIs. Must not know models, turns or
 //! feedback.
 //!
-//! Read [`Executor::execute`] first. A call passes `permission`, becomes a `request` with the toolset's own `credentials`, is
-//! committed as an `intent` where its method is not safe, and leaves through the `client`, which connects to checked
-//! `address`es alone. Nothing of the client's request (its keys least of all) comes this way: only the call's arguments do.
+//! Read [`Executor::execute`] first. A call passes `permission`, becomes a `request`, is committed as an `intent` where its method is
+//! not safe, and is taken to its API by the `courier`, with the toolset's own `credentials`, through the `client`, which connects to
+//! checked `address`es alone. Nothing of the client's request (its keys least of all) comes this way: only the call's arguments do.
 
 mod address;
 mod answer;
 mod build_error;
 mod client;
+mod courier;
 mod credentials;
 #[allow(clippy::module_inception, reason = "the room is named after what it holds")]
 mod executor;
+mod host_gates;
 mod idempotency;
 mod intent;
 mod kept;
 mod permission;
 mod refusal;
 mod request;
+mod retry_after;
 mod running;
 mod settings;
 #[cfg(test)]
 mod tests;
 
 pub use build_error::BuildError;
+pub use credentials::audit as audit_credentials;
 pub use executor::Executor;
 pub use settings::Settings;

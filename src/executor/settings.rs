@@ -26,6 +26,17 @@ pub struct Settings {
     pub repeat_put_and_delete: bool,
     /// Seconds that an unused connection is kept for the next `GET` or `HEAD`.
     pub pool_idle_timeout_seconds: u64,
+    /// Unused connections to one host that are kept.
+    pub pool_max_idle_per_host: usize,
+    /// Requests to one host at the same time, at least one; further ones wait, and their time runs.
+    pub max_requests_per_host: usize,
+    /// Seconds before its end at which an OAuth 2 token is no longer used; of a token that lives shorter than twice that, half its life.
+    pub token_refresh_seconds: u64,
+    /// How often a call whose repetition changes nothing more is repeated where the API asks for that (`Retry-After` with status 429 or
+    /// 503); 0: never.
+    pub retry_after_tries: u32,
+    /// Longest time, in seconds, that is waited for such a repetition. What asks for more is an answer, and the model is told when.
+    pub retry_after_max_seconds: u64,
     /// A file of PEM certificates that are trusted besides the system's; empty for none.
     pub ca_file: String,
 }
@@ -41,6 +52,11 @@ impl Default for Settings {
             max_repeats: 1,
             repeat_put_and_delete: true,
             pool_idle_timeout_seconds: 30,
+            pool_max_idle_per_host: 16,
+            max_requests_per_host: 16,
+            token_refresh_seconds: 60,
+            retry_after_tries: 2,
+            retry_after_max_seconds: 10,
             ca_file: String::new(),
         }
     }

@@ -5,7 +5,9 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::super::load::toolset_of;
-use super::super::{BodyShape, Encoding, Location, Operation, SecurityScheme, Style, Toolset, ToolsetSettings};
+use super::super::{
+    BodyShape, Encoding, Location, Operation, Requirement, SecurityScheme, Style, Toolset, ToolsetSettings,
+};
 
 fn toolset(mut root: Value) -> Toolset {
     root["swagger"] = json!("2.0");
@@ -255,8 +257,8 @@ fn security_definitions_and_media_types_are_read() {
     assert_eq!(toolset.security_schemes["key"], key);
     assert_eq!(toolset.security_schemes["user"], SecurityScheme::Basic);
     assert_eq!(toolset.security_schemes.len(), 6);
-    assert_eq!(toolset.operations[0].security, [["user"]]);
-    assert_eq!(toolset.operations[1].security, [["key"]]);
+    assert_eq!(toolset.operations[0].security, [vec![Requirement::from("user")]]);
+    assert_eq!(toolset.operations[1].security, [vec![Requirement::from("key")]]);
     assert_eq!(toolset.operations[0].produces, ["text/csv"]);
     assert_eq!(toolset.operations[1].produces, ["application/json"]);
 }

@@ -108,7 +108,7 @@ fn credentials_for_an_unknown_scheme_and_bad_addresses_are_errors() {
         json!({"openapi": "3.0.0", "components": {"securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}}});
     let load = |settings: &ToolsetSettings| toolset_of(root.clone(), "api", std::path::Path::new("api.json"), settings);
     let mut settings = ToolsetSettings::default();
-    settings.credentials.insert("kay".to_owned(), crate::domain::Secret::new("canary"));
+    settings.credentials.insert("kay".to_owned(), crate::domain::Secret::new("canary").into());
     let error = load(&settings).unwrap_err();
     assert!(matches!(error, LoadError::UnknownScheme { .. }));
     assert!(error.to_string().contains("defines key") && !error.to_string().contains("canary"), "{error}");

@@ -38,6 +38,15 @@ impl AddressPolicy {
         if self.permits(address) { Ok(()) } else { Err(forbidden(&address.to_string(), &[address])) }
     }
 
+    /// Does the operator's list name this very host?
+    pub(super) fn names(&self, host: Host<&str>) -> bool {
+        match host {
+            Host::Domain(name) => self.allowed.has_name(name),
+            Host::Ipv4(address) => self.allowed.has_address(IpAddr::V4(address)),
+            Host::Ipv6(address) => self.allowed.has_address(IpAddr::V6(address)),
+        }
+    }
+
     /// The addresses of `name` that may be connected to.
     pub(super) fn check_resolved(&self, name: &str, addresses: Vec<IpAddr>) -> Result<Vec<IpAddr>, Refusal> {
         if self.allowed.has_name(name) {

@@ -14,11 +14,10 @@ use serde_json::{Map, Value};
 use url::Url;
 
 pub(super) use self::style::encode;
-use super::credentials::Credentials;
 use super::refusal::{Refusal, refuse};
-use crate::catalog::{Binding, Location, Operation, Toolset};
+use crate::catalog::{Binding, Location, Operation};
 
-/// A request that is ready to be sent.
+/// A request that is ready to be sent, but for its credentials.
 #[derive(Debug, Clone)]
 pub(super) struct Request {
     pub(super) method: Method,
@@ -32,31 +31,22 @@ pub(super) fn is_safe(method: &Method) -> bool {
     matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS)
 }
 
-/// Makes the request of a call: the arguments go where the operation says, and the toolset's credentials are added.
-///
-/// Where no alternative of the operation's security has all its credentials, the request goes without: the API knows whether it minds.
+/// Makes the request of a call: the arguments go where the operation says. Credentials are added when it is sent.
 ///
 /// # Errors
 /// A [`Refusal`] where the arguments cannot be written safely, or the operation has no usable server.
-pub(super) fn build(
-    operation: &Operation,
-    toolset: &Toolset,
-    arguments: &Map<String, Value>,
-) -> Result<Request, Refusal> {
+pub(super) fn build(operation: &Operation, arguments: &Map<String, Value>) -> Result<Request, Refusal> {
     let placement = operation.place(arguments);
     let at = |location: Location| -> Vec<(&Binding, &Value)> {
         placement.parameters.iter().copied().filter(|(binding, _)| binding.location == location).collect()
     };
-    let credentials = Credentials::select(operation, toolset)?;
     let path = path::expand(&operation.path, &at(Location::Path))?;
     let mut query: Vec<String> = path.query.into_iter().collect();
     query.extend(style::query(&at(Location::Query)));
-    credentials.add_query(&mut query);
     let url = target::join(operation, &path.path, &query)?;
 
     let mut headers = header::parameters(&at(Location::Header))?;
-    let mut cookies = style::cookies(&at(Location::Cookie));
-    credentials.add_cookies(&mut cookies);
+    let cookies = style::cookies(&at(Location::Cookie));
     if !cookies.is_empty() {
         headers.insert(COOKIE, sensitive(&cookies.join("; "))?);
     }
@@ -65,7 +55,6 @@ pub(super) fn build(
     if let Some((media_type, _)) = &body {
         headers.insert(CONTENT_TYPE, media_type.clone());
     }
-    credentials.add_headers(&mut headers);
     Ok(Request { method: operation.method.clone(), url, headers, body: body.map(|(_, bytes)| bytes) })
 }
 

@@ -1,10 +1,12 @@
 //! Executions against servers in this process.
 
 mod answers;
+mod credentials;
 mod intents;
 mod redirects;
 mod requests;
 mod server;
+mod waiting;
 
 use std::sync::{Arc, Mutex};
 
@@ -167,7 +169,7 @@ fn toolset() -> Toolset {
 fn guarded(scheme: SecurityScheme, credential: Option<&str>) -> Toolset {
     let mut toolset = toolset();
     toolset.security_schemes.insert("key".into(), scheme);
-    toolset.credentials.extend(credential.map(|secret| ("key".to_owned(), Secret::new(secret))));
+    toolset.credentials.extend(credential.map(|secret| ("key".to_owned(), Secret::new(secret).into())));
     toolset
 }
 

@@ -40,7 +40,7 @@ async fn each_kind_of_credential_is_sent_as_its_scheme_says() {
         (key(Location::Query, "api key"), "s&e", "", "", "/r?api%20key=s%26e"),
         (key(Location::Cookie, "sid"), "s;e", "cookie", "sid=s%3Be", "/r"),
         (SecurityScheme::Bearer, "tok", "authorization", "Bearer tok", "/r"),
-        (SecurityScheme::OAuth2, "tok", "authorization", "Bearer tok", "/r"),
+        (SecurityScheme::OAuth2 { token_url: None }, "tok", "authorization", "Bearer tok", "/r"),
         (SecurityScheme::Basic, "user:pässword", "authorization", "Basic dXNlcjpww6Rzc3dvcmQ=", "/r"),
     ];
     for (scheme, secret, header, value, target) in cases {

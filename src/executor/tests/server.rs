@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response};
@@ -33,6 +34,14 @@ pub(super) struct Server {
 impl Server {
     /// Answers each request as `reply` says.
     pub(super) async fn http(reply: impl Fn(&Seen) -> Response<Full<Bytes>> + Clone + Send + Sync + 'static) -> Self {
+        Self::slow_http(Duration::ZERO, reply).await
+    }
+
+    /// Answers each request as `reply` says, after some time.
+    pub(super) async fn slow_http(
+        time: Duration,
+        reply: impl Fn(&Seen) -> Response<Full<Bytes>> + Clone + Send + Sync + 'static,
+    ) -> Self {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let record = Arc::clone(&seen);
         Self::listen(seen, move |stream| {
@@ -43,6 +52,9 @@ impl Server {
                     async move {
                         let seen = see(request).await;
                         record.lock().unwrap().push(seen.clone());
+                        if !time.is_zero() {
+                            tokio::time::sleep(time).await;
+                        }
                         Ok::<_, Infallible>(reply(&seen))
                     }
                 });

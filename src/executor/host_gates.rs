@@ -1,0 +1,70 @@
+//! At most so many requests to one host at the same time.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout_at};
+use url::Url;
+
+/// Hosts beyond which those that nobody calls are forgotten.
+const MANY_HOSTS: usize = 1_000;
+
+/// Counts the requests that are under way, by host and port.
+pub(super) struct HostGates {
+    most: usize,
+    gates: Mutex<HashMap<(String, u16), Arc<Semaphore>>>,
+}
+
+impl HostGates {
+    pub(super) fn new(most: usize) -> Self {
+        Self { most: most.clamp(1, Semaphore::MAX_PERMITS), gates: Mutex::default() }
+    }
+
+    /// Waits for a place at the host of `url`; it is kept until what is given is dropped. `None` where there is none before the deadline.
+    pub(super) async fn enter(&self, url: &Url, deadline: Instant) -> Option<OwnedSemaphorePermit> {
+        let gate = self.gate(url);
+        timeout_at(deadline, gate.acquire_owned()).await.ok()?.ok()
+    }
+
+    fn gate(&self, url: &Url) -> Arc<Semaphore> {
+        let host = (url.host_str().unwrap_or_default().to_owned(), url.port_or_known_default().unwrap_or_default());
+        let mut gates = self.gates.lock().unwrap_or_else(PoisonError::into_inner);
+        if gates.len() >= MANY_HOSTS {
+            gates.retain(|_, gate| gate.available_permits() < self.most || Arc::strong_count(gate) > 1);
+        }
+        Arc::clone(gates.entry(host).or_insert_with(|| Arc::new(Semaphore::new(self.most))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn places_are_counted_by_host_and_port_and_are_given_back() {
+        let gates = HostGates::new(1);
+        let url = |text: &str| Url::parse(text).unwrap();
+        let soon = || Instant::now() + Duration::from_millis(20);
+        let first = gates.enter(&url("https://a.example.com/x"), soon()).await.unwrap();
+        assert!(gates.enter(&url("https://A.example.com:443/y"), soon()).await.is_none());
+        assert!(gates.enter(&url("https://a.example.com:444/"), soon()).await.is_some());
+        assert!(gates.enter(&url("https://b.example.com/"), soon()).await.is_some());
+        drop(first);
+        assert!(gates.enter(&url("https://a.example.com/"), soon()).await.is_some());
+    }
+
+    #[tokio::test]
+    async fn hosts_that_nobody_calls_are_forgotten() {
+        let gates = HostGates::new(1);
+        let kept = gates.enter(&Url::parse("http://kept.example/").unwrap(), Instant::now()).await.unwrap();
+        for number in 0..2 * MANY_HOSTS {
+            gates.gate(&Url::parse(&format!("http://h{number}.example/")).unwrap());
+        }
+        let gates = gates.gates.lock().unwrap();
+        assert!(gates.len() <= MANY_HOSTS && gates.contains_key(&("kept.example".to_owned(), 80)));
+        drop(kept);
+    }
+}
