@@ -7,6 +7,7 @@ use serde_json::json;
 use super::binding::{Binding, BodyBinding, BodyShape, Location};
 use super::body::{Body, BodyProperty};
 use super::document::Document;
+use super::example;
 use super::media_type::BodyFormat;
 use super::notes::Notes;
 use super::parameter::Parameter;
@@ -32,7 +33,7 @@ pub(super) fn join<'d>(
     let names = argument_names(&parameters);
     let mut joined = Joined { arguments: Vec::new(), bindings: Vec::new(), body: None };
     for (parameter, name) in parameters.into_iter().zip(names) {
-        joined.arguments.push(argument(&parameter, &name));
+        joined.arguments.push(argument(document, &parameter, &name));
         joined.bindings.push(binding(parameter, name));
     }
     if let Some(body) = body {
@@ -49,7 +50,12 @@ impl<'d> Joined<'d> {
         let shape = match properties.filter(|all| all.iter().all(|property| !taken.contains(property.name))) {
             Some(properties) => {
                 let names = properties.iter().map(|property| property.name.to_owned()).collect();
-                self.arguments.extend(properties.into_iter().map(property_argument));
+                let examples = example::of_body(document, body.at.as_ref(), body.schema.as_ref());
+                let argument = |property: BodyProperty<'d>| Argument {
+                    examples: examples.iter().filter_map(|example| example.get(property.name)).collect(),
+                    ..property_argument(property)
+                };
+                self.arguments.extend(properties.into_iter().map(argument));
                 BodyShape::Properties(names)
             }
             None => {
@@ -91,12 +97,13 @@ fn free_name(wish: &str, taken: &HashSet<String>) -> String {
     std::iter::once(wish.to_owned()).chain(numbered).find(|name| !taken.contains(name)).unwrap_or_default()
 }
 
-fn argument<'d>(parameter: &Parameter<'d>, name: &str) -> Argument<'d> {
+fn argument<'d>(document: &'d Document, parameter: &Parameter<'d>, name: &str) -> Argument<'d> {
     Argument {
         name: name.to_owned(),
         schema: parameter.schema.clone().map_or_else(|| undescribed(parameter.location), ArgumentSchema::Document),
         part: if parameter.location == Location::Path { Part::Path } else { Part::Parameter },
         description: parameter.description,
+        examples: example::of_parameter(document, &parameter.at),
         required: parameter.required,
         allows_empty: parameter.allows_empty,
         deprecated: parameter.deprecated,
@@ -121,6 +128,7 @@ fn property_argument(property: BodyProperty<'_>) -> Argument<'_> {
         schema: property.schema.map_or_else(|| ArgumentSchema::Own(json!({})), ArgumentSchema::Document),
         part: Part::Body,
         description: None,
+        examples: Vec::new(),
         required: property.required,
         allows_empty: false,
         deprecated: false,
@@ -153,6 +161,7 @@ fn whole_body<'d>(document: &'d Document, body: &Body<'d>, name: String, notes: 
         schema,
         part: Part::Body,
         description: body.description,
+        examples: example::of_body(document, body.at.as_ref(), None),
         required: body.required,
         allows_empty: false,
         deprecated: false,

@@ -13,6 +13,7 @@ mod description;
 pub mod dialect;
 mod document;
 mod documentation;
+mod example;
 mod files;
 mod idempotency;
 mod load;

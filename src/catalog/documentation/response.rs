@@ -35,7 +35,7 @@ pub(in super::super) fn describe_content<'d>(texts: &mut Collector<'d>, status: 
         schema.iter().for_each(|schema| schema::describe_errors(texts, schema));
         return;
     }
-    schema.iter().for_each(|schema| schema::describe(texts, schema, ""));
+    schema.iter().for_each(|schema| schema::describe_answer(texts, schema));
     let own = schema.as_ref().and_then(|schema| texts.document().follow(schema.clone()).ok());
     for holder in [Some(media), own.as_ref()].into_iter().flatten() {
         holder.member("example").iter().for_each(|example| show_example(texts, status, example));

@@ -13,13 +13,24 @@ const MAX_VALUES: usize = 200;
 /// Which properties are described.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wanted {
-    All,
+    /// All that a request may hold.
+    Request,
+    /// All that an answer may hold.
+    Answer,
+    /// What speaks of errors in an answer.
     Errors,
+}
+
+impl Wanted {
+    /// Is a property left out, because only the other direction has it (`readOnly`, `writeOnly`)?
+    fn leaves_out(self, property: &Located<'_>) -> bool {
+        property.flag(if self == Self::Request { "readOnly" } else { "writeOnly" }) == Some(true)
+    }
 }
 
 /// Describes what stands below `schema`, whose own name is `name` (may be empty).
 pub(in super::super) fn describe<'d>(texts: &mut Collector<'d>, schema: &Located<'d>, name: &str) {
-    visit(texts, schema, name, MAX_LEVELS, Wanted::All);
+    visit(texts, schema, name, MAX_LEVELS, Wanted::Request);
 }
 
 /// Describes the values of `schema`, whose own description has been told.
@@ -30,6 +41,11 @@ pub(super) fn describe_values<'d>(texts: &mut Collector<'d>, schema: &Located<'d
     }
 }
 
+/// Describes what stands below the `schema` of an answer.
+pub(super) fn describe_answer<'d>(texts: &mut Collector<'d>, schema: &Located<'d>) {
+    visit(texts, schema, "", MAX_LEVELS, Wanted::Answer);
+}
+
 /// Describes only those properties below `schema` that speak of errors.
 pub(super) fn describe_errors<'d>(texts: &mut Collector<'d>, schema: &Located<'d>) {
     visit(texts, schema, "", MAX_LEVELS, Wanted::Errors);
@@ -38,7 +54,7 @@ pub(super) fn describe_errors<'d>(texts: &mut Collector<'d>, schema: &Located<'d
 /// Each schema once, so that the work is bounded by the document's size, not by the ways through it.
 fn visit<'d>(texts: &mut Collector<'d>, schema: &Located<'d>, name: &str, levels: usize, wanted: Wanted) {
     let Ok(target) = texts.document().follow(schema.clone()) else { return };
-    let is_wanted = wanted == Wanted::All || speaks_of_errors(name);
+    let is_wanted = wanted != Wanted::Errors || speaks_of_errors(name);
     if is_wanted && schema.at != target.at {
         texts.member(schema, "description", name);
     }
@@ -59,7 +75,9 @@ fn visit<'d>(texts: &mut Collector<'d>, schema: &Located<'d>, name: &str, levels
         visit(texts, &items, name, levels, wanted);
     }
     for (property, schema) in target.member("properties").iter().flat_map(Located::members) {
-        visit(texts, &schema, property, levels, wanted);
+        if !wanted.leaves_out(&schema) {
+            visit(texts, &schema, property, levels, wanted);
+        }
     }
 }
 

@@ -95,3 +95,17 @@ fn texts_are_bounded_in_number() {
     let texts = texts_of(json!({"requestBody": schema}), json!({}));
     assert_eq!(texts.len(), 400);
 }
+
+#[test]
+fn what_only_the_other_direction_has_is_not_told() {
+    let schema = json!({"properties": {
+        "secret": {"writeOnly": true, "description": "Never in an answer"}, "id": {"readOnly": true, "description": "Never in a request"}}});
+    let content = json!({"application/json": {"schema": schema}});
+    let texts = texts_of(
+        json!({"requestBody": {"content": content}, "responses": {"400": {"description": "Bad", "content": content}}}),
+        json!({}),
+    );
+    let told = |at: &str, text: &str| texts.iter().any(|(told, source)| source.contains(at) && told.contains(text));
+    assert!(told("requestBody", "Never in an answer") && !told("requestBody", "Never in a request"), "{texts:#?}");
+    assert!(told("responses", "Never in a request") && !told("responses", "Never in an answer"), "{texts:#?}");
+}

@@ -7,6 +7,7 @@ use super::super::notes::Notes;
 use super::super::settings::DocumentLimits;
 use super::super::shorten::shorten;
 use super::keyword::is_annotation;
+use super::leaf::examples;
 use super::literal::types_of;
 use super::loops::open_loops;
 use super::memo::Memo;
@@ -33,6 +34,8 @@ pub(crate) struct Argument<'d> {
     pub(crate) part: Part,
     /// What the parameter's own description says; it goes before the schema's.
     pub(crate) description: Option<&'d str>,
+    /// Values that illustrate it, for a schema that has none of its own.
+    pub(crate) examples: Vec<&'d Value>,
     /// Must every call have it?
     pub(crate) required: bool,
     /// May it be empty, whatever its schema says?
@@ -178,6 +181,9 @@ fn described(schema: Value, argument: &Argument<'_>, chars: usize) -> Value {
         let own = members.get("description").and_then(Value::as_str).filter(|own| !text.contains(*own));
         let whole = own.map_or_else(|| text.to_owned(), |own| format!("{text}\n{own}"));
         members.insert("description".to_owned(), shorten(&whole, chars).into());
+    }
+    if let Some(kept) = examples(&argument.examples).filter(|_| !members.contains_key("examples")) {
+        members.insert("examples".to_owned(), kept);
     }
     if argument.part == Part::Path {
         refuse_empty(&mut members);

@@ -2,6 +2,8 @@
 //!
 //! A validator refuses a whole schema for one keyword of the wrong form (`minLength: "3"`), so none may be left.
 
+use std::borrow::Borrow;
+
 use serde_json::{Map, Number, Value};
 
 use super::super::shorten::shorten;
@@ -51,8 +53,10 @@ pub(super) fn leaf(key: &str, form: Form, members: &Map<String, Value>, descript
         }
         Form::Literal => Leaf::kept(value.clone()),
         Form::Example if members.contains_key("examples") => Leaf::default(),
-        Form::Example => Leaf { key: Some("examples"), ..examples(std::slice::from_ref(value)) },
-        Form::Examples => value.as_array().map_or_else(Leaf::default, |values| examples(values)),
+        Form::Example => {
+            Leaf { key: Some("examples"), value: examples(std::slice::from_ref(value)), ..Leaf::default() }
+        }
+        Form::Examples => Leaf { value: value.as_array().and_then(|values| examples(values)), ..Leaf::default() },
         Form::Description => {
             Leaf::or_lost(value.as_str().map(|text| shorten(text, description_chars).into()), malformed)
         }
@@ -101,15 +105,16 @@ fn enumeration(value: &Value, members: &Map<String, Value>) -> Leaf {
     Leaf { value: (!fitting.is_empty()).then_some(Value::Array(fitting)), loss, key: None }
 }
 
-/// Scalars alone: an example of a whole object costs more than the properties that it repeats.
-fn examples(values: &[Value]) -> Leaf {
+/// Short ones alone: an example of a whole object costs more than the properties that it repeats.
+pub(super) fn examples(values: &[impl Borrow<Value>]) -> Option<Value> {
     let is_short = |value: &&Value| match value {
         Value::String(text) => text.chars().nth(MAX_EXAMPLE_CHARS).is_none(),
         Value::Number(_) | Value::Bool(_) => true,
-        _ => false,
+        Value::Array(_) | Value::Object(_) => value.to_string().chars().nth(MAX_EXAMPLE_CHARS).is_none(),
+        Value::Null => false,
     };
-    let kept: Vec<Value> = values.iter().filter(is_short).take(MAX_EXAMPLES).cloned().collect();
-    Leaf { value: (!kept.is_empty()).then_some(Value::Array(kept)), ..Leaf::default() }
+    let kept: Vec<Value> = values.iter().map(Borrow::borrow).filter(is_short).take(MAX_EXAMPLES).cloned().collect();
+    (!kept.is_empty()).then_some(Value::Array(kept))
 }
 
 /// OpenAPI 3.0 writes `maximum: 10, exclusiveMaximum: true` for `exclusiveMaximum: 10`.
@@ -204,7 +209,8 @@ mod tests {
     #[test]
     fn a_short_example_becomes_a_list_and_a_large_one_goes() {
         assert_eq!(translated(json!({"example": "2024-05-01"}), "example").key, Some("examples"));
-        assert_eq!(translated(json!({"example": {"a": 1}}), "example").value, None);
+        assert_eq!(translated(json!({"example": {"a": 1}}), "example").value, Some(json!([{"a": 1}])));
+        assert_eq!(translated(json!({"example": {"a": "x".repeat(101)}}), "example").value, None);
         assert_eq!(translated(json!({"example": "x".repeat(101)}), "example").value, None);
     }
 }

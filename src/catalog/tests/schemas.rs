@@ -241,3 +241,28 @@ fn a_base_schema_gives_the_names_of_its_kinds_as_examples() {
     let schema = schema_of_body(json!({"items": {"$ref": "#/components/schemas/Pet"}}), schemas);
     assert_eq!(schema["properties"]["body"]["items"]["properties"]["kind"]["examples"], json!(["cat", "dog"]));
 }
+
+#[test]
+fn examples_of_parameters_and_bodies_are_kept_where_models_read_them() {
+    let toolset = super::toolset(json!({
+        "paths": {"/x": {"post": {
+            "parameters": [
+                {"name": "a", "in": "query", "schema": {"type": "string"}, "example": "2024-01-31"},
+                {"name": "b", "in": "query", "schema": {"type": "string", "example": "own"}, "example": "beside"},
+                {"name": "c", "in": "query", "schema": {"type": "array", "items": {"type": "string"}},
+                    "examples": {"one": {"$ref": "#/components/examples/One"}, "two": {"value": ["y"]}}}
+            ],
+            "requestBody": {"required": true, "content": {"application/json": {
+                "schema": {"type": "object", "properties": {"name": {"type": "string"}, "tags": {"type": "object"}}},
+                "example": {"name": "Rex", "tags": {"k": "v".repeat(200)}}
+            }}}
+        }}},
+        "components": {"examples": {"One": {"value": ["x", "z"]}}}
+    }));
+    let properties = &toolset.operations[0].tool.parameters["properties"];
+    assert_eq!(properties["a"]["examples"], json!(["2024-01-31"]));
+    assert_eq!(properties["b"]["examples"], json!(["own"]));
+    assert_eq!(properties["c"]["examples"], json!([["x", "z"], ["y"]]));
+    assert_eq!(properties["name"]["examples"], json!(["Rex"]));
+    assert_eq!(properties["tags"], json!({"type": "object"}), "too long to illustrate");
+}
