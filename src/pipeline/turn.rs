@@ -124,7 +124,10 @@ async fn converse(pipeline: &Pipeline, turn: &mut Turn, outlet: &mut Outlet) -> 
                 next
             }
             Step::Answer(ending) => {
-                return answer::answer(pipeline, turn, &offer, outlet, judged, &draft.kept, ending).await;
+                return match answer::settle(pipeline, turn, &offer, judged, &draft.kept, ending) {
+                    Ok(settled) => answer::write(turn, outlet, settled).await,
+                    Err(error) => answer::refuse(turn, outlet, StatusCode::BAD_GATEWAY, &error).await,
+                };
             }
         };
     }
