@@ -56,9 +56,9 @@ pub(super) fn body<'d>(
 ) -> Result<Option<Body<'d>>, String> {
     let Some(body) = operation.member("requestBody").filter(|body| !body.value.is_null()) else { return Ok(None) };
     let place = body.at.clone();
-    let body = document.follow(body).map_err(|error| format!("request body #{place}: {error}"))?;
+    let body = document.follow(body).map_err(|error| format!("request body {place}: {error}"))?;
     if !body.value.is_object() {
-        return Err(format!("request body #{place} is no object"));
+        return Err(format!("request body {place} is no object"));
     }
     let required = body.flag("required") == Some(true);
     let content = body.member("content");
@@ -82,7 +82,7 @@ pub(super) fn body<'d>(
     if let Some(schema) = &schema {
         document
             .follow(schema.clone())
-            .map_err(|error| format!("schema of the request body #{}: {error}", schema.at))?;
+            .map_err(|error| format!("schema of the request body {}: {error}", schema.at))?;
     }
     Ok(Some(Body {
         media_type: sendable.media_type,
@@ -108,7 +108,7 @@ impl<'d> Body<'d> {
             return None;
         }
         let required: Vec<&str> = names(members, "required");
-        let hidden = read_only_names(document, members);
+        let hidden = read_only_names(document, members, schema.at.file());
         let described = schema.member("properties")?;
         let described = described.members().map(|(name, schema)| BodyProperty {
             name,

@@ -11,6 +11,7 @@ mod body;
 mod description;
 mod document;
 mod documentation;
+mod files;
 mod load;
 mod load_error;
 mod media_type;
@@ -38,7 +39,7 @@ pub use load_error::LoadError;
 pub use operation::{Operation, Placement};
 pub use report::{Renamed, Report, Simplified, Skipped};
 pub use security::SecurityScheme;
-pub use settings::{DocumentLimits, ToolsetSettings};
+pub use settings::{DocumentLimits, Settings, ToolsetSettings};
 pub use snapshot::Catalog;
 pub use toolset::Toolset;
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use super::binding::{Binding, BodyBinding, BodyShape};
-use crate::domain::{DocText, Tool};
+use crate::domain::{DocText, Owner, Tool};
 
 /// One path and method of an OpenAPI document that became a tool.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,6 +53,14 @@ impl Operation {
     /// The name that the operation is reported under: `GET /pets/{petId}`.
     pub fn label(&self) -> String {
         format!("{} {}", self.method, self.path)
+    }
+
+    /// The tool's name within its toolset. It is offered under another one where toolsets share names.
+    pub fn own_name(&self) -> &str {
+        match &self.tool.owner {
+            Owner::Proxy(reference) => &reference.tool,
+            Owner::Client => &self.tool.name,
+        }
     }
 
     /// Takes one argument object apart into parameters and body. Arguments that the tool does not know go nowhere.

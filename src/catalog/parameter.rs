@@ -42,7 +42,7 @@ pub(super) fn parameters<'d>(
     for holder in [path_item, operation] {
         let Some(list) = holder.member("parameters") else { continue };
         if !list.value.is_array() && !list.value.is_null() {
-            return Err(format!("#{} is no array", list.at));
+            return Err(format!("{} is no array", list.at));
         }
         for item in list.items() {
             let Some(parameter) = parameter(document, item, notes)? else { continue };
@@ -62,12 +62,12 @@ fn parameter<'d>(
     notes: &mut Notes,
 ) -> Result<Option<Parameter<'d>>, String> {
     let place = item.at.clone();
-    let at = document.follow(item).map_err(|error| format!("parameter #{place}: {error}"))?;
+    let at = document.follow(item).map_err(|error| format!("parameter {place}: {error}"))?;
     let name = at.value.get("name").and_then(Value::as_str).filter(|name| !name.is_empty());
-    let name = name.ok_or_else(|| format!("parameter #{place} has no name"))?.to_owned();
+    let name = name.ok_or_else(|| format!("parameter {place} has no name"))?.to_owned();
     let location = location(&at).ok_or_else(|| {
         let found = at.value.get("in").map_or_else(|| "none".to_owned(), Value::to_string);
-        format!("parameter `{name}` (#{place}) needs `in: path|query|header|cookie`; it has {found}")
+        format!("parameter `{name}` ({place}) needs `in: path|query|header|cookie`; it has {found}")
     })?;
     if location == Location::Header && IGNORED_HEADERS.contains(&name.to_ascii_lowercase().as_str()) {
         return Ok(None);

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use super::super::document::{Document, Located};
+use super::super::files::{Place, PlaceId};
 use crate::domain::DocText;
-use crate::domain::json::Pointer;
 
 /// Texts of one operation; a description of more parts than that explains nothing.
 const MAX_TEXTS: usize = 400;
@@ -17,7 +17,7 @@ pub(super) struct Collector<'d> {
     texts: Vec<DocText>,
     chars_left: usize,
     /// Schemas that were looked into already, and whether they were described.
-    visited: HashSet<(String, bool)>,
+    visited: HashSet<(PlaceId, bool)>,
 }
 
 impl<'d> Collector<'d> {
@@ -37,14 +37,14 @@ impl<'d> Collector<'d> {
     }
 
     /// A text that stands at `at`, behind `label` if that is not empty.
-    pub(super) fn push(&mut self, label: &str, text: &str, at: &Pointer) {
+    pub(super) fn push(&mut self, label: &str, text: &str, at: &Place<'_>) {
         if self.is_full() || text.is_empty() {
             return;
         }
         let text = if label.is_empty() { text.to_owned() } else { format!("{label}: {text}") };
         let Some(left) = self.chars_left.checked_sub(text.len()) else { return };
         self.chars_left = left;
-        self.texts.push(DocText { text, source: self.document.source(at) });
+        self.texts.push(DocText { text, source: at.source() });
     }
 
     /// Is nothing more taken?
@@ -53,8 +53,8 @@ impl<'d> Collector<'d> {
     }
 
     /// True the first time that the schema at `at` is to be described, or (not `described`) looked into.
-    pub(super) fn is_new(&mut self, at: &Pointer, described: bool) -> bool {
-        self.visited.insert((at.as_str().to_owned(), described))
+    pub(super) fn is_new(&mut self, at: &Place<'_>, described: bool) -> bool {
+        self.visited.insert((at.id(), described))
     }
 
     pub(super) fn finish(self) -> Vec<DocText> {

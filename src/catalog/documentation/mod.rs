@@ -19,7 +19,7 @@ pub(super) fn of_document(document: &Document) -> Vec<DocText> {
     if let Some(info) = document.member("info") {
         texts.member(&info, "description", "");
     }
-    let root = Located { value: &document.root, at: crate::domain::json::Pointer::root() };
+    let root = document.root();
     external_docs(&mut texts, &root);
     extension::error_lists(&mut texts, &root);
     texts.finish()

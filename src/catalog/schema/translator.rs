@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value, json};
 
 use super::super::document::{Document, Located, ReferenceError, Version};
+use super::super::files::SourceFile;
 use super::super::notes::Notes;
 use super::super::shorten::shorten;
 use super::all_of::unwrap_single;
@@ -84,7 +85,7 @@ impl<'a, 'd> Translator<'a, 'd> {
         Ok(written)
     }
 
-    fn any(&mut self, schema: &'d Value, trail: &Trail<'_>, level: usize) -> Result<Value, TooLarge> {
+    fn any(&mut self, schema: &'d Value, trail: &Trail<'_, 'd>, level: usize) -> Result<Value, TooLarge> {
         self.spend(2)?;
         match schema {
             Value::Bool(_) => Ok(schema.clone()),
@@ -94,16 +95,21 @@ impl<'a, 'd> Translator<'a, 'd> {
                 None => self.object(members, trail, level),
             },
             _ => {
-                self.notes.place(&trail.pointer(), "is no schema; any value is accepted");
+                self.notes.place(&trail.place(), "is no schema; any value is accepted");
                 Ok(json!({}))
             }
         }
     }
 
-    fn object(&mut self, members: &'d Map<String, Value>, trail: &Trail<'_>, level: usize) -> Result<Value, TooLarge> {
+    fn object(
+        &mut self,
+        members: &'d Map<String, Value>,
+        trail: &Trail<'_, 'd>,
+        level: usize,
+    ) -> Result<Value, TooLarge> {
         let mut translated = Map::new();
         self.keywords(members, |_| true, trail, level, &mut translated)?;
-        self.hide_read_only(members, &mut translated);
+        self.hide_read_only(members, trail.file(), &mut translated);
         Ok(finish(members, unwrap_single(translated)))
     }
 
@@ -112,13 +118,13 @@ impl<'a, 'd> Translator<'a, 'd> {
         &mut self,
         reference: &str,
         members: &'d Map<String, Value>,
-        trail: &Trail<'_>,
+        trail: &Trail<'_, 'd>,
         level: usize,
     ) -> Result<Value, TooLarge> {
-        let target = match self.target(reference) {
+        let target = match self.target(reference, trail.file()) {
             Ok(target) => self.referred(&target, level)?,
             Err(error) => {
-                self.notes.place(&trail.pointer(), format_args!("{error}; any value is accepted"));
+                self.notes.place(&trail.place(), format_args!("{error}; any value is accepted"));
                 json!({})
             }
         };
@@ -129,8 +135,8 @@ impl<'a, 'd> Translator<'a, 'd> {
     }
 
     /// One hop, because what stands beside a `$ref` on the way counts; but only if the chain ends somewhere.
-    fn target(&self, reference: &str) -> Result<Located<'d>, ReferenceError> {
-        let target = self.document.lookup(reference)?;
+    fn target(&self, reference: &str, from: &'d SourceFile) -> Result<Located<'d>, ReferenceError> {
+        let target = self.document.lookup(reference, from)?;
         self.document.follow(target.clone())?;
         Ok(target)
     }
@@ -141,7 +147,8 @@ impl<'a, 'd> Translator<'a, 'd> {
             return self.schema(target, self.part, level);
         }
         if level >= self.detail.levels && !self.definitions.knows(target, self.part) {
-            let end = self.document.end_of(target.value).and_then(Value::as_object);
+            let end = self.document.end_of(target.value, target.at.file());
+            let end = end.and_then(|(end, _)| end.as_object());
             return Ok(end.map_or_else(|| json!({}), |members| self.cut(members)));
         }
         let name = self.definitions.name_of(target, self.part, level + 1);
@@ -167,7 +174,7 @@ impl<'a, 'd> Translator<'a, 'd> {
         &mut self,
         members: &'d Map<String, Value>,
         wanted: impl Fn(&str) -> bool,
-        trail: &Trail<'_>,
+        trail: &Trail<'_, 'd>,
         level: usize,
         translated: &mut Map<String, Value>,
     ) -> Result<(), TooLarge> {
@@ -194,11 +201,11 @@ impl<'a, 'd> Translator<'a, 'd> {
         key: &'k str,
         form: Form,
         members: &Map<String, Value>,
-        place: &Trail<'_>,
+        place: &Trail<'_, 'd>,
     ) -> Result<(&'k str, Option<Value>), TooLarge> {
         let leaf = leaf(key, form, members, self.detail.description_chars);
         if let Some(loss) = leaf.loss {
-            self.notes.place(&place.pointer(), loss);
+            self.notes.place(&place.place(), loss);
         }
         if let Some(value) = &leaf.value {
             self.spend(value.as_str().map_or_else(|| value.to_string().len(), str::len))?;
@@ -206,7 +213,7 @@ impl<'a, 'd> Translator<'a, 'd> {
         Ok((leaf.key.unwrap_or(key), leaf.value))
     }
 
-    fn list(&mut self, value: &'d Value, place: &Trail<'_>, level: usize) -> Result<Option<Value>, TooLarge> {
+    fn list(&mut self, value: &'d Value, place: &Trail<'_, 'd>, level: usize) -> Result<Option<Value>, TooLarge> {
         let schemas = value.as_array().filter(|schemas| !schemas.is_empty());
         let Some(schemas) = schemas else { return Ok(self.malformed(place)) };
         let translate = |(index, schema)| self.any(schema, &place.item(index), level + 1);
@@ -214,7 +221,7 @@ impl<'a, 'd> Translator<'a, 'd> {
         Ok(Some(Value::Array(translated?)))
     }
 
-    fn map(&mut self, value: &'d Value, place: &Trail<'_>, level: usize) -> Result<Option<Value>, TooLarge> {
+    fn map(&mut self, value: &'d Value, place: &Trail<'_, 'd>, level: usize) -> Result<Option<Value>, TooLarge> {
         let Some(schemas) = value.as_object() else { return Ok(self.malformed(place)) };
         let mut translated = Map::new();
         for (name, schema) in schemas {
@@ -225,14 +232,20 @@ impl<'a, 'd> Translator<'a, 'd> {
         Ok(Some(Value::Object(translated)))
     }
 
-    fn malformed(&mut self, place: &Trail<'_>) -> Option<Value> {
-        self.notes.place(&place.pointer(), "has a value of the wrong form; left out");
+    fn malformed(&mut self, place: &Trail<'_, 'd>) -> Option<Value> {
+        self.notes.place(&place.place(), "has a value of the wrong form; left out");
         None
     }
 
     /// Takes what only answers have out of `properties` and out of every `required` beside it.
-    fn hide_read_only(&self, members: &'d Map<String, Value>, translated: &mut Map<String, Value>) {
-        let hidden = if self.part == Part::Body { read_only_names(self.document, members) } else { HashSet::new() };
+    fn hide_read_only(
+        &self,
+        members: &'d Map<String, Value>,
+        file: &'d SourceFile,
+        translated: &mut Map<String, Value>,
+    ) {
+        let hidden =
+            if self.part == Part::Body { read_only_names(self.document, members, file) } else { HashSet::new() };
         if hidden.is_empty() {
             return;
         }

@@ -75,3 +75,30 @@ fn a_document_without_paths_is_an_empty_toolset() {
     assert_eq!(toolset(json!({"info": {"title": "t"}})).report.operations_loaded, 0);
     assert_eq!(toolset(json!({"paths": null})).report.operations_skipped, []);
 }
+
+#[test]
+fn a_reload_reads_what_changed_keeps_the_rest_and_survives_what_is_broken() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("pets.yaml", PETS);
+    write("zoo.yaml", PETS);
+    let both = BTreeMap::from([("pets".to_owned(), settings("pets.yaml")), ("zoo".to_owned(), settings("zoo.yaml"))]);
+    let first = Catalog::load(&both, folder.path()).unwrap();
+
+    // Names that are no longer shared become plain again.
+    write("zoo.yaml", &PETS.replace("getPet", "getAnimal"));
+    let zoo = folder.path().join("zoo.yaml");
+    let (second, errors) = first.reload(&both, folder.path(), &|file| file == zoo);
+    assert!(errors.is_empty(), "{errors:?}");
+    let offered = |catalog: &Catalog, toolset: &str| catalog.toolset(toolset).unwrap().operations[0].tool.name.clone();
+    assert_eq!([offered(&first, "pets"), offered(&first, "zoo")], ["pets_getPet", "zoo_getPet"]);
+    assert_eq!([offered(&second, "pets"), offered(&second, "zoo")], ["getPet", "getAnimal"]);
+    assert_eq!(second.toolset("pets").unwrap().report.renamed, []);
+
+    write("zoo.yaml", "openapi: [");
+    let (third, errors) = second.reload(&both, folder.path(), &|file| file == zoo);
+    assert_eq!(errors.len(), 1);
+    assert!(errors[0].to_string().contains("zoo.yaml"), "{}", errors[0]);
+    assert_eq!(offered(&third, "zoo"), "getAnimal");
+    assert!(std::sync::Arc::ptr_eq(second.toolset("pets").unwrap(), third.toolset("pets").unwrap()));
+}
