@@ -20,6 +20,8 @@ pub struct Settings {
     pub retry_seconds: u64,
     /// Days after which traces and intents are removed; 0 keeps them for ever.
     pub retention_days: u32,
+    /// Hours for which the proxy's part of an answer is kept for the client's return.
+    pub kept_hours: u32,
 }
 
 impl Default for Settings {
@@ -32,6 +34,7 @@ impl Default for Settings {
             batch_milliseconds: 50,
             retry_seconds: 5,
             retention_days: 30,
+            kept_hours: 168,
         }
     }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::domain::rules::{Mode, OnExhausted};
 use crate::domain::{Call, Verdict, ids};
-use crate::openai::{Choice, Completion, ErrorBody, ToolChoice};
+use crate::openai::{AssistantMessage, Choice, Completion, ErrorBody, ToolChoice};
 use crate::pipeline::Pipeline;
 use crate::pipeline::dialogue::Ending;
 use crate::pipeline::turn::Turn;
@@ -31,6 +31,13 @@ pub(crate) struct Settled {
     changed: bool,
     /// Of the choices whose text became calls, the text that is still to be said, by the index of the choice.
     rescued: BTreeMap<u32, String>,
+}
+
+impl Settled {
+    /// The message of the first choice, as the client gets it.
+    pub(crate) fn message(&self) -> Option<&AssistantMessage> {
+        self.completion.choices().first().map(|choice| &choice.message)
+    }
 }
 
 /// Settles what the client gets of the last judged answer, in the form that its ending asks for; an error where policy wants one
@@ -186,7 +193,7 @@ fn wanted_calls(
 }
 
 /// Two attempts may use the same id for different calls.
-fn with_fresh_id(mut call: Call, earlier: &[Call]) -> Call {
+pub(crate) fn with_fresh_id(mut call: Call, earlier: &[Call]) -> Call {
     if earlier.iter().any(|other| other.id == call.id) {
         call.id = ids::call_id();
     }
