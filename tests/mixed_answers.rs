@@ -192,7 +192,8 @@ async fn an_edited_history_or_anothers_gets_nothing() {
     let request = ask("Both");
     let first = proxy.client().chat(&request).await.message();
     let honest = returned(&request, &first);
-    let edits: [(&str, fn(&mut Value)); 4] = [
+    type Edit = fn(&mut Value);
+    let edits: [(&str, Edit); 4] = [
         ("another id", |request| {
             request["messages"][1]["tool_calls"][0]["id"] = json!("other");
             request["messages"][2]["tool_call_id"] = json!("other");
