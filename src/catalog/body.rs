@@ -36,11 +36,16 @@ pub(super) struct Body<'d> {
     pub(super) required: bool,
     /// `None`: the document gives none.
     pub(super) schema: Option<Located<'d>>,
+    /// Properties that the document describes one by one instead of in a schema, as the form fields of Swagger 2.0.
+    pub(super) fields: Vec<BodyProperty<'d>>,
     pub(super) description: Option<&'d str>,
     pub(super) encoding: BTreeMap<String, Encoding>,
+    /// The object that describes the body; `None` for one made of fields.
+    pub(super) at: Option<Located<'d>>,
 }
 
 /// A property of a body that is a plain object.
+#[derive(Clone)]
 pub(super) struct BodyProperty<'d> {
     pub(super) name: &'d str,
     /// `None`: the property is required and nothing else is said about it.
@@ -74,8 +79,10 @@ pub(super) fn body<'d>(
             format: BodyFormat::Json,
             required,
             schema: None,
+            fields: Vec::new(),
             description: body.text("description"),
             encoding: BTreeMap::new(),
+            at: Some(body),
         }));
     };
     let schema = media.member("schema");
@@ -89,8 +96,10 @@ pub(super) fn body<'d>(
         format: sendable.format,
         required,
         schema,
+        fields: Vec::new(),
         description: body.text("description"),
         encoding: encoding(&media),
+        at: Some(body),
     }))
 }
 
@@ -101,6 +110,9 @@ impl<'d> Body<'d> {
     pub(super) fn plain_properties(&self, document: &'d Document) -> Option<Vec<BodyProperty<'d>>> {
         if self.format == BodyFormat::Text {
             return None;
+        }
+        if !self.fields.is_empty() {
+            return Some(self.fields.clone());
         }
         let schema = document.follow(self.schema.clone()?).ok()?;
         let members = schema.value.as_object()?;
@@ -152,6 +164,7 @@ fn encoding(media: &Located<'_>) -> BTreeMap<String, Encoding> {
             style: entry.text("style").and_then(query_style),
             explode: entry.flag("explode"),
             allow_reserved: entry.flag("allowReserved") == Some(true),
+            nested: Vec::new(),
         };
         (name.clone(), encoding)
     };

@@ -24,6 +24,8 @@ pub(super) struct Document {
 /// The versions of OpenAPI that can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Version {
+    /// Swagger 2.0: schemas are a dialect of JSON Schema draft 4.
+    V2_0,
     /// 3.0: schemas are a dialect of JSON Schema draft 5.
     V3_0,
     /// 3.1: schemas are JSON Schema 2020-12.
@@ -145,7 +147,8 @@ fn version(root: &Value, path: &Path) -> Result<Version, LoadError> {
     }
     // YAML makes a number of an unquoted `3.0`.
     if let Some(swagger) = root.get("swagger").and_then(scalar_text) {
-        return Err(unsupported(format!("Swagger {swagger}")));
+        let is_known = swagger.trim() == "2" || swagger.trim().starts_with("2.");
+        return if is_known { Ok(Version::V2_0) } else { Err(unsupported(format!("Swagger {swagger}"))) };
     }
     let text = root.get("openapi").and_then(scalar_text).ok_or_else(|| not_openapi("it has no member `openapi`"))?;
     let mut parts = text.trim().split('.');
@@ -203,7 +206,9 @@ mod tests {
         assert_eq!(of(json!({"openapi": 3})).unwrap(), Version::V3_0);
         assert_eq!(of(json!({"openapi": "3.1.0"})).unwrap(), Version::V3_1);
         let message = |root| of(root).unwrap_err().to_string();
-        assert!(message(json!({"swagger": "2.0"})).contains("Swagger 2.0 is not yet supported"));
+        assert_eq!(of(json!({"swagger": "2.0"})).unwrap(), Version::V2_0);
+        assert_eq!(of(json!({"swagger": 2})).unwrap(), Version::V2_0);
+        assert!(message(json!({"swagger": "1.2"})).contains("Swagger 1.2 is not yet supported"));
         assert!(message(json!({"openapi": "3.2.0"})).contains("OpenAPI 3.2.0 is not yet supported"));
         assert!(message(json!({"title": "x"})).contains("no member `openapi`"));
         assert!(message(json!([])).contains("no object"));

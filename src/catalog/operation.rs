@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use super::binding::{Binding, BodyBinding, BodyShape};
+use super::idempotency::IdempotencyKey;
 use crate::domain::{DocText, Owner, Tool};
 
 /// One path and method of an OpenAPI document that became a tool.
@@ -29,6 +30,8 @@ pub struct Operation {
     pub bindings: Vec<Binding>,
     /// How the request body is made; `None` where the operation takes none.
     pub body: Option<BodyBinding>,
+    /// The parameter by which the API recognises a request that it gets twice, where the document describes one.
+    pub idempotency_key: Option<IdempotencyKey>,
     /// Alternatives, best first: each names the security schemes that must all be satisfied. Empty: no credentials are asked
     /// for. An empty alternative: credentials are optional.
     pub security: Vec<Vec<String>>,

@@ -20,8 +20,12 @@ pub(super) struct Parameter<'d> {
     pub(super) style: Style,
     pub(super) explode: bool,
     pub(super) allow_reserved: bool,
+    /// May it be sent with an empty value, whatever its schema says?
+    pub(super) allows_empty: bool,
     /// For a parameter described by `content`.
     pub(super) media_type: Option<String>,
+    /// How arrays within the array are written.
+    pub(super) nested: Vec<Style>,
     /// `None`: the document gives none.
     pub(super) schema: Option<Located<'d>>,
     pub(super) description: Option<&'d str>,
@@ -69,7 +73,7 @@ fn parameter<'d>(
         let found = at.value.get("in").map_or_else(|| "none".to_owned(), Value::to_string);
         format!("parameter `{name}` ({place}) needs `in: path|query|header|cookie`; it has {found}")
     })?;
-    if location == Location::Header && IGNORED_HEADERS.contains(&name.to_ascii_lowercase().as_str()) {
+    if is_ignored(location, &name) {
         return Ok(None);
     }
     let style = style(&at, location, notes);
@@ -83,7 +87,9 @@ fn parameter<'d>(
         style,
         explode: at.flag("explode").unwrap_or(style == Style::Form),
         allow_reserved: at.flag("allowReserved") == Some(true),
+        allows_empty: location == Location::Query && at.flag("allowEmptyValue") == Some(true),
         media_type: content.map(|(media_type, _)| media_type.clone()),
+        nested: Vec::new(),
         schema,
         description: at.text("description"),
         deprecated: at.flag("deprecated") == Some(true),
@@ -92,6 +98,11 @@ fn parameter<'d>(
         location,
         at,
     }))
+}
+
+/// Is it a header that no document can describe?
+pub(super) fn is_ignored(location: Location, name: &str) -> bool {
+    location == Location::Header && IGNORED_HEADERS.contains(&name.to_ascii_lowercase().as_str())
 }
 
 fn location(parameter: &Located<'_>) -> Option<Location> {

@@ -78,12 +78,12 @@ impl Client {
         })
     }
 
-    /// Sends a request and reads the answer. Only a `GET` or `HEAD` follows redirects, or is sent a second time where the first one got
-    /// no byte of an answer.
-    pub(super) async fn send(&self, request: Request) -> Outcome {
+    /// Sends a request and reads the answer. It is sent again up to `repeats` times where it got no byte of an answer: the caller knows
+    /// whether that can do harm. Only a `GET` or `HEAD` follows redirects.
+    pub(super) async fn send(&self, request: Request, repeats: u32) -> Outcome {
         let deadline = Instant::now() + self.timeout;
         let host = request.url.host_str().unwrap_or_default().to_owned();
-        match self.follow(request, deadline).await {
+        match self.follow(request, repeats, deadline).await {
             Ok(response) => Outcome::Answered(answer::read(response, self.max_answer_bytes, deadline).await),
             Err(Failed::Refused(refusal)) => refusal.into(),
             Err(Failed::Unreachable(why)) => {
@@ -98,9 +98,9 @@ impl Client {
         }
     }
 
-    async fn follow(&self, mut request: Request, deadline: Instant) -> Result<reqwest::Response, Failed> {
+    async fn follow(&self, mut request: Request, repeats: u32, deadline: Instant) -> Result<reqwest::Response, Failed> {
         for _ in 0..=self.max_redirects {
-            let response = self.send_patiently(&request, deadline).await?;
+            let response = self.send_patiently(&request, repeats, deadline).await?;
             match next_hop(&request, &response)? {
                 Some(url) => request.url = url,
                 None => return Ok(response),
@@ -109,13 +109,19 @@ impl Client {
         Err(Failed::Refused(refuse!("the API redirects more than {} times", self.max_redirects)))
     }
 
-    async fn send_patiently(&self, request: &Request, deadline: Instant) -> Result<reqwest::Response, Failed> {
-        match self.send_once(request, deadline).await {
-            Err(Failed::Unreachable(_) | Failed::Broken(_)) if reads_only(&request.method) => {
-                self.send_once(request, deadline).await
+    async fn send_patiently(
+        &self,
+        request: &Request,
+        repeats: u32,
+        deadline: Instant,
+    ) -> Result<reqwest::Response, Failed> {
+        for _ in 0..repeats {
+            match self.send_once(request, deadline).await {
+                Err(Failed::Unreachable(_) | Failed::Broken(_)) => {}
+                other => return other,
             }
-            other => other,
         }
+        self.send_once(request, deadline).await
     }
 
     async fn send_once(&self, request: &Request, deadline: Instant) -> Result<reqwest::Response, Failed> {
@@ -134,7 +140,7 @@ impl Client {
     }
 }
 
-/// `GET` and `HEAD`: what may be repeated without a second thought.
+/// `GET` and `HEAD`: what follows redirects.
 fn reads_only(method: &Method) -> bool {
     matches!(*method, Method::GET | Method::HEAD)
 }

@@ -2,24 +2,40 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
 use super::address::{Lookup, SystemLookup};
 use super::client::Client;
+use super::idempotency::{is_idempotent, is_open, new_key, with_key};
 use super::intent::intent_key;
+use super::kept;
 use super::permission::permit;
 use super::refusal::{Refusal, refuse};
 use super::request::{self, Request, is_safe};
+use super::running::{RunningCall, RunningCalls};
 use super::{BuildError, Settings};
 use crate::catalog::{Operation, Toolset};
 use crate::domain::Outcome;
 use crate::domain::rules::ExecuteRules;
 use crate::scanner::CheckedCall;
-use crate::store::{Begun, IntentKey, Intents, StoreError};
+use crate::store::{Beginning, Begun, IntentKey, Intents, StoreError};
 
 /// Runs checked calls of catalog tools over HTTP. Clones share connections.
 #[derive(Clone)]
 pub struct Executor {
     client: Arc<Client>,
     intents: Arc<dyn Intents>,
+    running: RunningCalls,
+    repeat: Repeat,
+}
+
+/// What may be sent a second time.
+#[derive(Debug, Clone, Copy)]
+struct Repeat {
+    /// How often by itself, for one execution.
+    times: u32,
+    /// Also a `PUT` or `DELETE` without an idempotency key?
+    put_and_delete: bool,
 }
 
 impl Executor {
@@ -36,14 +52,21 @@ impl Executor {
         intents: Arc<dyn Intents>,
         lookup: Arc<dyn Lookup>,
     ) -> Result<Self, BuildError> {
-        Ok(Self { client: Arc::new(Client::build(settings, lookup)?), intents })
+        Ok(Self {
+            client: Arc::new(Client::build(settings, lookup)?),
+            intents,
+            running: RunningCalls::default(),
+            repeat: Repeat { times: settings.max_repeats, put_and_delete: settings.repeat_put_and_delete },
+        })
     }
 
     /// Runs one call. Whatever goes wrong is an outcome.
     ///
     /// - Policy, encoding and addresses come first; what they forbid is [`Outcome::Refused`], and the reason says what would allow it.
-    /// - A method that is not safe is committed as an intent before it leaves. Where that fails it is refused; where the same call of the
-    ///   same session was sent before and its outcome is still not known, it is not sent again ([`Outcome::Unknown`]).
+    /// - A method that is not safe is committed as an intent before it leaves; where that fails it is refused. Where the same call of the same
+    ///   session was sent before and its outcome is not known, it is not sent again ([`Outcome::Unknown`]), unless it can do no harm: it carries
+    ///   the idempotency key of the first one, or its method is idempotent and the settings trust that. Where the outcome is known
+    ///   but was not told ([`Self::told`]), the earlier answer is given again and nothing is sent.
     /// - Such a request is finished and recorded even when the caller goes away (drops the future) while it runs.
     pub async fn execute(
         &self,
@@ -55,21 +78,95 @@ impl Executor {
         trace_id: &str,
     ) -> Outcome {
         let tool = format!("{}/{}", toolset.name, operation.tool.name);
-        let request = match prepare(call, operation, toolset, rules, &tool) {
+        if let Err(refusal) = permitted(call, operation, rules, &tool) {
+            return refusal.into();
+        }
+        if is_safe(&operation.method) {
+            return match request::build(operation, toolset, call.arguments()) {
+                Ok(request) => self.client.send(request, self.repeat.times).await,
+                Err(refusal) => refusal.into(),
+            };
+        }
+        let key = intent_key(session, trace_id, &tool, call.arguments());
+        let Some(running) = self.running.enter(&key) else { return at_the_same_time(&key) };
+        let idempotency_key = match self.idempotency_key(operation, &key, trace_id).await {
+            Ok(idempotency_key) => idempotency_key,
+            Err(error) => return unrecorded(&key, &error),
+        };
+        let request = match (&operation.idempotency_key, &idempotency_key) {
+            (Some(wanted), Some(key)) => request::build(operation, toolset, &with_key(call.arguments(), wanted, key)),
+            _ => request::build(operation, toolset, call.arguments()),
+        };
+        let request = match request {
             Ok(request) => request,
             Err(refusal) => return refusal.into(),
         };
-        if is_safe(&request.method) {
-            return self.client.send(request).await;
-        }
-        let key = intent_key(session, trace_id, &tool, call.arguments());
-        let sending =
-            tokio::spawn(send_at_most_once(Arc::clone(&self.client), Arc::clone(&self.intents), key, request));
+        let sending = Sending { key, turn: trace_id.to_owned(), idempotency_key, request, _running: running };
+        let executor = self.clone();
+        let sending = tokio::spawn(async move { executor.send_at_most_once(sending).await });
         // The task ends early only when the process does.
         sending
             .await
             .unwrap_or_else(|_| Outcome::Unknown { reason: "the proxy stopped while the request ran".to_owned() })
     }
+
+    /// The client has the whole answer of the turn `trace_id`, and with it what became of its calls: the same calls made again are new ones.
+    pub async fn told(&self, trace_id: &str) {
+        if let Err(error) = self.intents.told(trace_id).await {
+            tracing::warn!(%error, "it could not be recorded that outcomes were told: repeats of the calls get them again");
+        }
+    }
+
+    /// The key that a request for this call has to carry, where the operation documents one: the first request's, where its outcome is
+    /// not known.
+    async fn idempotency_key(
+        &self,
+        operation: &Operation,
+        key: &IntentKey,
+        turn: &str,
+    ) -> Result<Option<String>, StoreError> {
+        let Some(wanted) = &operation.idempotency_key else { return Ok(None) };
+        let earlier = self.intents.unfinished_key(key).await?;
+        let now = Timestamp::now().as_nanosecond().unsigned_abs();
+        Ok(Some(earlier.unwrap_or_else(|| new_key(key, turn, now, wanted))))
+    }
+
+    async fn send_at_most_once(&self, sending: Sending) -> Outcome {
+        let Sending { key, turn, idempotency_key, request, _running } = sending;
+        let trusted = self.repeat.put_and_delete && is_idempotent(&request.method);
+        let beginning = Beginning { turn: &turn, idempotency_key: idempotency_key.as_deref() };
+        match self.intents.begin(&key, beginning).await {
+            // What finished before may be wanted again: its outcome was told.
+            Ok(Begun::Fresh | Begun::FinishedBefore { .. }) => {}
+            Ok(Begun::UntoldBefore { answer }) => return told_late(&key, &answer),
+            Ok(Begun::UnknownBefore { idempotency_key: earlier }) => {
+                let is_recognised = earlier.is_some() && earlier == idempotency_key;
+                if !trusted && !is_recognised {
+                    return unknown_before(&key);
+                }
+            }
+            Err(error) => return unrecorded(&key, &error),
+        }
+        let has_key = idempotency_key.is_some();
+        let times = if trusted || has_key { self.repeat.times } else { 0 };
+        let outcome = self.client.send(request, times).await;
+        let is_open = if has_key { is_open(&outcome) } else { matches!(outcome, Outcome::Unknown { .. }) };
+        if !is_open
+            && let Err(error) = self.intents.finish(&key, outcome.label(), kept::write(&outcome).as_deref()).await
+        {
+            tracing::warn!(operation = key.operation, %error, "an outcome could not be recorded: the call will not be repeated in its session");
+        }
+        outcome
+    }
+}
+
+/// A request that is about to leave, once its intent is committed.
+struct Sending {
+    key: IntentKey,
+    turn: String,
+    idempotency_key: Option<String>,
+    request: Request,
+    _running: RunningCall,
 }
 
 impl std::fmt::Debug for Executor {
@@ -78,49 +175,34 @@ impl std::fmt::Debug for Executor {
     }
 }
 
-fn prepare(
-    call: &CheckedCall,
-    operation: &Operation,
-    toolset: &Toolset,
-    rules: &ExecuteRules,
-    tool: &str,
-) -> Result<Request, Refusal> {
+fn permitted(call: &CheckedCall, operation: &Operation, rules: &ExecuteRules, tool: &str) -> Result<(), Refusal> {
     // The scan vouches for the call of one tool; it says nothing about another operation.
     if call.tool().tool.owner != operation.tool.owner || call.is_free_text() {
         return Err(refuse!("the call was not checked against {}", operation.label()));
     }
-    permit(rules, &operation.method, tool)?;
-    request::build(operation, toolset, call.arguments())
-}
-
-async fn send_at_most_once(
-    client: Arc<Client>,
-    intents: Arc<dyn Intents>,
-    key: IntentKey,
-    request: Request,
-) -> Outcome {
-    match intents.begin(&key).await {
-        // What finished before may be wanted again: its outcome was told.
-        Ok(Begun::Fresh | Begun::FinishedBefore { .. }) => {}
-        Ok(Begun::UnknownBefore) => return unknown_before(&key),
-        Err(error) => return unrecorded(&key, &error),
-    }
-    let outcome = client.send(request).await;
-    if !matches!(outcome, Outcome::Unknown { .. })
-        && let Err(error) = intents.finish(&key, outcome.label()).await
-    {
-        tracing::warn!(operation = key.operation, %error, "an outcome could not be recorded: the call will not be repeated in its session");
-    }
-    outcome
+    permit(rules, &operation.method, tool)
 }
 
 fn unknown_before(key: &IntentKey) -> Outcome {
     Outcome::Unknown {
         reason: format!(
-            "the same call of {} was sent before and it is not known whether it took effect; it was not sent again. Find out with a \
-             reading operation, or ask the user",
+            "the same call of {} was sent before and it is not known whether it took effect; it was not sent again",
             key.operation
         ),
+    }
+}
+
+fn at_the_same_time(key: &IntentKey) -> Outcome {
+    Outcome::Unknown {
+        reason: format!("the same call of {} is being executed at this moment; it was not sent again", key.operation),
+    }
+}
+
+/// The answer that a request got whose client was never told.
+fn told_late(key: &IntentKey, answer: &str) -> Outcome {
+    match kept::read(answer) {
+        Some(answer) => Outcome::Answered(answer),
+        None => unknown_before(key),
     }
 }
 

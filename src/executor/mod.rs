@@ -14,10 +14,13 @@ mod client;
 mod credentials;
 #[allow(clippy::module_inception, reason = "the room is named after what it holds")]
 mod executor;
+mod idempotency;
 mod intent;
+mod kept;
 mod permission;
 mod refusal;
 mod request;
+mod running;
 mod settings;
 #[cfg(test)]
 mod tests;

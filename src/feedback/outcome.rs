@@ -50,6 +50,7 @@ pub(super) fn context(facts: &FailedOutcome<'_>) -> Value {
         passages => passages,
         parameters => concerned(facts, &body),
         earlier => rounds(facts.earlier),
+        is_unknown => matches!(facts.outcome, Outcome::Unknown { .. }),
         // Where it is not known whether the call took effect, or a rule forbids it, calling again helps nobody.
         may_repeat => matches!(facts.outcome, Outcome::Answered(_) | Outcome::Unreachable { .. }),
     }
@@ -63,7 +64,7 @@ fn summary(outcome: &Outcome) -> String {
         }
         Outcome::Unreachable { reason } => format!("the API could not be reached: {}", quote::code(reason)),
         Outcome::Unknown { reason } => {
-            format!("it was sent, but no answer came, so it may have taken effect: {}", quote::code(reason))
+            format!("it may have taken effect, and that is not known: {}", quote::code(reason))
         }
         Outcome::Refused { reason } => format!("the proxy did not send it: {}", quote::code(reason)),
     }
@@ -190,6 +191,7 @@ mod tests {
     fn what_may_have_taken_effect_or_is_forbidden_is_not_to_be_repeated() {
         let unknown = told(&Outcome::Unknown { reason: "timeout".into() }, &[], &[]);
         assert!(unknown.contains("may have taken effect") && unknown.contains("Do not repeat this call"), "{unknown}");
+        assert!(unknown.contains("only reads") && unknown.contains("ask what to do"), "{unknown}");
         let refused = told(&Outcome::Refused { reason: "DELETE is denied".into() }, &[], &[]);
         assert!(refused.contains("`DELETE is denied`") && refused.contains("Do not repeat"), "{refused}");
         let unreachable = told(&Outcome::Unreachable { reason: "refused".into() }, &[], &[]);

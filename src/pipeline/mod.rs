@@ -30,7 +30,7 @@ use crate::store::{KeptParts, TraceQueue};
 use crate::telemetry::Metrics;
 use crate::upstream::{Upstream, Upstreams};
 
-pub use answer::{Answer, AnswerBody, NoAnswer, Pending, Running};
+pub use answer::{Answer, AnswerBody, NoAnswer, Pending, Receipt, Running};
 pub use pass_through::{PassThrough, Passed};
 pub use settings::{AliasSettings, Settings};
 pub use snapshot::{Snapshot, Tooling};
@@ -116,14 +116,19 @@ impl Pipeline {
                 // What it sends to APIs has deadlines, and must not stand still while a client takes nothing.
                 let executes = !turn.toolsets.is_empty();
                 let pipeline = self.clone();
-                let turn = Box::pin(async move { turn::take(&pipeline, turn, outlet).await });
-                let running = if executes {
-                    self.running.spawn(turn);
-                    Running::elsewhere(cancelled, &self.running)
-                } else {
-                    Running::here(turn, cancelled, &self.running)
-                };
-                Pending::new(answer, running, stream)
+                if !executes {
+                    let turn = Box::pin(async move { drop(turn::take(&pipeline, turn, outlet).await) });
+                    return Pending::new(answer, Running::here(turn, cancelled, &self.running), stream);
+                }
+                let (receipt, delivered) = Receipt::new();
+                self.running.spawn(async move {
+                    if let Some(told) = turn::take(&pipeline, turn, outlet).await
+                        && delivered.await.is_ok()
+                    {
+                        pipeline.executor.told(&told.trace_id).await;
+                    }
+                });
+                Pending::new(answer, Running::elsewhere(cancelled, &self.running), stream).with_receipt(Some(receipt))
             }
             Err(refusal) => {
                 let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]);

@@ -29,14 +29,19 @@ pub fn watch_files(
     let watched = Arc::new(Mutex::new(BTreeSet::new()));
     let events = events_of(Arc::clone(&watched), changes.clone()).map_err(failed)?;
     let mut directories = Directories { events, watched, directories: BTreeSet::new() };
-    directories.watch(&files).map_err(failed)?;
+    directories.set(&files).map_err(failed)?;
     // What changed since the files were read was not seen by anyone.
     let _ = changes.send(Signal::Change);
+    let again = changes.clone();
     let run = move || {
         while wait_for_change(&signals, quiet) {
-            // A directory that is gone now is tried again after the next change that is seen.
-            if let Err(error) = directories.watch(&on_change()) {
-                tracing::warn!(%error, "a directory cannot be watched");
+            directories.renew();
+            match directories.set(&on_change()) {
+                // What changed in them between reading and watching was not seen by anyone.
+                Ok(true) => drop(again.send(Signal::Change)),
+                Ok(false) => {}
+                // A directory that is gone now is tried again after the next change that is seen.
+                Err(error) => tracing::warn!(%error, "a directory cannot be watched"),
             }
         }
     };
@@ -53,18 +58,35 @@ struct Directories {
 }
 
 impl Directories {
-    /// Watches the directories of `files`, and no others. Each is watched anew, because one that was replaced is another one to the
-    /// system.
-    fn watch(&mut self, files: &BTreeSet<PathBuf>) -> notify::Result<()> {
-        for old in &self.directories {
-            let _ = self.events.unwatch(old);
-        }
-        self.directories = files.iter().map(|file| directory(file)).collect();
+    /// Watches the directories of `files`, and no others. Were some of them not watched before?
+    fn set(&mut self, files: &BTreeSet<PathBuf>) -> notify::Result<bool> {
         *self.watched.lock().unwrap_or_else(PoisonError::into_inner) =
             files.iter().filter_map(|file| Some(directory(file).join(file.file_name()?))).collect();
-        let results: Vec<_> =
-            self.directories.iter().map(|place| self.events.watch(place, RecursiveMode::NonRecursive)).collect();
-        results.into_iter().collect()
+        let wanted: BTreeSet<PathBuf> = files.iter().map(|file| directory(file)).collect();
+        for old in self.directories.difference(&wanted) {
+            let _ = self.events.unwatch(old);
+        }
+        let mut result = Ok(());
+        self.directories.retain(|place| wanted.contains(place));
+        let kept = self.directories.len();
+        for place in wanted {
+            if !self.directories.contains(&place) {
+                match self.events.watch(&place, RecursiveMode::NonRecursive) {
+                    Ok(()) => drop(self.directories.insert(place)),
+                    Err(error) => result = Err(error),
+                }
+            }
+        }
+        result.map(|()| self.directories.len() > kept)
+    }
+
+    /// Watches each directory anew, because one that was replaced is another one to the system.
+    fn renew(&mut self) {
+        let events = &mut self.events;
+        self.directories.retain(|place| {
+            let _ = events.unwatch(place);
+            events.watch(place, RecursiveMode::NonRecursive).is_ok()
+        });
     }
 }
 
@@ -125,7 +147,7 @@ mod tests {
             fs::create_dir_all(file.parent().unwrap()).unwrap();
             fs::write(file, "1").unwrap();
         }
-        let (_watcher, calls) = watching(&[one.clone()], &[one, two.clone()]);
+        let (_watcher, calls) = watching(std::slice::from_ref(&one), &[one.clone(), two.clone()]);
         // The watch of the second directory begins a moment after the first call.
         loop {
             fs::write(&two, "2").unwrap();

@@ -12,7 +12,7 @@ const MAX_TEXTS: usize = 400;
 const MAX_CHARS: usize = 200_000;
 
 /// The texts of one operation or document.
-pub(super) struct Collector<'d> {
+pub(in super::super) struct Collector<'d> {
     document: &'d Document,
     texts: Vec<DocText>,
     chars_left: usize,
@@ -21,23 +21,23 @@ pub(super) struct Collector<'d> {
 }
 
 impl<'d> Collector<'d> {
-    pub(super) fn new(document: &'d Document) -> Self {
+    pub(in super::super) fn new(document: &'d Document) -> Self {
         Self { document, texts: Vec::new(), chars_left: MAX_CHARS, visited: HashSet::new() }
     }
 
-    pub(super) fn document(&self) -> &'d Document {
+    pub(in super::super) fn document(&self) -> &'d Document {
         self.document
     }
 
     /// The text of `holder`'s member `key`, behind `label` if that is not empty.
-    pub(super) fn member(&mut self, holder: &Located<'_>, key: &str, label: &str) {
+    pub(in super::super) fn member(&mut self, holder: &Located<'_>, key: &str, label: &str) {
         if let Some(text) = holder.text(key) {
             self.push(label, text, &holder.at.child(key));
         }
     }
 
     /// A text that stands at `at`, behind `label` if that is not empty.
-    pub(super) fn push(&mut self, label: &str, text: &str, at: &Place<'_>) {
+    pub(in super::super) fn push(&mut self, label: &str, text: &str, at: &Place<'_>) {
         if self.is_full() || text.is_empty() {
             return;
         }
@@ -48,16 +48,16 @@ impl<'d> Collector<'d> {
     }
 
     /// Is nothing more taken?
-    pub(super) fn is_full(&self) -> bool {
+    pub(in super::super) fn is_full(&self) -> bool {
         self.texts.len() >= MAX_TEXTS
     }
 
     /// True the first time that the schema at `at` is to be described, or (not `described`) looked into.
-    pub(super) fn is_new(&mut self, at: &Place<'_>, described: bool) -> bool {
+    pub(in super::super) fn is_new(&mut self, at: &Place<'_>, described: bool) -> bool {
         self.visited.insert((at.id(), described))
     }
 
-    pub(super) fn finish(self) -> Vec<DocText> {
+    pub(in super::super) fn finish(self) -> Vec<DocText> {
         self.texts
     }
 }

@@ -13,7 +13,7 @@ fn texts_of(operation: Value, more: Value) -> Vec<(String, String)> {
     let path_item = document.member("paths").unwrap().member("/pets").unwrap();
     let operation = path_item.member("get").unwrap();
     let parameters = parameters(&document, &path_item, &operation, &mut Notes::default()).unwrap();
-    let texts = of_operation(&document, &path_item, &operation, &parameters);
+    let texts = of_operation(&document, &path_item, &operation, &parameters, None);
     texts.into_iter().map(|text| (text.text, text.source)).collect()
 }
 

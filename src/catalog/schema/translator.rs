@@ -16,7 +16,7 @@ use super::leaf::leaf;
 use super::literal::{type_value, types_of};
 use super::loops::DEFINITIONS;
 use super::memo::Memo;
-use super::nullable::make_nullable;
+use super::nullable::{is_nullable, make_nullable};
 use super::read_only::read_only_names;
 use super::trail::Trail;
 
@@ -109,6 +109,10 @@ impl<'a, 'd> Translator<'a, 'd> {
     ) -> Result<Value, TooLarge> {
         let mut translated = Map::new();
         self.keywords(members, |_| true, trail, level, &mut translated)?;
+        if members.get("type").is_some_and(|name| name == "file") {
+            translated.entry("format").or_insert_with(|| "binary".into());
+        }
+        self.take_over_required(members, trail, &mut translated);
         self.hide_read_only(members, trail.file(), &mut translated);
         Ok(finish(members, unwrap_single(translated)))
     }
@@ -237,6 +241,25 @@ impl<'a, 'd> Translator<'a, 'd> {
         None
     }
 
+    /// Properties that say `required: true` themselves, in the way of JSON Schema draft 3, are required all the same.
+    fn take_over_required(
+        &mut self,
+        members: &'d Map<String, Value>,
+        trail: &Trail<'_, 'd>,
+        translated: &mut Map<String, Value>,
+    ) {
+        let properties = members.get("properties").and_then(Value::as_object).into_iter().flatten();
+        for (name, _) in properties.filter(|(_, schema)| schema.get("required") == Some(&Value::Bool(true))) {
+            let required = translated.entry("required").or_insert_with(|| json!([]));
+            let Some(names) = required.as_array_mut() else { return };
+            if !names.iter().any(|known| known == name) {
+                names.push(name.as_str().into());
+                let place = trail.member("properties");
+                self.notes.place(&place.member(name).place(), "says `required: true` itself; it is taken as required");
+            }
+        }
+    }
+
     /// Takes what only answers have out of `properties` and out of every `required` beside it.
     fn hide_read_only(
         &self,
@@ -270,8 +293,7 @@ impl<'a, 'd> Translator<'a, 'd> {
 }
 
 fn finish(members: &Map<String, Value>, translated: Map<String, Value>) -> Value {
-    let is_nullable = members.get("nullable") == Some(&Value::Bool(true));
-    Value::Object(if is_nullable { make_nullable(translated) } else { translated })
+    Value::Object(if is_nullable(members) { make_nullable(translated) } else { translated })
 }
 
 /// A referred schema with what stands beside the `$ref`, which describes this use of it and so goes first.

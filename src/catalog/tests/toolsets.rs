@@ -56,11 +56,11 @@ fn tools_of_two_toolsets_never_share_a_name() {
 #[test]
 fn a_document_that_cannot_be_loaded_is_an_error_that_names_it() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("old.yaml"), "swagger: '2.0'\npaths: {}\n").unwrap();
+    std::fs::write(folder.path().join("old.yaml"), "swagger: '1.2'\npaths: {}\n").unwrap();
     std::fs::write(folder.path().join("other.yaml"), "name: a workflow\n").unwrap();
     for (file, words) in [
         ("none.yaml", "cannot be read"),
-        ("old.yaml", "Swagger 2.0 is not yet supported"),
+        ("old.yaml", "Swagger 1.2 is not yet supported"),
         ("other.yaml", "no OpenAPI document"),
     ] {
         let error = Catalog::load(&BTreeMap::from([("a".to_owned(), settings(file))]), folder.path()).unwrap_err();
