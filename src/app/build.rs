@@ -80,6 +80,7 @@ pub(super) async fn build(settings: Settings, base_dir: &Path) -> Result<Built, 
         validators: Validators::new(&settings.scanner),
         templates,
         executor,
+        kept: store.clone(),
         traces,
         metrics: metrics.clone(),
     });

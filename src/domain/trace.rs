@@ -36,6 +36,9 @@ pub struct Trace {
     pub verdict: Verdict,
     /// Names of the tools that the model was offered.
     pub tools_offered: Arc<[String]>,
+    /// Earlier answers of the conversation into which the proxy's part was put back.
+    #[serde(skip_serializing_if = "is_none", default)]
+    pub rejoined: u32,
     /// The upstream requests, in order.
     pub attempts: Vec<Attempt>,
     /// The calls that the proxy executed, in order.
@@ -60,6 +63,11 @@ pub struct Trace {
     /// The answer's body (for a stream: the assembled message), where policy records bodies.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub answer: Option<Value>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_none(count: &u32) -> bool {
+    *count == 0
 }
 
 /// One upstream request inside a turn.

@@ -108,6 +108,11 @@ impl Templates {
         self.render("failed_outcome", &outcome::context(facts))
     }
 
+    /// For a call that was run in an earlier turn, and whose result could not be kept.
+    pub fn lost_result(&self) -> String {
+        self.render("lost_result", &Value::UNDEFINED)
+    }
+
     /// Asks for a last word without calls: a limit is reached, the user is to be told what is missing.
     pub fn closing(&self, record: &[Round]) -> String {
         self.render("closing", &record::closing(record))

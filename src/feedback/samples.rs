@@ -23,6 +23,7 @@ pub(super) fn contexts(name: &str) -> Vec<Value> {
         "faulty_call" => frames(),
         "unread_answer" => unread().iter().map(|(diagnosis, book)| unread::context(diagnosis, book)).collect(),
         "failed_outcome" => outcomes(&call),
+        "lost_result" => vec![minijinja::context! {}],
         "closing" => vec![record::closing(&[]), record::closing(&rounds())],
         "handover" => vec![record::handover(&[], "0"), record::handover(&rounds(), "0")],
         code => {

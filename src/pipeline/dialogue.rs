@@ -13,6 +13,8 @@ pub(crate) enum Step {
     Ask(Purpose),
     /// Execute the checked calls of the last answer that the proxy owns.
     Run,
+    /// Execute those that the proxy owns, and answer with the client's: it returns with their results.
+    RunAndAnswer,
     /// Answer the client.
     Answer(Ending),
 }
@@ -173,7 +175,11 @@ impl Dialogue {
                 }
             };
         }
-        if judged.proxy_calls > 0 && judged.client_calls == 0 { Step::Run } else { Step::Answer(Ending::Judged) }
+        match (judged.proxy_calls, judged.client_calls) {
+            (0, _) => Step::Answer(Ending::Judged),
+            (_, 0) => Step::Run,
+            _ => Step::RunAndAnswer,
+        }
     }
 
     /// The step after the proxy's calls were executed.
@@ -284,9 +290,11 @@ mod tests {
     }
 
     #[test]
-    fn calls_for_both_sides_are_answered_with_the_clients() {
+    fn of_calls_for_both_sides_the_proxys_are_run_and_the_clients_answered_once_all_are_right() {
         let mixed = Judged { proxy_calls: 2, ..CLEAN };
-        assert_eq!(dialogue().judged(mixed, NOTHING), Step::Answer(Ending::Judged));
+        assert_eq!(dialogue().judged(mixed, NOTHING), Step::RunAndAnswer);
+        let faulty = Judged { faulty: true, faults_are_the_clients: true, ..mixed };
+        assert_eq!(dialogue().judged(faulty, NOTHING), Step::FeedBack(Purpose::StaticFeedback));
     }
 
     #[test]
@@ -355,6 +363,10 @@ mod tests {
                     Step::Run => {
                         runs += 1;
                         dialogue.ran(flags[2], spent)
+                    }
+                    Step::RunAndAnswer => {
+                        runs += 1;
+                        break;
                     }
                     Step::Answer(_) => break,
                 };

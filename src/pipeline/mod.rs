@@ -26,7 +26,7 @@ use crate::executor::Executor;
 use crate::feedback::Templates;
 use crate::policy::PolicyBook;
 use crate::scanner::Validators;
-use crate::store::TraceQueue;
+use crate::store::{KeptParts, TraceQueue};
 use crate::telemetry::Metrics;
 use crate::upstream::{Upstream, Upstreams};
 
@@ -60,6 +60,8 @@ pub struct Parts {
     pub templates: Templates,
     /// Executes calls of the catalog's tools.
     pub executor: Executor,
+    /// Where the proxy's part of answers is kept.
+    pub kept: Arc<dyn KeptParts>,
     /// Where traces go.
     pub traces: TraceQueue,
     /// What is counted.
@@ -77,6 +79,7 @@ pub struct Pipeline {
     validators: Validators,
     templates: Templates,
     executor: Executor,
+    kept: Arc<dyn KeptParts>,
     traces: TraceQueue,
     metrics: Arc<Metrics>,
     called: Called,
@@ -87,7 +90,7 @@ impl Pipeline {
     /// A pipeline of its parts.
     pub fn new(parts: Parts) -> Self {
         let Parts { settings, aliases, upstreams, tooling, policies, .. } = parts;
-        let Parts { validators, templates, executor, traces, metrics, .. } = parts;
+        let Parts { validators, templates, executor, kept, traces, metrics, .. } = parts;
         Self {
             settings,
             aliases: Arc::new(aliases),
@@ -97,6 +100,7 @@ impl Pipeline {
             validators,
             templates,
             executor,
+            kept,
             traces,
             metrics,
             called: Called::new(),

@@ -49,6 +49,7 @@ impl Record {
             status: 0,
             verdict: Verdict::Unguarded,
             tools_offered: Arc::default(),
+            rejoined: 0,
             attempts: Vec::new(),
             executions: Vec::new(),
             record: Vec::new(),

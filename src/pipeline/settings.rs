@@ -34,6 +34,8 @@ pub struct Settings {
     pub max_hold_milliseconds: u64,
     /// Characters of an API's answer that the model is shown.
     pub outcome_chars: usize,
+    /// Bytes of the largest part of an answer that is kept for the client's return.
+    pub max_kept_bytes: usize,
 }
 
 impl Default for Settings {
@@ -46,6 +48,7 @@ impl Default for Settings {
             max_held_bytes: 64 * 1024,
             max_hold_milliseconds: 15_000,
             outcome_chars: 16_000,
+            max_kept_bytes: 1024 * 1024,
         }
     }
 }

@@ -19,11 +19,15 @@ use crate::upstream::Upstream;
 
 use super::Pipeline;
 use super::answer::{ClientGone, Outlet};
-use super::dialogue::{Dialogue, Spent, Step};
+use super::dialogue::{Dialogue, Ending, Spent, Step};
 use super::record::Record;
 use super::snapshot::Snapshot;
 use super::stages::ask::{Asked, Streamed};
-use super::stages::{answer, ask, compose, feed_back, judge, offer, run};
+use super::stages::compose::Draft;
+use super::stages::judge::JudgedAnswer;
+use super::stages::keep::Mixed;
+use super::stages::offer::Offer;
+use super::stages::{answer, ask, compose, feed_back, judge, keep, offer, rejoin, run};
 
 /// What is known about a turn from its start to its end.
 #[derive(Debug)]
@@ -96,6 +100,7 @@ pub(crate) async fn take(pipeline: &Pipeline, mut turn: Turn, mut outlet: Outlet
 async fn converse(pipeline: &Pipeline, turn: &mut Turn, outlet: &mut Outlet) -> Result<(), ClientGone> {
     let offer = timed(pipeline, Stage::Offer, || offer::offer(pipeline, turn));
     let mut draft = timed(pipeline, Stage::Compose, || compose::first(turn, &offer));
+    rejoin::rejoin(pipeline, turn, &mut draft).await;
     let mut dialogue = Dialogue::new(turn.policy.limits.clone(), turn.is_single());
 
     let first = dialogue.start();
@@ -107,7 +112,7 @@ async fn converse(pipeline: &Pipeline, turn: &mut Turn, outlet: &mut Outlet) -> 
         Asked::Relay(relay) => return answer::relay(turn, outlet, relay).await,
         Asked::ClientGone => return Err(ClientGone),
     };
-    let mut step = dialogue.judged(judged.summary(&offer, &draft.kept), turn.spent());
+    let mut step = dialogue.judged(judged.summary(turn, &offer, &draft.kept), turn.spent());
     loop {
         step = match step {
             Step::FeedBack(purpose) => {
@@ -119,14 +124,14 @@ async fn converse(pipeline: &Pipeline, turn: &mut Turn, outlet: &mut Outlet) -> 
             Step::Ask(purpose) => match ask::ask(pipeline, turn, &offer, &draft, outlet, purpose).await {
                 Asked::Completion(completion) => {
                     judged = timed(pipeline, Stage::Judge, || judge::judge(turn, &offer, &draft, completion));
-                    dialogue.judged(judged.summary(&offer, &draft.kept), turn.spent())
+                    dialogue.judged(judged.summary(turn, &offer, &draft.kept), turn.spent())
                 }
                 // What we have is better than an error.
                 Asked::Relay(_) => Step::Answer(dialogue.failed_again(judged.is_of_use(&offer, &draft.kept))),
                 Asked::ClientGone => return Err(ClientGone),
             },
             Step::Run => {
-                let ran = run::run(pipeline, turn, &draft, &judged).await;
+                let ran = run::run(pipeline, turn, answer::merged_calls(&draft.kept, &judged)).await;
                 if turn.cancelled.is_cancelled() {
                     return Err(ClientGone);
                 }
@@ -134,11 +139,39 @@ async fn converse(pipeline: &Pipeline, turn: &mut Turn, outlet: &mut Outlet) -> 
                 timed(pipeline, Stage::FeedBack, || run::hand_back(pipeline, turn, &mut draft, &judged, &ran, next));
                 next
             }
+            Step::RunAndAnswer => {
+                let mixed = keep::mixed(&judged, &draft.kept);
+                return finish(pipeline, turn, (&offer, &draft), outlet, judged, Ending::Judged, mixed).await;
+            }
             Step::Answer(ending) => {
-                return answer::answer(pipeline, turn, &offer, outlet, judged, &draft.kept, ending).await;
+                return finish(pipeline, turn, (&offer, &draft), outlet, judged, ending, None).await;
             }
         };
     }
+}
+
+/// Answers the client. What it does not get of the turn is kept before the answer leaves; of a `mixed` answer the proxy's calls are run.
+async fn finish(
+    pipeline: &Pipeline,
+    turn: &mut Turn,
+    (offer, draft): (&Offer, &Draft),
+    outlet: &mut Outlet,
+    judged: JudgedAnswer,
+    ending: Ending,
+    mixed: Option<Mixed>,
+) -> Result<(), ClientGone> {
+    let settled = match answer::settle(pipeline, turn, offer, judged, &draft.kept, ending) {
+        Ok(settled) => settled,
+        Err(error) => return answer::refuse(turn, outlet, StatusCode::BAD_GATEWAY, &error).await,
+    };
+    match mixed {
+        Some(mixed) => keep::run_and_keep(pipeline, turn, offer, draft, mixed, &settled).await,
+        None => keep::keep_rounds(pipeline, turn, draft, &settled).await,
+    }
+    if turn.cancelled.is_cancelled() {
+        return Err(ClientGone);
+    }
+    answer::write(turn, outlet, settled).await
 }
 
 /// Runs a stage that does not wait, and meters its time.

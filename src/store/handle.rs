@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use futures_util::future::BoxFuture;
+use jiff::SignedDuration;
 
 use super::sqlite::Sqlite;
 use super::{
-    Ages, Beginning, Begun, Health, IntentKey, Intents, Location, Settings, StoreError, TraceFilter, TracePage,
-    TraceRow, Traces,
+    Ages, Beginning, Begun, Health, IntentKey, Intents, KeptParts, KeptRow, Location, Settings, StoreError,
+    TraceFilter, TracePage, TraceRow, Traces,
 };
 use crate::domain::Trace;
 
@@ -26,6 +27,8 @@ pub struct Store {
 #[derive(Debug)]
 struct Inner {
     location: Option<Location>,
+    /// How long kept parts are kept.
+    kept: SignedDuration,
     state: ArcSwap<State>,
     /// Why the last write failed, if it did: a store that is open may still have a full disk.
     trouble: ArcSwapOption<String>,
@@ -50,7 +53,8 @@ impl Store {
             Err(error) => (None, State::Down(error.to_string())),
         };
         let is_worth_retrying = location.is_some() && matches!(state, State::Down(_));
-        let inner = Inner { location, state: ArcSwap::from_pointee(state), trouble: ArcSwapOption::empty() };
+        let kept = SignedDuration::from_hours(i64::from(settings.kept_hours));
+        let inner = Inner { location, kept, state: ArcSwap::from_pointee(state), trouble: ArcSwapOption::empty() };
         let store = Self { inner: Arc::new(inner) };
         if is_worth_retrying {
             let pause = Duration::from_secs(settings.retry_seconds.max(1));
@@ -187,6 +191,20 @@ impl Intents for Store {
 
     fn told<'a>(&'a self, turn: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move { self.noted(self.sqlite()?.told(turn).await) })
+    }
+}
+
+impl KeptParts for Store {
+    fn keep<'a>(&'a self, row: &'a KeptRow) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move { self.noted(self.sqlite()?.keep(row, self.inner.kept).await) })
+    }
+
+    fn kept<'a>(&'a self, tenant: &'a str, calls: &'a [String]) -> BoxFuture<'a, Result<Vec<KeptRow>, StoreError>> {
+        Box::pin(async move { self.sqlite()?.kept(tenant, calls).await })
+    }
+
+    fn forget_kept(&self, limit: u32) -> BoxFuture<'_, Result<u64, StoreError>> {
+        Box::pin(async move { self.noted(self.sqlite()?.forget_kept(limit).await) })
     }
 }
 

@@ -4,13 +4,14 @@
 //! know who asks.
 //!
 //! Two kinds of writing are kept apart. *Memory* ([`Traces`]) goes through [`TraceQueue`], and nothing waits for it. *Turn
-//! state* ([`Intents`]) is committed before the request that depends on it leaves.
+//! state* ([`Intents`], [`KeptParts`]) is committed before the request that depends on it leaves.
 
 mod cursor;
 mod error;
 mod handle;
 mod health;
 mod intents;
+mod kept;
 mod location;
 mod queue;
 mod row;
@@ -25,6 +26,7 @@ pub use error::StoreError;
 pub use handle::Store;
 pub use health::Health;
 pub use intents::{Beginning, Begun, IntentKey, Intents};
+pub use kept::{KeptParts, KeptRow};
 pub use location::{Location, UnknownLocation};
 pub use queue::TraceQueue;
 pub use row::TraceRow;

@@ -28,6 +28,7 @@ pub(super) fn trace(id: &str, millisecond: i64) -> Trace {
         status: 200,
         verdict: Verdict::Text,
         tools_offered: Arc::default(),
+        rejoined: 0,
         attempts: Vec::new(),
         executions: Vec::new(),
         record: Vec::new(),

@@ -23,6 +23,8 @@ pub struct Settings {
     /// Days after which intents whose outcome is unknown are removed; 0 keeps them for ever. Until then the same call of the same
     /// session is not sent again, unless the API itself would recognise a repeat.
     pub unknown_retention_days: u32,
+    /// Hours for which the proxy's part of an answer is kept for the client's return.
+    pub kept_hours: u32,
 }
 
 impl Default for Settings {
@@ -36,6 +38,7 @@ impl Default for Settings {
             retry_seconds: 5,
             retention_days: 30,
             unknown_retention_days: 365,
+            kept_hours: 168,
         }
     }
 }

@@ -75,6 +75,8 @@ labels! {
         Offer = "offer",
         /// The upstream request is made.
         Compose = "compose",
+        /// The proxy's part of earlier answers is put back.
+        Rejoin = "rejoin",
         /// The upstream is asked: our part of it.
         Ask = "ask",
         /// The answer is repaired and scanned.
@@ -85,6 +87,8 @@ labels! {
         Run = "run",
         /// Failed outcomes are explained.
         Explain = "explain",
+        /// The proxy's part of an answer is kept.
+        Keep = "keep",
         /// The answer is written.
         Answer = "answer",
         /// The trace is handed over.

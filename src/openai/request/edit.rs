@@ -132,7 +132,7 @@ impl ChatRequest {
         crate::openai::to_value(&self.to_bytes())
     }
 
-    fn set(&mut self, key: &str, value: Box<RawValue>) {
+    pub(super) fn set(&mut self, key: &str, value: Box<RawValue>) {
         Arc::make_mut(&mut self.fields).set(key, value);
         self.edited = true;
     }

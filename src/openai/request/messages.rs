@@ -53,7 +53,7 @@ impl ChatRequest {
         text
     }
 
-    fn client_messages(&self) -> Vec<&RawValue> {
+    pub(super) fn client_messages(&self) -> Vec<&RawValue> {
         let messages = present(self.fields.get("messages"));
         messages.and_then(|messages| serde_json::from_str(messages.get()).ok()).unwrap_or_default()
     }

@@ -1,7 +1,9 @@
 //! Compose: the requests that go upstream, made from the client's (pure).
 
+use std::collections::BTreeMap;
+
 use crate::domain::Call;
-use crate::openai::{AssistantMessage, ChatRequest, ToolChoice};
+use crate::openai::{AssistantMessage, ChatRequest, KeptPart, ToolChoice};
 use crate::pipeline::turn::Turn;
 use crate::scanner::CheckedCall;
 
@@ -40,6 +42,11 @@ impl Draft {
     /// The conversation without the rounds of feedback that are under way.
     pub(crate) fn conversation(&self) -> &ChatRequest {
         &self.committed
+    }
+
+    /// Puts the proxy's parts of earlier answers back, by the places of these answers' messages.
+    pub(crate) fn rejoin(&mut self, parts: &BTreeMap<usize, KeptPart>, lost: &str) {
+        self.committed.rejoin(parts, lost);
     }
 
     /// Appends a faulty answer, and what is said to each of its calls.

@@ -129,19 +129,22 @@ impl JudgedAnswer {
     }
 
     /// What the dialogue needs to know; `kept` are the calls accepted earlier in the turn.
-    pub(crate) fn summary(&self, offer: &Offer, kept: &[CheckedCall]) -> Judged {
+    pub(crate) fn summary(&self, turn: &Turn, offer: &Offer, kept: &[CheckedCall]) -> Judged {
         let checked = || self.calls().filter_map(|call| call.result.as_ref().ok()).chain(kept);
         let faulty = || self.calls().filter(|call| call.result.is_err());
         let no_call = self.choices.iter().any(|choice| choice.no_call.is_some());
         let proxy_calls = checked().filter(|call| offer.is_proxys(&call.call().name)).count();
         let unjudged: usize =
             self.completion.choices().iter().map(|choice| choice.message.unjudged_calls().len()).sum();
+        let client_calls = checked().count() - proxy_calls + unjudged;
+        // In the legacy form a message makes one call, without an id that an answer could be known by again.
+        let only_the_clients = turn.request.is_legacy() && client_calls > 0;
         Judged {
             faulty: no_call || faulty().next().is_some(),
             // A text that should have been a call is still a text.
             faults_are_the_clients: no_call || faulty().any(|call| !offer.is_proxys(&call.mended.name)),
-            client_calls: checked().count() - proxy_calls + unjudged,
-            proxy_calls,
+            client_calls,
+            proxy_calls: if only_the_clients { 0 } else { proxy_calls },
         }
     }
 }

@@ -6,6 +6,8 @@ pub(crate) mod offer;
 
 pub(crate) mod compose;
 
+pub(crate) mod rejoin;
+
 pub(crate) mod ask;
 
 pub(crate) mod judge;
@@ -14,5 +16,8 @@ mod known;
 pub(crate) mod feed_back;
 
 pub(crate) mod run;
+
+pub(crate) mod keep;
+mod kept_key;
 
 pub(crate) mod answer;

@@ -17,7 +17,6 @@ use crate::pipeline::turn::Turn;
 use crate::scanner::CheckedCall;
 use crate::telemetry::labels::Stage;
 
-use super::answer::merged_calls;
 use super::compose::Draft;
 use super::judge::{JudgedAnswer, action};
 
@@ -42,10 +41,9 @@ impl Ran {
     }
 }
 
-/// Executes the proxy's calls, some side by side. What was sent is finished even when the client goes away.
-pub(crate) async fn run(pipeline: &Pipeline, turn: &mut Turn, draft: &Draft, judged: &JudgedAnswer) -> Ran {
+/// Executes calls of the proxy's, some side by side. What was sent is finished even when the client goes away.
+pub(crate) async fn run(pipeline: &Pipeline, turn: &mut Turn, calls: Vec<CheckedCall>) -> Ran {
     let started = Instant::now();
-    let calls = merged_calls(&draft.kept, judged);
     let side_by_side = turn.policy.limits.parallel_calls.max(1) as usize;
     let shared: &Turn = turn;
     let executed: Vec<(RanCall, Execution)> =
@@ -115,15 +113,8 @@ fn trace_of(
     }
 }
 
-/// Hands the results to the model: what succeeded as it is, what failed with its explanation (dynamic feedback).
-pub(crate) fn hand_back(
-    pipeline: &Pipeline,
-    turn: &mut Turn,
-    draft: &mut Draft,
-    judged: &JudgedAnswer,
-    ran: &Ran,
-    next: Step,
-) {
+/// The results as the model reads them: what succeeded as it is, what failed with its explanation (dynamic feedback).
+pub(crate) fn texts(pipeline: &Pipeline, turn: &mut Turn, ran: &Ran) -> Vec<(Call, String)> {
     let earlier = turn.record.trace().record.clone();
     let mut results: Vec<(Call, String)> = Vec::with_capacity(ran.results.len());
     for result in &ran.results {
@@ -151,6 +142,19 @@ pub(crate) fn hand_back(
         };
         results.push((call.clone(), text));
     }
+    results
+}
+
+/// Hands the results to the model.
+pub(crate) fn hand_back(
+    pipeline: &Pipeline,
+    turn: &mut Turn,
+    draft: &mut Draft,
+    judged: &JudgedAnswer,
+    ran: &Ran,
+    next: Step,
+) {
+    let results = texts(pipeline, turn, ran);
     let mut completion = judged.completion.clone();
     let Some(choice) = completion.choices_mut().first_mut() else { return };
     let calls: Vec<Call> = results.iter().map(|(call, _)| call.clone()).collect();

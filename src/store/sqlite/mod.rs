@@ -2,6 +2,7 @@
 
 mod fault;
 mod intents;
+mod kept;
 mod open;
 mod traces;
 

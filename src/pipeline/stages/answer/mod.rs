@@ -1,0 +1,214 @@
+//! Answer: the last judged answer → what the client gets ([`settle`]) → JSON or events ([`write()`]).
+
+mod relay;
+mod report;
+mod write;
+
+use std::collections::BTreeMap;
+
+use crate::domain::rules::{Mode, OnExhausted};
+use crate::domain::{Call, Verdict, ids};
+use crate::openai::{AssistantMessage, Choice, Completion, ErrorBody, ToolChoice};
+use crate::pipeline::Pipeline;
+use crate::pipeline::dialogue::Ending;
+use crate::pipeline::turn::Turn;
+use crate::repair::{JudgedCall, JudgedMessage};
+use crate::scanner::CheckedCall;
+
+use super::feed_back::is_same;
+use super::judge::JudgedAnswer;
+use super::offer::Offer;
+
+pub(crate) use relay::{refuse, relay};
+pub(crate) use write::write;
+
+/// What the client gets: decided, and still to be written.
+#[derive(Debug)]
+pub(crate) struct Settled {
+    /// The answer.
+    completion: Completion,
+    /// Is it another than the upstream's?
+    changed: bool,
+    /// Of the choices whose text became calls, the text that is still to be said, by the index of the choice.
+    rescued: BTreeMap<u32, String>,
+}
+
+impl Settled {
+    /// The message of the first choice, as the client gets it.
+    pub(crate) fn message(&self) -> Option<&AssistantMessage> {
+        self.completion.choices().first().map(|choice| &choice.message)
+    }
+}
+
+/// Settles what the client gets of the last judged answer, in the form that its ending asks for; an error where policy wants one
+/// rather than a faulty answer.
+pub(crate) fn settle(
+    pipeline: &Pipeline,
+    turn: &mut Turn,
+    offer: &Offer,
+    judged: JudgedAnswer,
+    kept: &[CheckedCall],
+    ending: Ending,
+) -> Result<Settled, ErrorBody> {
+    let verdict = verdict(turn, &judged, ending);
+    turn.record.trace_mut().verdict = verdict;
+    turn.record.trace_mut().exhausted = ending.limit().map(|limit| limit.label().to_owned());
+    if let (Ending::Exhausted(limit), OnExhausted::Error) = (ending, turn.policy.on_exhausted) {
+        let message = format!(
+            "the model's calls are still faulty and the limit `{}` is reached; trace {} has the record",
+            limit.label(),
+            turn.record.trace().id
+        );
+        return Err(ErrorBody {
+            message,
+            kind: "upstream_error".to_owned(),
+            param: None,
+            code: Some("feedback_exhausted".to_owned()),
+        });
+    }
+    let JudgedAnswer { mut completion, choices } = judged;
+    let mut rescued = BTreeMap::new();
+    let changed = match ending {
+        Ending::Handover(_) => {
+            let trace = turn.record.trace();
+            completion = Completion::of_text(&trace.model, &pipeline.templates.handover(&trace.record, &trace.id));
+            turn.streamed.replaced();
+            true
+        }
+        _ if turn.policy.mode != Mode::Guard || !offer.is_judged() => false,
+        _ => {
+            let mut changed = false;
+            for (number, judged) in choices.iter().enumerate() {
+                let kept = if number == 0 { kept } else { &[] };
+                let Some(choice) = completion.choices_mut().get_mut(number) else { continue };
+                let before = judged.rescued.as_ref().and_then(|_| choice.message.text());
+                match change(turn, offer, choice, judged, kept, ending) {
+                    Change::None => {}
+                    Change::Calls => changed = true,
+                    Change::Rescue => {
+                        changed = true;
+                        let spans = judged.rescued.as_ref().map(|rescued| rescued.spans.as_slice());
+                        let left =
+                            turn.streamed.unsaid(choice.index, &before.unwrap_or_default(), spans.unwrap_or(&[]));
+                        rescued.insert(choice.index, left);
+                    }
+                }
+            }
+            changed
+        }
+    };
+    Ok(Settled { completion, changed, rescued })
+}
+
+/// What was changed in a choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Change {
+    None,
+    /// Its calls.
+    Calls,
+    /// Its text, of which calls were made.
+    Rescue,
+}
+
+/// Makes a choice what the client gets.
+fn change(
+    turn: &Turn,
+    offer: &Offer,
+    choice: &mut Choice,
+    judged: &JudgedMessage,
+    kept: &[CheckedCall],
+    ending: Ending,
+) -> Change {
+    let pass_faulty = match ending {
+        Ending::Exhausted(_) => turn.policy.on_exhausted == OnExhausted::Pass,
+        _ => true,
+    };
+    // Faulty calls that were text are passed on as what they were.
+    let stays_text = pass_faulty && judged.calls.iter().any(|call| call.result.is_err());
+    let rescued = judged.rescued.as_ref();
+    let calls = if rescued.is_some() && stays_text { &[][..] } else { &judged.calls };
+    let wanted = wanted_calls(turn, offer, calls, kept, pass_faulty);
+    if let Some(rescued) = rescued.filter(|_| !stays_text) {
+        choice.rescue(&rescued.text, &wanted, turn.request.is_legacy());
+        return Change::Rescue;
+    }
+    let mut changed = false;
+    if wanted != choice.message.calls() || !choice.message.is_well_formed() {
+        choice.set_calls(&wanted);
+        changed = true;
+    }
+    changed |= says_stop_for_calls(turn, choice) && choice.finish_with_calls();
+    if changed { Change::Calls } else { Change::None }
+}
+
+/// Agents decide by the finish reason whether there are calls to make. Where a call was forced, `stop` is what OpenAI
+/// itself says, and clients know it.
+fn says_stop_for_calls(turn: &Turn, choice: &Choice) -> bool {
+    let is_free = matches!(turn.request.tool_choice(), ToolChoice::Auto | ToolChoice::Allowed { required: false, .. });
+    is_free && choice.finish_reason.as_deref() == Some("stop") && !choice.message.calls().is_empty()
+}
+
+/// The verdict on the turn as a whole.
+fn verdict(turn: &Turn, judged: &JudgedAnswer, ending: Ending) -> Verdict {
+    let trace = turn.record.trace();
+    if turn.policy.mode == Mode::Off {
+        return Verdict::Unguarded;
+    }
+    if ending.limit().is_some() {
+        return Verdict::Faulty;
+    }
+    match judged.verdict() {
+        Verdict::Faulty => Verdict::Faulty,
+        _ if !trace.record.is_empty() => Verdict::Corrected,
+        _ if trace.attempts.iter().any(|attempt| !attempt.repairs.is_empty()) => Verdict::Repaired,
+        Verdict::Text if !trace.executions.is_empty() => Verdict::Clean,
+        verdict => verdict,
+    }
+}
+
+/// The calls that the client gets: those that were kept, then the answer's, repaired; never a call of a tool that the
+/// client does not know.
+fn wanted_calls(
+    turn: &Turn,
+    offer: &Offer,
+    calls: &[JudgedCall],
+    kept: &[CheckedCall],
+    pass_faulty: bool,
+) -> Vec<Call> {
+    let mut wanted: Vec<Call> = kept.iter().map(|checked| checked.call().clone()).collect();
+    for judged in calls {
+        let call = match &judged.result {
+            Ok(checked) if kept.iter().any(|kept| is_same(kept, checked)) => continue,
+            Ok(checked) => checked.call().clone(),
+            Err(_) if pass_faulty => judged.made.clone(),
+            Err(_) => continue,
+        };
+        wanted.push(with_fresh_id(call, &wanted));
+    }
+    wanted.retain(|call| !(offer.is_proxys(&call.name) && offer.toolbook.get(&call.name).is_some()));
+    if !turn.request.parallel_tool_calls() {
+        wanted.truncate(1);
+    }
+    wanted
+}
+
+/// Two attempts may use the same id for different calls.
+pub(crate) fn with_fresh_id(mut call: Call, earlier: &[Call]) -> Call {
+    if earlier.iter().any(|other| other.id == call.id) {
+        call.id = ids::call_id();
+    }
+    call
+}
+
+/// All checked calls of an answer and those kept before it, once each.
+pub(crate) fn merged_calls(kept: &[CheckedCall], judged: &JudgedAnswer) -> Vec<CheckedCall> {
+    let mut merged = kept.to_vec();
+    for checked in
+        judged.choices.first().into_iter().flat_map(|choice| &choice.calls).filter_map(|call| call.result.as_ref().ok())
+    {
+        if !merged.iter().any(|earlier| is_same(earlier, checked)) {
+            merged.push(checked.clone());
+        }
+    }
+    merged
+}

@@ -1,0 +1,65 @@
+//! What is passed on as it came, and errors.
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+
+use crate::domain::UpstreamFailure;
+use crate::openai::{ErrorBody, emit, event};
+use crate::pipeline::answer::{Answer, AnswerBody, ClientGone, Outlet};
+use crate::pipeline::stages::ask::Relay;
+use crate::pipeline::turn::Turn;
+
+/// Passes on what is not ours to judge, or says why there is nothing.
+pub(crate) async fn relay(turn: &mut Turn, outlet: &mut Outlet, relay: Relay) -> Result<(), ClientGone> {
+    match relay {
+        Relay::Answer { status, body } => {
+            turn.record.trace_mut().status = status.as_u16();
+            if outlet.is_open() {
+                outlet.send(event(&body)).await?;
+                return outlet.send(Bytes::from_static(emit::DONE)).await;
+            }
+            let headers = turn.answer_headers();
+            outlet.whole(Answer { status, headers, body: AnswerBody::Whole(body) });
+            Ok(())
+        }
+        Relay::ErrorEvent(event) => {
+            turn.record.trace_mut().status = StatusCode::OK.as_u16();
+            turn.record.trace_mut().error = Some("the upstream sent an error inside its stream".to_owned());
+            outlet.open(turn.stream_headers())?;
+            outlet.send(event).await
+        }
+        Relay::Failure(failure) => {
+            let status = StatusCode::from_u16(failure.kind.status()).unwrap_or(StatusCode::BAD_GATEWAY);
+            refuse(turn, outlet, status, &error_of(&failure)).await
+        }
+    }
+}
+
+fn error_of(failure: &UpstreamFailure) -> ErrorBody {
+    ErrorBody {
+        message: failure.to_string(),
+        kind: "upstream_error".to_owned(),
+        param: None,
+        code: Some(failure.kind.label().to_owned()),
+    }
+}
+
+/// Tells the client of an error: as status and body, or as an event where the status has been sent.
+pub(crate) async fn refuse(
+    turn: &mut Turn,
+    outlet: &mut Outlet,
+    status: StatusCode,
+    error: &ErrorBody,
+) -> Result<(), ClientGone> {
+    turn.record.trace_mut().error = Some(error.message.clone());
+    turn.record.trace_mut().status = if outlet.is_open() { StatusCode::OK.as_u16() } else { status.as_u16() };
+    if outlet.is_open() {
+        return outlet.send(emit::error(error)).await;
+    }
+    // The body is ours: of the upstream's header fields none describes it.
+    turn.answer_headers = HeaderMap::new();
+    turn.answer_headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    let headers = turn.answer_headers();
+    outlet.whole(Answer { status, headers, body: AnswerBody::Whole(error.to_bytes()) });
+    Ok(())
+}

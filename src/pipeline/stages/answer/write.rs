@@ -1,0 +1,135 @@
+//! How an answer is written: as one body, or as well-formed events.
+
+use std::collections::BTreeMap;
+
+use bytes::BytesMut;
+use http::StatusCode;
+
+use crate::domain::ids;
+use crate::domain::json::RawObject;
+use crate::domain::rules::{Mode, UsageReport};
+use crate::openai::{Choice, Chunk, Completion, StreamHead, emit};
+use crate::pipeline::answer::{Answer, AnswerBody, ClientGone, Outlet};
+use crate::pipeline::turn::Turn;
+
+use super::{Settled, report};
+
+/// Writes the settled answer: as one body, or as what the client does not have yet of a stream.
+pub(crate) async fn write(turn: &mut Turn, outlet: &mut Outlet, settled: Settled) -> Result<(), ClientGone> {
+    let Settled { mut completion, changed, rescued } = settled;
+    turn.record.trace_mut().status = StatusCode::OK.as_u16();
+    if turn.record.keeps_bodies() {
+        turn.record.trace_mut().answer = Some(completion.to_value());
+    }
+    let sum = turn.policy.usage == UsageReport::Sum && turn.record.trace().attempts.len() > 1;
+    if sum {
+        completion.set_usage(turn.record.trace().usage);
+    }
+    // Outside `guard` an upstream that does not stream is passed on as it is.
+    let is_changed = turn.policy.mode == Mode::Guard || turn.streamed.head.is_some();
+    if turn.request.is_stream() && is_changed {
+        return stream(turn, outlet, &completion, changed || sum, &rescued).await;
+    }
+    if turn.debug {
+        completion.set_debug(&report::debug(turn));
+    }
+    let headers = turn.answer_headers();
+    outlet.whole(Answer { status: turn.answer_status, headers, body: AnswerBody::Whole(completion.to_bytes()) });
+    Ok(())
+}
+
+async fn stream(
+    turn: &mut Turn,
+    outlet: &mut Outlet,
+    completion: &Completion,
+    changed: bool,
+    rescued: &BTreeMap<u32, String>,
+) -> Result<(), ClientGone> {
+    if turn.streamed.delivered {
+        return Ok(());
+    }
+    let opened = outlet.is_open();
+    outlet.open(turn.stream_headers())?;
+    let mut out = BytesMut::new();
+    let only_held = turn.streamed.verbatim && turn.streamed.unsent.is_empty() && turn.streamed.head.is_some();
+    if only_held && !changed {
+        for choice in completion.choices() {
+            write_held_text(turn, choice, &mut out);
+        }
+        turn.streamed.held.iter().for_each(|event| out.extend_from_slice(event));
+    } else {
+        compose(turn, completion, rescued, opened, &mut out);
+    }
+    if turn.debug {
+        let head = head(turn, completion);
+        out.extend_from_slice(&emit::debug(&head, &report::debug(turn)));
+    }
+    out.extend_from_slice(emit::DONE);
+    outlet.send(out.freeze()).await
+}
+
+/// Writes what the client does not have yet as well-formed events.
+fn compose(turn: &Turn, completion: &Completion, rescued: &BTreeMap<u32, String>, opened: bool, out: &mut BytesMut) {
+    let head = head(turn, completion);
+    for choice in completion.choices() {
+        if !opened {
+            out.extend_from_slice(&emit::role(&head, choice.index));
+        }
+        if turn.streamed.head.is_none() {
+            // The upstream did not stream: all of the message is still to be said.
+            let members = emit::members(&head, choice.index, &choice.message.other_members());
+            members.into_iter().for_each(|event| out.extend_from_slice(&event));
+        }
+        compose_text(turn, choice, rescued.get(&choice.index), &head, out);
+        for event in emit::message_calls(&head, choice.index, 0, &choice.message) {
+            out.extend_from_slice(&event);
+        }
+        let reason = choice.finish_reason.as_deref().unwrap_or("stop");
+        out.extend_from_slice(&emit::finish(&head, choice.index, reason));
+    }
+    if turn.request.wants_usage_chunk()
+        && let Some(usage) = completion.usage()
+    {
+        out.extend_from_slice(&emit::usage(&head, usage));
+    }
+}
+
+/// Text that has not flowed: what was held, or all of a later attempt's, but what the client has is not repeated. Of a text of
+/// which calls were made, `left` is left.
+fn compose_text(turn: &Turn, choice: &Choice, left: Option<&String>, head: &StreamHead, out: &mut BytesMut) {
+    let text = choice.message.text().unwrap_or_default();
+    let sent = turn.streamed.texts.get(&choice.index).map(|sent| sent.text.as_str()).unwrap_or_default();
+    if sent.is_empty() && !turn.streamed.unsent.is_empty() {
+        // Nothing has flowed: the chunks as they came, unknown fields (reasoning) included.
+        let texts = turn.streamed.unsent.iter().filter_map(Chunk::without_calls_and_finish);
+        let texts = texts.filter_map(|chunk| if left.is_some() { chunk.without_text() } else { Some(chunk) });
+        for mut chunk in texts.filter_map(|chunk| chunk.without_role()) {
+            chunk.set_head(head);
+            out.extend_from_slice(&chunk.to_event());
+        }
+    } else if left.is_none() && turn.streamed.holds(choice.index) {
+        return write_held_text(turn, choice, out);
+    } else if left.is_none() {
+        let rest = text.strip_prefix(sent).unwrap_or(&text);
+        if !rest.is_empty() {
+            out.extend_from_slice(&emit::text(head, choice.index, rest));
+        }
+    }
+    if let Some(left) = left.filter(|left| !left.is_empty()) {
+        out.extend_from_slice(&emit::text(head, choice.index, left));
+    }
+}
+
+fn write_held_text(turn: &Turn, choice: &Choice, out: &mut BytesMut) {
+    let held = turn.streamed.texts.get(&choice.index).map(|text| &text.held);
+    held.into_iter().flatten().for_each(|held| held.write(out));
+}
+
+fn head(turn: &Turn, completion: &Completion) -> StreamHead {
+    turn.streamed.head.clone().unwrap_or_else(|| StreamHead {
+        id: completion.id().map_or_else(ids::completion_id, str::to_owned),
+        model: completion.model().unwrap_or(&turn.record.trace().model).to_owned(),
+        created: turn.record.trace().started_at.as_second(),
+        extra: RawObject::default(),
+    })
+}

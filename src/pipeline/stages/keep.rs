@@ -1,0 +1,176 @@
+//! Keep: an answer of which the client gets only its own calls → the proxy's part of it, run and kept for the client's return
+//! ([`rejoin`](super::rejoin)).
+//!
+//! The part is turn state. Which calls are whose is committed before the proxy's are run, and their results before the answer leaves.
+//! Where the first cannot be committed nothing is run: the model calls again when it sees that no result came. Where the results cannot
+//! be, the model is told later that they were lost, and does not take the calls for never made.
+
+use std::time::Instant;
+
+use crate::domain::Call;
+use crate::openai::{AssistantMessage, Choice, KeptPart};
+use crate::pipeline::Pipeline;
+use crate::pipeline::turn::Turn;
+use crate::scanner::CheckedCall;
+use crate::store::{KeptRow, StoreError};
+use crate::telemetry::labels::Stage;
+
+use super::answer::{Settled, merged_calls, with_fresh_id};
+use super::compose::Draft;
+use super::judge::JudgedAnswer;
+use super::kept_key::{self, Said};
+use super::offer::Offer;
+use super::run;
+
+/// Bytes that every result can have at least; where there is room for less, the calls are not run.
+const LEAST_RESULT_BYTES: usize = 200;
+
+/// An answer that calls tools of both sides, before it is made the client's.
+#[derive(Debug)]
+pub(crate) struct Mixed {
+    choice: Choice,
+    /// The text that is left where the calls were written as text.
+    rescued: Option<String>,
+    calls: Vec<CheckedCall>,
+}
+
+/// The answer with the calls kept before it; `None` where it has no choice.
+pub(crate) fn mixed(judged: &JudgedAnswer, kept: &[CheckedCall]) -> Option<Mixed> {
+    let choice = judged.completion.choices().first()?.clone();
+    let rescued = judged.choices.first()?.rescued.as_ref().map(|rescued| rescued.text.clone());
+    Some(Mixed { choice, rescued, calls: merged_calls(kept, judged) })
+}
+
+/// Runs the proxy's calls of the answer, of which the client is going to get what is `settled`, and keeps what it does not get.
+pub(crate) async fn run_and_keep(
+    pipeline: &Pipeline,
+    turn: &mut Turn,
+    offer: &Offer,
+    draft: &Draft,
+    mixed: Mixed,
+    settled: &Settled,
+) {
+    let Some(sent) = settled.message() else { return };
+    let Whole { message, own } = whole(mixed, offer, sent);
+    let Some(mut part) = KeptPart::new(draft.conversation().pushed(), &message, sent) else { return };
+    let ids: usize = own.iter().map(|(_, call)| call.id.len()).sum();
+    let room = pipeline.settings.max_kept_bytes.saturating_sub(part.len() + ids) / own.len().max(1);
+    if room < LEAST_RESULT_BYTES {
+        return refused(pipeline, turn, &too_large(pipeline));
+    }
+    if !commit(pipeline, turn, &part).await {
+        return;
+    }
+    let (checked, calls): (Vec<CheckedCall>, Vec<Call>) = own.into_iter().unzip();
+    let ran = run::run(pipeline, turn, checked).await;
+    let texts = run::texts(pipeline, turn, &ran);
+    for (call, (_, text)) in calls.iter().zip(texts) {
+        part.add_result(call, fitting(text, room));
+    }
+    commit(pipeline, turn, &part).await;
+}
+
+/// Keeps what the turn did before this answer, where the client gets calls of its own: it would be done again when the client returns.
+pub(crate) async fn keep_rounds(pipeline: &Pipeline, turn: &mut Turn, draft: &Draft, settled: &Settled) {
+    let rounds = draft.conversation().pushed();
+    if rounds.is_empty() {
+        return;
+    }
+    let Some(sent) = settled.message() else { return };
+    if let Some(part) = KeptPart::new(rounds, sent, sent) {
+        commit(pipeline, turn, &part).await;
+    }
+}
+
+/// An answer with the calls of both sides.
+struct Whole {
+    message: AssistantMessage,
+    /// The proxy's calls, each as the message has it.
+    own: Vec<(CheckedCall, Call)>,
+}
+
+/// The answer with all its calls but those of the client's that it does not get.
+fn whole(mixed: Mixed, offer: &Offer, sent: &AssistantMessage) -> Whole {
+    let Mixed { mut choice, rescued, calls } = mixed;
+    let mut left: Vec<&Call> = sent.calls().iter().collect();
+    let (mut all, mut own): (Vec<Call>, Vec<(CheckedCall, Call)>) = (Vec::new(), Vec::new());
+    for checked in calls {
+        let call = checked.call();
+        if offer.is_proxys(&call.name) {
+            let call = with_fresh_id(call.clone(), &[sent.calls(), &all].concat());
+            all.push(call.clone());
+            own.push((checked, call));
+        } else if let Some(at) = left.iter().position(|sent| sent.name == call.name && sent.arguments == call.arguments)
+        {
+            all.push(left.remove(at).clone());
+        }
+    }
+    match rescued {
+        Some(text) => choice.rescue(&text, &all, false),
+        None => choice.set_calls(&all),
+    }
+    Whole { message: choice.message, own }
+}
+
+/// Commits the part; says whether it is on disk.
+async fn commit(pipeline: &Pipeline, turn: &Turn, part: &KeptPart) -> bool {
+    let started = Instant::now();
+    let committed = match serde_json::to_string(part) {
+        Ok(_) if part.len() > pipeline.settings.max_kept_bytes => Err(too_large(pipeline)),
+        Ok(document) => pipeline.kept.keep(&row(turn, part, document)).await,
+        Err(error) => Err(StoreError::Refused(error.to_string())),
+    };
+    pipeline.metrics.overhead.observe(Stage::Keep, started.elapsed());
+    if let Err(error) = &committed {
+        refused(pipeline, turn, error);
+    }
+    committed.is_ok()
+}
+
+fn too_large(pipeline: &Pipeline) -> StoreError {
+    let limit = pipeline.settings.max_kept_bytes;
+    StoreError::Refused(format!("it is larger than pipeline.max_kept_bytes ({limit}) allows"))
+}
+
+/// Tells of a part that is not kept, unless the operator wants it so.
+fn refused(pipeline: &Pipeline, turn: &Turn, error: &StoreError) {
+    if *error != StoreError::Off {
+        tracing::warn!(trace = turn.record.trace().id, %error, "the proxy's part of an answer cannot be kept");
+        pipeline.metrics.stage_degraded.inc(Stage::Keep);
+    }
+}
+
+fn row(turn: &Turn, part: &KeptPart, document: String) -> KeptRow {
+    let mut said = Said::nothing();
+    turn.request.messages().iter().for_each(|message| said.add(message));
+    KeptRow {
+        turn: turn.record.trace().id.clone(),
+        tenant: kept_key::tenant(&turn.headers),
+        calls: kept_key::calls(part.sent().iter().map(String::as_str)),
+        context: said.context(),
+        history: said.history(),
+        document,
+    }
+}
+
+/// The text where it fits into `room` bytes, else its beginning, and that it is only that.
+fn fitting(mut text: String, room: usize) -> String {
+    const NOTE: &str = "\n(shortened: more is not kept)";
+    if text.len() > room {
+        text.truncate(text.floor_char_boundary(room.saturating_sub(NOTE.len())));
+        text.push_str(NOTE);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_fits_or_says_that_it_is_cut() {
+        assert_eq!(fitting("abc".to_owned(), 3), "abc");
+        let cut = fitting("ä".repeat(100), 60);
+        assert!(cut.starts_with("ää") && cut.ends_with("not kept)") && cut.len() <= 60, "{cut}");
+    }
+}

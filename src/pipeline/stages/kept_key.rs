@@ -1,0 +1,144 @@
+//! How a kept part finds its answer again: by whose conversation it is, the ids of the calls that the client has, and what was said
+//! before them. Ids alone would not do, as some providers number calls from 0 in every conversation.
+
+use std::fmt::Write;
+
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
+use sha2::{Digest, Sha256};
+
+use crate::openai::MessageView;
+
+/// Whose conversation it is: the hash of the client's key; one for all clients without any.
+pub(super) fn tenant(headers: &HeaderMap) -> String {
+    let key = headers.get(AUTHORIZATION).or_else(|| headers.get("api-key"));
+    let mut hash = Sha256::new();
+    add(&mut hash, key.map(|key| key.as_bytes()).unwrap_or_default());
+    hex(hash)
+}
+
+/// The ids of a message's calls, in order.
+pub(super) fn calls<'a>(ids: impl IntoIterator<Item = &'a str>) -> String {
+    let mut hash = Sha256::new();
+    ids.into_iter().for_each(|id| add(&mut hash, id.as_bytes()));
+    hex(hash)
+}
+
+/// What was said before a message.
+#[derive(Debug, Clone)]
+pub(super) struct Said {
+    context: Sha256,
+    history: Sha256,
+}
+
+impl Said {
+    /// At the beginning of a conversation.
+    pub(super) fn nothing() -> Self {
+        Self { context: Sha256::new(), history: Sha256::new() }
+    }
+
+    /// After this message. System messages do not count: applications write the time into them.
+    pub(super) fn add(&mut self, message: &MessageView<'_>) {
+        if matches!(message.role.as_ref(), "system" | "developer") {
+            return;
+        }
+        let text = message.text.as_deref().unwrap_or_default();
+        if message.role == "user" {
+            self.context = Sha256::new();
+            add(&mut self.context, text.as_bytes());
+        }
+        add(&mut self.history, text.as_bytes());
+        let answered = message.tool_call_id.as_deref().unwrap_or_default();
+        let calls = message.calls.iter().map(|call| call.id.as_str());
+        for part in [message.role.as_ref(), answered].into_iter().chain(calls) {
+            // Texts of answers are left out here: applications shorten them.
+            add(&mut self.context, part.as_bytes());
+            add(&mut self.history, part.as_bytes());
+        }
+        for hash in [&mut self.context, &mut self.history] {
+            hash.update([u8::MAX]);
+        }
+    }
+
+    /// The hash of what was said since the user spoke last.
+    pub(super) fn context(&self) -> String {
+        hex(self.context.clone())
+    }
+
+    /// The hash of everything that was said.
+    pub(super) fn history(&self) -> String {
+        hex(self.history.clone())
+    }
+}
+
+/// With the length first, so that no two lists of parts are the same bytes.
+fn add(hash: &mut Sha256, part: &[u8]) {
+    hash.update((part.len() as u64).to_be_bytes());
+    hash.update(part);
+}
+
+fn hex(hash: Sha256) -> String {
+    let mut text = String::with_capacity(64);
+    for byte in hash.finalize() {
+        // Writing into a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::openai::ChatRequest;
+
+    fn said(messages: &str) -> (String, String) {
+        let request = ChatRequest::parse(Bytes::from(format!("{{\"messages\":{messages}}}"))).unwrap();
+        let mut said = Said::nothing();
+        request.messages().iter().for_each(|message| said.add(message));
+        (said.context(), said.history())
+    }
+
+    #[test]
+    fn a_conversation_is_known_again_with_another_system_message_and_shorter_results() {
+        let messages = |system: &str, result: &str| {
+            format!(
+                r#"[{{"role":"system","content":"{system}"}},{{"role":"user","content":"Ulm?"}},
+                    {{"role":"assistant","content":null,"tool_calls":[{{"id":"a","type":"function","function":{{"name":"f"}}}}]}},
+                    {{"role":"tool","tool_call_id":"a","content":"{result}"}}]"#
+            )
+        };
+        let (context, history) = said(&messages("It is noon.", "a long result"));
+        assert_eq!(said(&messages("It is one.", "a long result")), (context.clone(), history.clone()));
+        let shortened = said(&messages("It is one.", "[cut]"));
+        assert_eq!(shortened.0, context);
+        assert_ne!(shortened.1, history);
+    }
+
+    #[test]
+    fn another_request_or_another_step_is_another_context() {
+        let first = said(r#"[{"role":"user","content":"Ulm?"}]"#).0;
+        assert_ne!(first, said(r#"[{"role":"user","content":"Bonn?"}]"#).0);
+        assert_ne!(first, said(r#"[{"role":"user","content":"Ulm?"},{"role":"assistant","content":"?"}]"#).0);
+        assert_eq!(first, said(r#"[{"role":"user","content":"Hi"},{"role":"user","content":"Ulm?"}]"#).0);
+    }
+
+    #[test]
+    fn ids_count_in_their_order_and_borders() {
+        assert_eq!(calls(["a", "b"]), calls(["a", "b"]));
+        assert_ne!(calls(["a", "b"]), calls(["b", "a"]));
+        assert_ne!(calls(["a", "b"]), calls(["ab"]));
+    }
+
+    #[test]
+    fn tenants_are_told_apart_by_their_keys_which_cannot_be_read() {
+        let with =
+            |name: &'static str, key: &str| HeaderMap::from_iter([(name.parse().unwrap(), key.parse().unwrap())]);
+        let one = tenant(&with("authorization", "Bearer sk-1"));
+        assert_ne!(one, tenant(&with("authorization", "Bearer sk-2")));
+        assert_ne!(one, tenant(&HeaderMap::new()));
+        assert!(!one.contains("sk-1"));
+        assert_ne!(tenant(&with("api-key", "k")), tenant(&HeaderMap::new()));
+    }
+}

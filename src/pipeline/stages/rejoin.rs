@@ -1,0 +1,161 @@
+//! Rejoin: the client's conversation → the whole one, with the proxy's part of earlier answers put back where it belongs.
+//!
+//! A client only knows its own calls ([`keep`](super::keep) says what is kept of the others). An answer is recognised by the ids of its
+//! calls, exactly and in one message, by whose conversation it is and by what was said since the user spoke last. What is not recognised,
+//! because it was edited or has expired, stays as the client sends it.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use crate::domain::rules::Mode;
+use crate::openai::{ChatRequest, KeptPart, MessageView};
+use crate::pipeline::Pipeline;
+use crate::pipeline::turn::Turn;
+use crate::store::{KeptRow, StoreError};
+use crate::telemetry::labels::Stage;
+
+use super::compose::Draft;
+use super::kept_key::{self, Said};
+
+/// Puts the proxy's part of earlier answers back into the request.
+pub(crate) async fn rejoin(pipeline: &Pipeline, turn: &mut Turn, draft: &mut Draft) {
+    let has_tools = turn.snapshot.catalog.toolsets().next().is_some();
+    if turn.policy.mode != Mode::Guard || !has_tools || !turn.request.may_have_calls() {
+        return;
+    }
+    let answers = answers(&turn.request);
+    if answers.is_empty() {
+        return;
+    }
+    let started = Instant::now();
+    let tenant = kept_key::tenant(&turn.headers);
+    let calls: Vec<String> = answers.values().cloned().collect();
+    let rows = match pipeline.kept.kept(&tenant, &calls).await {
+        Ok(rows) => rows,
+        Err(StoreError::Off) => return,
+        Err(error) => {
+            tracing::warn!(%error, "the proxy's part of a conversation cannot be read: it goes on without");
+            pipeline.metrics.stage_degraded.inc(Stage::Rejoin);
+            return;
+        }
+    };
+    let parts = matching(&turn.request, &answers, &rows);
+    if !parts.is_empty() {
+        turn.record.trace_mut().rejoined = u32::try_from(parts.len()).unwrap_or(u32::MAX);
+        draft.rejoin(&parts, &pipeline.templates.lost_result());
+    }
+    pipeline.metrics.overhead.observe(Stage::Rejoin, started.elapsed());
+}
+
+/// The places of the messages that made calls, with the hash of these calls' ids.
+fn answers(request: &ChatRequest) -> BTreeMap<usize, String> {
+    let messages = request.messages().into_iter().enumerate();
+    let calling = messages
+        .filter(|(_, message)| !message.calls.is_empty() && message.calls.iter().all(|call| !call.id.is_empty()));
+    calling.map(|(place, message)| (place, ids(&message))).collect()
+}
+
+fn ids(message: &MessageView<'_>) -> String {
+    kept_key::calls(message.calls.iter().map(|call| call.id.as_str()))
+}
+
+/// The parts that belong to messages, by their places.
+fn matching(request: &ChatRequest, answers: &BTreeMap<usize, String>, rows: &[KeptRow]) -> BTreeMap<usize, KeptPart> {
+    let mut parts = BTreeMap::new();
+    if rows.is_empty() {
+        return parts;
+    }
+    let mut said = Said::nothing();
+    for (place, message) in request.messages().iter().enumerate() {
+        let found = answers.get(&place).and_then(|calls| chosen(calls, &said, rows));
+        if let Some(part) = found.and_then(|row| serde_json::from_str(&row.document).ok()) {
+            parts.insert(place, part);
+        }
+        said.add(message);
+    }
+    parts
+}
+
+/// The part kept of the answer with these calls, after what was said. Where several conversations are alike in that, only one that is
+/// alike in everything.
+fn chosen<'a>(calls: &str, said: &Said, rows: &'a [KeptRow]) -> Option<&'a KeptRow> {
+    let mut candidates = rows.iter().filter(|row| row.calls == calls).peekable();
+    candidates.peek()?;
+    let context = said.context();
+    let mut alike = candidates.filter(|row| row.context == context).peekable();
+    let first = alike.next()?;
+    if alike.peek().is_none() {
+        return Some(first);
+    }
+    let history = said.history();
+    std::iter::once(first).chain(alike).find(|row| row.history == history)
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use serde_json::json;
+
+    use super::*;
+
+    fn conversation(greeting: &str, request: &str) -> ChatRequest {
+        let call = json!({"id": "call_0", "type": "function", "function": {"name": "f", "arguments": "{}"}});
+        let messages = json!([
+            {"role": "user", "content": greeting},
+            {"role": "user", "content": request},
+            {"role": "assistant", "content": null, "tool_calls": [call]},
+        ]);
+        ChatRequest::parse(Bytes::from(json!({"messages": messages}).to_string())).unwrap()
+    }
+
+    /// The row that was kept when the request came without its last message.
+    fn row(turn: &str, request: &ChatRequest) -> KeptRow {
+        let messages = request.messages();
+        let (last, before) = messages.split_last().unwrap();
+        let mut said = Said::nothing();
+        before.iter().for_each(|message| said.add(message));
+        let document = json!({"before": [], "calls": [{"client": turn}], "results": {}}).to_string();
+        let owned = String::new();
+        KeptRow {
+            turn: turn.to_owned(),
+            tenant: owned,
+            calls: ids(last),
+            context: said.context(),
+            history: said.history(),
+            document,
+        }
+    }
+
+    /// Turns whose parts go where.
+    fn found(request: &ChatRequest, rows: &[KeptRow]) -> Vec<(usize, String)> {
+        let parts = matching(request, &answers(request), rows);
+        let turn = |part: &KeptPart| {
+            let value = serde_json::to_value(part).unwrap();
+            value["calls"][0]["client"].as_str().unwrap().to_owned()
+        };
+        parts.iter().map(|(place, part)| (*place, turn(part))).collect()
+    }
+
+    #[test]
+    fn the_same_ids_after_another_request_are_another_answer() {
+        let (ulm, bonn) = (conversation("Hi", "Ulm?"), conversation("Hi", "Bonn?"));
+        let rows = [row("2", &bonn), row("1", &ulm)];
+        assert_eq!(found(&ulm, &rows), [(2, "1".to_owned())]);
+        assert_eq!(found(&bonn, &rows), [(2, "2".to_owned())]);
+        assert!(found(&conversation("Hi", "Rome?"), &rows).is_empty());
+    }
+
+    #[test]
+    fn an_edited_beginning_does_no_harm_where_only_one_answer_can_be_meant() {
+        let row = row("1", &conversation("Hi", "Ulm?"));
+        assert_eq!(found(&conversation("[summary]", "Ulm?"), std::slice::from_ref(&row)).len(), 1);
+    }
+
+    #[test]
+    fn where_several_can_be_meant_the_whole_conversation_decides_or_nothing_is_put_back() {
+        let rows = [row("2", &conversation("Hello", "Ulm?")), row("1", &conversation("Hi", "Ulm?"))];
+        assert_eq!(found(&conversation("Hi", "Ulm?"), &rows), [(2, "1".to_owned())]);
+        assert_eq!(found(&conversation("Hello", "Ulm?"), &rows), [(2, "2".to_owned())]);
+        assert!(found(&conversation("[summary]", "Ulm?"), &rows).is_empty());
+    }
+}
