@@ -36,7 +36,8 @@ mod tests {
     fn waits(status: u16, value: &str) -> Option<u64> {
         let headers = vec![("retry-after".to_owned(), value.to_owned())];
         let now = httpdate::parse_http_date("Sun, 06 Nov 1994 08:49:30 GMT").unwrap();
-        let answer = ApiAnswer { status, headers, body: Default::default(), truncated: false };
+        let answer =
+            ApiAnswer { status, headers, body: Default::default(), truncated: false, paging: Default::default() };
         wait(&answer, now).map(|wait| wait.as_secs())
     }
 

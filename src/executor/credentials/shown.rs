@@ -211,7 +211,7 @@ mod tests {
 
     fn answer(body: &str, truncated: bool) -> ApiAnswer {
         let headers = vec![("link".to_owned(), "</r?key=s3cret%2Fcanary>".to_owned())];
-        ApiAnswer { status: 200, headers, body: body.to_owned().into(), truncated }
+        ApiAnswer { status: 200, headers, body: body.to_owned().into(), truncated, paging: Default::default() }
     }
 
     #[test]
