@@ -4,11 +4,9 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::catalog::{Catalog, LoadError};
+use crate::catalog::LoadError;
 use crate::config::Settings;
-use crate::domain::DocText;
 use crate::executor::Executor;
-use crate::explain::{Explainer, OperationDocs};
 use crate::feedback::TemplateError;
 use crate::http::ServeError;
 use crate::pipeline::{Parts, Pipeline};
@@ -20,7 +18,7 @@ use crate::upstream::Upstreams;
 use crate::watch::Watcher;
 use crate::{executor, upstream};
 
-use super::{policies, templates};
+use super::{documents, policies, templates};
 
 /// A proxy that cannot start. Each message names the file or key, and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -68,9 +66,7 @@ pub(super) async fn build(settings: Settings, base_dir: &Path) -> Result<Built, 
     let dropped = metrics.clone();
     let traces = TraceQueue::start(store.clone(), &settings.store, move |count| dropped.traces_dropped.inc_by(count));
 
-    let catalog = Arc::new(Catalog::load(&settings.toolsets, base_dir)?);
-    report(&catalog, &metrics);
-    let explainer = Arc::new(Explainer::build(documentation(&catalog), &settings.explain));
+    let (tooling, document_watcher) = documents::load(&settings, base_dir, &metrics)?;
     let executor = Executor::build(&settings.executor, store.clone())?;
     let (templates, template_watcher) = templates::load(&settings.feedback)?;
     let (policies, policy_watcher) = policies::load(&settings.policies, &settings.aliases, base_dir, &metrics)?;
@@ -79,8 +75,7 @@ pub(super) async fn build(settings: Settings, base_dir: &Path) -> Result<Built, 
         settings: settings.pipeline,
         aliases: settings.aliases,
         upstreams: Upstreams::build(&settings.upstreams, &settings.default_upstream)?,
-        catalog,
-        explainer,
+        tooling,
         policies,
         validators: Validators::new(&settings.scanner),
         templates,
@@ -88,48 +83,6 @@ pub(super) async fn build(settings: Settings, base_dir: &Path) -> Result<Built, 
         traces,
         metrics: metrics.clone(),
     });
-    let watchers = policy_watcher.into_iter().chain(template_watcher).collect();
+    let watchers = document_watcher.into_iter().chain(policy_watcher).chain(template_watcher).collect();
     Ok(Built { pipeline: Arc::new(pipeline), store, metrics, watchers })
-}
-
-/// Says what became of each document, in the log and the metrics.
-fn report(catalog: &Catalog, metrics: &Metrics) {
-    metrics.catalog(catalog.toolsets().map(|toolset| {
-        let report = &toolset.report;
-        (toolset.name.as_str(), report.operations_loaded, report.operations_skipped.len())
-    }));
-    for toolset in catalog.toolsets() {
-        let (loaded, skipped) = (toolset.report.operations_loaded, toolset.report.operations_skipped.len());
-        metrics.known_tools(toolset.operations.iter().map(|operation| operation.tool.name.as_str()));
-        tracing::info!(toolset = toolset.name, loaded, skipped, "document loaded");
-        for fault in executor::audit_credentials(toolset) {
-            tracing::warn!(toolset = toolset.name, "{fault}");
-        }
-        for skipped in &toolset.report.operations_skipped {
-            tracing::warn!(
-                toolset = toolset.name,
-                operation = skipped.operation,
-                reason = skipped.reason,
-                "operation skipped"
-            );
-        }
-    }
-}
-
-/// What the documents say about each operation, for the explainer.
-fn documentation(catalog: &Catalog) -> Vec<OperationDocs> {
-    let of_toolset = |toolset: &Arc<crate::catalog::Toolset>| {
-        let toolset = toolset.clone();
-        let docs: Vec<OperationDocs> = toolset
-            .operations
-            .iter()
-            .map(|operation| OperationDocs {
-                toolset: toolset.name.clone(),
-                tool: operation.tool.name.clone(),
-                texts: toolset.documentation_of(operation).cloned().collect::<Vec<DocText>>(),
-            })
-            .collect();
-        docs
-    };
-    catalog.toolsets().flat_map(of_toolset).collect()
 }

@@ -1,9 +1,10 @@
-//! The composition root: builds every room from the settings, reloads policies and templates, shuts down in order.
+//! The composition root: builds every room from the settings, reloads documents, policies and templates, shuts down in order.
 //!
 //! Owns the order of construction and of shutdown. The only place that knows everything, so it must not be known by
 //! any room but `cli`.
 
 mod build;
+mod documents;
 mod policies;
 mod shutdown;
 mod templates;
@@ -48,7 +49,7 @@ pub struct App {
     operator_ending: CancellationToken,
     client_task: JoinHandle<()>,
     operator_task: JoinHandle<()>,
-    /// Policies and templates are watched while these live.
+    /// Documents, policies and templates are watched while these live.
     _watchers: Vec<Watcher>,
 }
 

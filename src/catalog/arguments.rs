@@ -98,6 +98,7 @@ fn argument<'d>(parameter: &Parameter<'d>, name: &str) -> Argument<'d> {
         part: if parameter.location == Location::Path { Part::Path } else { Part::Parameter },
         description: parameter.description,
         required: parameter.required,
+        allows_empty: parameter.allows_empty,
         deprecated: parameter.deprecated,
     }
 }
@@ -108,9 +109,10 @@ fn undescribed<'d>(location: Location) -> ArgumentSchema<'d> {
 }
 
 fn binding(parameter: Parameter<'_>, argument: String) -> Binding {
-    let Parameter { name, slot, location, required, style, explode, allow_reserved, media_type, .. } = parameter;
+    let Parameter { name, slot, location, required, style, explode, allow_reserved, media_type, nested, .. } =
+        parameter;
     let name = slot.unwrap_or(name);
-    Binding { argument, name, location, required, style, explode, allow_reserved, media_type }
+    Binding { argument, name, location, required, style, explode, allow_reserved, media_type, nested }
 }
 
 fn property_argument(property: BodyProperty<'_>) -> Argument<'_> {
@@ -120,6 +122,7 @@ fn property_argument(property: BodyProperty<'_>) -> Argument<'_> {
         part: Part::Body,
         description: None,
         required: property.required,
+        allows_empty: false,
         deprecated: false,
     }
 }
@@ -135,6 +138,9 @@ fn whole_body<'d>(document: &'d Document, body: &Body<'d>, name: String, notes: 
         Some(schema) if body.format != BodyFormat::Text || is_string(&schema) => {
             ArgumentSchema::Document(schema.clone())
         }
+        None if !body.fields.is_empty() => {
+            ArgumentSchema::Object(body.fields.iter().cloned().map(property_argument).collect())
+        }
         None if body.format != BodyFormat::Text => ArgumentSchema::Own(json!({})),
         _ => {
             let text = format!("The request body as {} text", body.media_type);
@@ -148,6 +154,7 @@ fn whole_body<'d>(document: &'d Document, body: &Body<'d>, name: String, notes: 
         part: Part::Body,
         description: body.description,
         required: body.required,
+        allows_empty: false,
         deprecated: false,
     }
 }

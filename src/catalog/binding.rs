@@ -24,6 +24,8 @@ pub struct Binding {
     pub allow_reserved: bool,
     /// A parameter described by `content`: its value is serialised as this media type, and `style` says nothing.
     pub media_type: Option<String>,
+    /// How arrays within the array are written, outermost first (Swagger 2.0, Items Object); where it ends: as JSON.
+    pub nested: Vec<Style>,
 }
 
 /// The part of the request that a parameter belongs to.
@@ -52,9 +54,11 @@ pub enum Style {
     Simple,
     /// `color=blue` (RFC 6570 section 3.2.8); query and cookie.
     Form,
-    /// `blue%20black`; query alone.
+    /// `blue%20black`; query alone, in Swagger 2.0 everywhere.
     SpaceDelimited,
-    /// `blue|black`; query alone.
+    /// `blue%09black`; Swagger 2.0 alone (`collectionFormat: tsv`).
+    TabDelimited,
+    /// `blue|black`; query alone, in Swagger 2.0 everywhere.
     PipeDelimited,
     /// `color[R]=100`; query alone.
     DeepObject,
@@ -94,6 +98,8 @@ pub struct Encoding {
     pub explode: Option<bool>,
     /// As for a query parameter.
     pub allow_reserved: bool,
+    /// As for a query parameter.
+    pub nested: Vec<Style>,
 }
 
 impl Location {

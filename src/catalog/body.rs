@@ -36,11 +36,16 @@ pub(super) struct Body<'d> {
     pub(super) required: bool,
     /// `None`: the document gives none.
     pub(super) schema: Option<Located<'d>>,
+    /// Properties that the document describes one by one instead of in a schema, as the form fields of Swagger 2.0.
+    pub(super) fields: Vec<BodyProperty<'d>>,
     pub(super) description: Option<&'d str>,
     pub(super) encoding: BTreeMap<String, Encoding>,
+    /// The object that describes the body; `None` for one made of fields.
+    pub(super) at: Option<Located<'d>>,
 }
 
 /// A property of a body that is a plain object.
+#[derive(Clone)]
 pub(super) struct BodyProperty<'d> {
     pub(super) name: &'d str,
     /// `None`: the property is required and nothing else is said about it.
@@ -56,9 +61,9 @@ pub(super) fn body<'d>(
 ) -> Result<Option<Body<'d>>, String> {
     let Some(body) = operation.member("requestBody").filter(|body| !body.value.is_null()) else { return Ok(None) };
     let place = body.at.clone();
-    let body = document.follow(body).map_err(|error| format!("request body #{place}: {error}"))?;
+    let body = document.follow(body).map_err(|error| format!("request body {place}: {error}"))?;
     if !body.value.is_object() {
-        return Err(format!("request body #{place} is no object"));
+        return Err(format!("request body {place} is no object"));
     }
     let required = body.flag("required") == Some(true);
     let content = body.member("content");
@@ -74,23 +79,27 @@ pub(super) fn body<'d>(
             format: BodyFormat::Json,
             required,
             schema: None,
+            fields: Vec::new(),
             description: body.text("description"),
             encoding: BTreeMap::new(),
+            at: Some(body),
         }));
     };
     let schema = media.member("schema");
     if let Some(schema) = &schema {
         document
             .follow(schema.clone())
-            .map_err(|error| format!("schema of the request body #{}: {error}", schema.at))?;
+            .map_err(|error| format!("schema of the request body {}: {error}", schema.at))?;
     }
     Ok(Some(Body {
         media_type: sendable.media_type,
         format: sendable.format,
         required,
         schema,
+        fields: Vec::new(),
         description: body.text("description"),
         encoding: encoding(&media),
+        at: Some(body),
     }))
 }
 
@@ -102,13 +111,16 @@ impl<'d> Body<'d> {
         if self.format == BodyFormat::Text {
             return None;
         }
+        if !self.fields.is_empty() {
+            return Some(self.fields.clone());
+        }
         let schema = document.follow(self.schema.clone()?).ok()?;
         let members = schema.value.as_object()?;
         if !is_plain_object(members) {
             return None;
         }
         let required: Vec<&str> = names(members, "required");
-        let hidden = read_only_names(document, members);
+        let hidden = read_only_names(document, members, schema.at.file());
         let described = schema.member("properties")?;
         let described = described.members().map(|(name, schema)| BodyProperty {
             name,
@@ -152,6 +164,7 @@ fn encoding(media: &Located<'_>) -> BTreeMap<String, Encoding> {
             style: entry.text("style").and_then(query_style),
             explode: entry.flag("explode"),
             allow_reserved: entry.flag("allowReserved") == Some(true),
+            nested: Vec::new(),
         };
         (name.clone(), encoding)
     };

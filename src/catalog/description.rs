@@ -24,8 +24,8 @@ fn repeats(summary: &str, description: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::json::Pointer;
-    use serde_json::{Value, json};
+    use crate::catalog::files::{Place, SourceFile};
+    use serde_json::json;
 
     #[test]
     fn summary_and_description_are_joined_unless_one_repeats_the_other() {
@@ -35,11 +35,12 @@ mod tests {
             (json!({"summary": " ", "description": 3, "deprecated": true}), "Deprecated. GET /pets"),
         ];
         for (value, expected) in cases {
-            let operation = Located { value: &value, at: Pointer::root() };
+            let file = SourceFile::new("api.json".to_owned(), value);
+            let operation = Located { value: &file.root, at: Place::root(&file) };
             assert_eq!(tool_description(&operation, "GET /pets", 100), expected);
         }
-        let long: Value = json!({"description": "word ".repeat(500)});
-        let operation = Located { value: &long, at: Pointer::root() };
+        let long = SourceFile::new("api.json".to_owned(), json!({"description": "word ".repeat(500)}));
+        let operation = Located { value: &long.root, at: Place::root(&long) };
         assert!(tool_description(&operation, "", 1024).chars().count() <= 1024);
     }
 }

@@ -7,17 +7,16 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::LoadError;
+use super::files::{Place, SourceFile};
 use crate::domain::json::{Pointer, scalar_text};
 
 /// A chain of `$ref`s that is longer has a fault of its own; real documents need two or three.
 const MAX_REFERENCE_HOPS: usize = 32;
 
-/// An OpenAPI document as it was read.
+/// An OpenAPI document as it was read: one file or several that refer to each other.
 pub(super) struct Document {
-    /// The file's name, for sources of documentation.
-    pub(super) name: String,
-    /// The whole document.
-    pub(super) root: Value,
+    /// The file that the others are referred from.
+    main: SourceFile,
     /// Which dialect of schemas it is written in.
     pub(super) version: Version,
 }
@@ -25,6 +24,8 @@ pub(super) struct Document {
 /// The versions of OpenAPI that can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Version {
+    /// Swagger 2.0: schemas are a dialect of JSON Schema draft 4.
+    V2_0,
     /// 3.0: schemas are a dialect of JSON Schema draft 5.
     V3_0,
     /// 3.1: schemas are JSON Schema 2020-12.
@@ -35,7 +36,7 @@ pub(super) enum Version {
 #[derive(Debug, Clone)]
 pub(super) struct Located<'d> {
     pub(super) value: &'d Value,
-    pub(super) at: Pointer,
+    pub(super) at: Place<'d>,
 }
 
 /// Why a `$ref` leads nowhere.
@@ -54,12 +55,17 @@ impl Document {
     pub(super) fn new(root: Value, path: &Path) -> Result<Self, LoadError> {
         let version = version(&root, path)?;
         let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        Ok(Self { name, root, version })
+        Ok(Self { main: SourceFile::new(name, root), version })
+    }
+
+    /// The whole of the document's first file.
+    pub(super) fn root(&self) -> Located<'_> {
+        Located { value: &self.main.root, at: Place::root(&self.main) }
     }
 
     /// The member `key` of the document itself.
     pub(super) fn member<'d>(&'d self, key: &str) -> Option<Located<'d>> {
-        Located { value: &self.root, at: Pointer::root() }.member(key)
+        self.root().member(key)
     }
 
     /// Follows `$ref`s until something else than a reference is reached.
@@ -68,29 +74,25 @@ impl Document {
         for _ in 0..MAX_REFERENCE_HOPS {
             match here.reference() {
                 None => return Ok(here),
-                Some(reference) => here = self.lookup(reference)?,
+                Some(reference) => here = self.lookup(reference, here.at.file())?,
             }
         }
         Err(ReferenceError::Cycle(here.reference().unwrap_or_default().to_owned()))
     }
 
-    /// The value at the end of the `$ref`s that start with `value`, where its place does not matter.
-    pub(super) fn end_of<'d>(&'d self, value: &'d Value) -> Option<&'d Value> {
-        self.follow(Located { value, at: Pointer::root() }).ok().map(|end| end.value)
+    /// The value at the end of the `$ref`s that start with `value`, and its file, where its place does not matter.
+    pub(super) fn end_of<'d>(&'d self, value: &'d Value, file: &'d SourceFile) -> Option<(&'d Value, &'d SourceFile)> {
+        let end = self.follow(Located { value, at: Place::root(file) }).ok()?;
+        Some((end.value, end.at.file()))
     }
 
-    /// What one `$ref` names (RFC 6901 section 6: a JSON Pointer as URI fragment).
-    pub(super) fn lookup<'d>(&'d self, reference: &str) -> Result<Located<'d>, ReferenceError> {
+    /// What one `$ref`, which stands in the file `from`, names (RFC 6901 section 6: a JSON Pointer as URI fragment).
+    pub(super) fn lookup<'d>(&'d self, reference: &str, from: &'d SourceFile) -> Result<Located<'d>, ReferenceError> {
         let fragment = reference.strip_prefix('#').ok_or_else(|| ReferenceError::OtherFile(reference.to_owned()))?;
         let missing = || ReferenceError::Missing(reference.to_owned());
         let pointer = percent_decode_str(fragment).decode_utf8().map_err(|_| missing())?;
-        let value = self.root.pointer(&pointer).ok_or_else(missing)?;
-        Ok(Located { value, at: Pointer::from(pointer.as_ref()) })
-    }
-
-    /// Where `at` stands, for people: `petstore.yaml#/paths/~1pets`.
-    pub(super) fn source(&self, at: &Pointer) -> String {
-        format!("{}#{at}", self.name)
+        let value = from.root.pointer(&pointer).ok_or_else(missing)?;
+        Ok(Located { value, at: Place::new(from, Pointer::from(pointer.as_ref())) })
     }
 }
 
@@ -145,7 +147,8 @@ fn version(root: &Value, path: &Path) -> Result<Version, LoadError> {
     }
     // YAML makes a number of an unquoted `3.0`.
     if let Some(swagger) = root.get("swagger").and_then(scalar_text) {
-        return Err(unsupported(format!("Swagger {swagger}")));
+        let is_known = swagger.trim() == "2" || swagger.trim().starts_with("2.");
+        return if is_known { Ok(Version::V2_0) } else { Err(unsupported(format!("Swagger {swagger}"))) };
     }
     let text = root.get("openapi").and_then(scalar_text).ok_or_else(|| not_openapi("it has no member `openapi`"))?;
     let mut parts = text.trim().split('.');
@@ -169,9 +172,10 @@ mod tests {
     #[test]
     fn references_with_escapes_and_percent_signs_are_found() {
         let document = document(json!({"paths": {"/a/{b}": {"get": 1}}, "x~y": 2}));
-        assert_eq!(document.lookup("#/paths/~1a~1%7Bb%7D/get").unwrap().value, &json!(1));
-        assert_eq!(document.lookup("#/x~0y").unwrap().value, &json!(2));
-        assert_eq!(document.lookup("#").unwrap().value, &document.root);
+        let at = |reference| document.lookup(reference, document.root().at.file()).map(|target| target.value);
+        assert_eq!(at("#/paths/~1a~1%7Bb%7D/get").unwrap(), &json!(1));
+        assert_eq!(at("#/x~0y").unwrap(), &json!(2));
+        assert_eq!(at("#").unwrap(), document.root().value);
     }
 
     #[test]
@@ -181,16 +185,17 @@ mod tests {
             "x": {"$ref": "#/y"}, "y": {"$ref": "#/x"}
         }));
         let end = document.follow(document.member("a").unwrap()).unwrap();
-        assert_eq!(end.at.as_str(), "/c");
+        assert_eq!(end.at.pointer().as_str(), "/c");
         assert!(matches!(document.follow(document.member("x").unwrap()), Err(ReferenceError::Cycle(_))));
     }
 
     #[test]
     fn references_that_lead_nowhere_say_why() {
         let document = document(json!({}));
-        assert!(matches!(document.lookup("#/none"), Err(ReferenceError::Missing(_))));
-        assert!(matches!(document.lookup("other.yaml#/a"), Err(ReferenceError::OtherFile(_))));
-        assert!(matches!(document.lookup("#%ff"), Err(ReferenceError::Missing(_))));
+        let lookup = |reference| document.lookup(reference, document.root().at.file());
+        assert!(matches!(lookup("#/none"), Err(ReferenceError::Missing(_))));
+        assert!(matches!(lookup("other.yaml#/a"), Err(ReferenceError::OtherFile(_))));
+        assert!(matches!(lookup("#%ff"), Err(ReferenceError::Missing(_))));
     }
 
     #[test]
@@ -201,7 +206,9 @@ mod tests {
         assert_eq!(of(json!({"openapi": 3})).unwrap(), Version::V3_0);
         assert_eq!(of(json!({"openapi": "3.1.0"})).unwrap(), Version::V3_1);
         let message = |root| of(root).unwrap_err().to_string();
-        assert!(message(json!({"swagger": "2.0"})).contains("Swagger 2.0 is not yet supported"));
+        assert_eq!(of(json!({"swagger": "2.0"})).unwrap(), Version::V2_0);
+        assert_eq!(of(json!({"swagger": 2})).unwrap(), Version::V2_0);
+        assert!(message(json!({"swagger": "1.2"})).contains("Swagger 1.2 is not yet supported"));
         assert!(message(json!({"openapi": "3.2.0"})).contains("OpenAPI 3.2.0 is not yet supported"));
         assert!(message(json!({"title": "x"})).contains("no member `openapi`"));
         assert!(message(json!([])).contains("no object"));

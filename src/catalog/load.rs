@@ -57,10 +57,11 @@ pub(super) fn toolset_of(
             file: path.display().to_string(),
             operations_loaded: loaded.len(),
             operations_skipped: skipped,
-            renamed: loaded.iter().filter_map(renamed).collect(),
+            renamed: loaded.iter().filter_map(Renamed::of).collect(),
             simplified: notes.finish(),
             error: None,
         },
+        document: path.to_owned(),
         by_tool: by_tool(&loaded),
         operations: loaded,
     })
@@ -91,15 +92,6 @@ fn name_source<'d>(found: &Found<'d>) -> NameSource<'d> {
         method: found.method.as_str().to_ascii_lowercase(),
         path: found.path,
     }
-}
-
-fn renamed(operation: &Operation) -> Option<Renamed> {
-    let to = &operation.tool.name;
-    (operation.operation_id.as_ref() != Some(to)).then(|| Renamed {
-        operation: operation.label(),
-        from: operation.operation_id.clone(),
-        to: to.clone(),
-    })
 }
 
 fn title(document: &Document) -> String {

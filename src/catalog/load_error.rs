@@ -46,11 +46,11 @@ pub enum LoadError {
         reason: String,
     },
     /// An OpenAPI document of a version that cannot be read yet.
-    #[error("{}: {version} is not yet supported; OpenAPI 3.0 and 3.1 are", .path.display())]
+    #[error("{}: {version} is not yet supported; Swagger 2.0, OpenAPI 3.0 and 3.1 are", .path.display())]
     UnsupportedVersion {
         /// The document.
         path: PathBuf,
-        /// The version, as written: `Swagger 2.0`.
+        /// The version, as written: `Swagger 1.2`.
         version: String,
     },
     /// `base_url` is no absolute HTTP address.

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
+use super::files::Place;
 use super::report::Simplified;
-use crate::domain::json::Pointer;
 
 /// Collects losses and guesses. A remark about a place of the document is kept once, however many operations pass there.
 #[derive(Debug, Default)]
@@ -25,8 +25,8 @@ impl Notes {
     }
 
     /// A remark about one place, which other operations may share.
-    pub(super) fn place(&mut self, at: &Pointer, what: impl std::fmt::Display) {
-        let what = format!("#{at}: {what}");
+    pub(super) fn place(&mut self, at: &Place<'_>, what: impl std::fmt::Display) {
+        let what = format!("{at}: {what}");
         if self.places.insert(what.clone()) {
             self.remark(what);
         }

@@ -8,7 +8,8 @@ use url::Url;
 
 use super::Requirement;
 use super::binding::{Binding, BodyBinding, BodyShape};
-use crate::domain::{DocText, Tool};
+use super::idempotency::IdempotencyKey;
+use crate::domain::{DocText, Owner, Tool};
 
 /// One path and method of an OpenAPI document that became a tool.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +31,8 @@ pub struct Operation {
     pub bindings: Vec<Binding>,
     /// How the request body is made; `None` where the operation takes none.
     pub body: Option<BodyBinding>,
+    /// The parameter by which the API recognises a request that it gets twice, where the document describes one.
+    pub idempotency_key: Option<IdempotencyKey>,
     /// Alternatives, best first: each names the security schemes that must all be satisfied. Empty: no credentials are asked
     /// for. An empty alternative: credentials are optional.
     pub security: Vec<Vec<Requirement>>,
@@ -54,6 +57,14 @@ impl Operation {
     /// The name that the operation is reported under: `GET /pets/{petId}`.
     pub fn label(&self) -> String {
         format!("{} {}", self.method, self.path)
+    }
+
+    /// The tool's name within its toolset. It is offered under another one where toolsets share names.
+    pub fn own_name(&self) -> &str {
+        match &self.tool.owner {
+            Owner::Proxy(reference) => &reference.tool,
+            Owner::Client => &self.tool.name,
+        }
     }
 
     /// Takes one argument object apart into parameters and body. Arguments that the tool does not know go nowhere.

@@ -20,8 +20,12 @@ pub(super) struct Parameter<'d> {
     pub(super) style: Style,
     pub(super) explode: bool,
     pub(super) allow_reserved: bool,
+    /// May it be sent with an empty value, whatever its schema says?
+    pub(super) allows_empty: bool,
     /// For a parameter described by `content`.
     pub(super) media_type: Option<String>,
+    /// How arrays within the array are written.
+    pub(super) nested: Vec<Style>,
     /// `None`: the document gives none.
     pub(super) schema: Option<Located<'d>>,
     pub(super) description: Option<&'d str>,
@@ -42,7 +46,7 @@ pub(super) fn parameters<'d>(
     for holder in [path_item, operation] {
         let Some(list) = holder.member("parameters") else { continue };
         if !list.value.is_array() && !list.value.is_null() {
-            return Err(format!("#{} is no array", list.at));
+            return Err(format!("{} is no array", list.at));
         }
         for item in list.items() {
             let Some(parameter) = parameter(document, item, notes)? else { continue };
@@ -62,14 +66,14 @@ fn parameter<'d>(
     notes: &mut Notes,
 ) -> Result<Option<Parameter<'d>>, String> {
     let place = item.at.clone();
-    let at = document.follow(item).map_err(|error| format!("parameter #{place}: {error}"))?;
+    let at = document.follow(item).map_err(|error| format!("parameter {place}: {error}"))?;
     let name = at.value.get("name").and_then(Value::as_str).filter(|name| !name.is_empty());
-    let name = name.ok_or_else(|| format!("parameter #{place} has no name"))?.to_owned();
+    let name = name.ok_or_else(|| format!("parameter {place} has no name"))?.to_owned();
     let location = location(&at).ok_or_else(|| {
         let found = at.value.get("in").map_or_else(|| "none".to_owned(), Value::to_string);
-        format!("parameter `{name}` (#{place}) needs `in: path|query|header|cookie`; it has {found}")
+        format!("parameter `{name}` ({place}) needs `in: path|query|header|cookie`; it has {found}")
     })?;
-    if location == Location::Header && IGNORED_HEADERS.contains(&name.to_ascii_lowercase().as_str()) {
+    if is_ignored(location, &name) {
         return Ok(None);
     }
     let style = style(&at, location, notes);
@@ -83,7 +87,9 @@ fn parameter<'d>(
         style,
         explode: at.flag("explode").unwrap_or(style == Style::Form),
         allow_reserved: at.flag("allowReserved") == Some(true),
+        allows_empty: location == Location::Query && at.flag("allowEmptyValue") == Some(true),
         media_type: content.map(|(media_type, _)| media_type.clone()),
+        nested: Vec::new(),
         schema,
         description: at.text("description"),
         deprecated: at.flag("deprecated") == Some(true),
@@ -92,6 +98,11 @@ fn parameter<'d>(
         location,
         at,
     }))
+}
+
+/// Is it a header that no document can describe?
+pub(super) fn is_ignored(location: Location, name: &str) -> bool {
+    location == Location::Header && IGNORED_HEADERS.contains(&name.to_ascii_lowercase().as_str())
 }
 
 fn location(parameter: &Located<'_>) -> Option<Location> {

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use super::arguments::join;
 use super::binding::{Location, Style};
-use super::body::body;
+use super::body::{Body, body};
 use super::description::tool_description;
-use super::document::{Document, Located};
+use super::document::{Document, Located, Version};
+use super::idempotency::take_key;
 use super::notes::Notes;
 use super::parameter::{Parameter, parameters};
 use super::path_template::{Slot, slots};
@@ -14,7 +15,7 @@ use super::schema::SchemaWriter;
 use super::server::Servers;
 use super::settings::DocumentLimits;
 use super::walk::Found;
-use super::{Operation, documentation, security};
+use super::{Operation, documentation, security, swagger};
 use crate::domain::{OperationRef, Owner, Tool};
 
 /// Reads the operations of one document.
@@ -39,11 +40,11 @@ impl<'d> OperationReader<'d> {
     /// Makes the tool `name` from what was found; an error says why that cannot be.
     pub(super) fn read(&mut self, found: &Found<'d>, name: String, notes: &mut Notes) -> Result<Operation, String> {
         let Found { path_item, operation, .. } = found;
-        let written = parameters(self.document, path_item, operation, notes)?;
-        let documentation = documentation::of_operation(self.document, path_item, operation, &written);
+        let (written, body) = self.request(found, notes)?;
+        let documentation = documentation::of_operation(self.document, path_item, operation, &written, body.as_ref());
         let parameters = in_slots(written, &slots(found.path)?, operation, notes);
-        let body = body(self.document, operation, notes)?;
-        let joined = join(self.document, parameters, body, notes);
+        let mut joined = join(self.document, parameters, body, notes);
+        let idempotency_key = take_key(self.document, &found.method, &mut joined, notes);
         let schema = self.schemas.write(&joined.arguments, notes)?;
         let tool = Tool {
             description: tool_description(operation, &found.label(), self.limits.description_chars),
@@ -60,11 +61,21 @@ impl<'d> OperationReader<'d> {
             servers: self.servers.of(path_item, operation, notes),
             bindings: joined.bindings,
             body: joined.body,
+            idempotency_key,
             security: security::requirements(self.document, operation, notes),
             produces: produces(self.document, operation),
             deprecated: operation.flag("deprecated") == Some(true),
             documentation,
         })
+    }
+
+    /// Parameters and body, as the document's version describes them.
+    fn request(&self, found: &Found<'d>, notes: &mut Notes) -> Result<(Vec<Parameter<'d>>, Option<Body<'d>>), String> {
+        if self.document.version == Version::V2_0 {
+            return swagger::request(self.document, found, notes);
+        }
+        let parameters = parameters(self.document, &found.path_item, &found.operation, notes)?;
+        Ok((parameters, body(self.document, &found.operation, notes)?))
     }
 }
 
@@ -112,7 +123,9 @@ fn described_nowhere<'d>(slot: &Slot, operation: &Located<'d>) -> Parameter<'d> 
         style: Style::Simple,
         explode: false,
         allow_reserved: slot.is_reserved,
+        allows_empty: false,
         media_type: None,
+        nested: Vec::new(),
         schema: None,
         description: None,
         deprecated: false,
@@ -122,6 +135,9 @@ fn described_nowhere<'d>(slot: &Slot, operation: &Located<'d>) -> Parameter<'d> 
 
 /// The media types of all responses, each once.
 fn produces(document: &Document, operation: &Located<'_>) -> Vec<String> {
+    if document.version == Version::V2_0 {
+        return swagger::media_types(document, operation, "produces").into_iter().map(str::to_owned).collect();
+    }
     let mut media_types: Vec<String> = Vec::new();
     for (_, response) in operation.member("responses").iter().flat_map(Located::members) {
         let Ok(response) = document.follow(response) else { continue };

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use super::Operation;
+
 /// The report on one document.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
@@ -53,12 +55,16 @@ impl Report {
     pub fn of_failure(file: impl Into<String>, error: impl ToString) -> Self {
         Self { file: file.into(), error: Some(error.to_string()), ..Self::default() }
     }
+}
 
-    /// Tells that the tool of `operation` is called `to`, and no longer what was told before.
-    pub(super) fn rename(&mut self, operation: String, from: Option<String>, to: String) {
-        match self.renamed.iter_mut().find(|renamed| renamed.operation == operation) {
-            Some(renamed) => renamed.to = to,
-            None => self.renamed.push(Renamed { operation, from, to }),
-        }
+impl Renamed {
+    /// What there is to tell about the name of this operation's tool; nothing where it is the `operationId`.
+    pub(super) fn of(operation: &Operation) -> Option<Self> {
+        let to = &operation.tool.name;
+        (operation.operation_id.as_ref() != Some(to)).then(|| Self {
+            operation: operation.label(),
+            from: operation.operation_id.clone(),
+            to: to.clone(),
+        })
     }
 }

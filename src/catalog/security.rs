@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::binding::Location;
-use super::document::{Document, Located};
+use super::document::{Document, Located, Version};
 use super::notes::Notes;
 
-/// One security scheme of a document (OpenAPI 3.0.4, Security Scheme Object).
+/// One security scheme of a document (OpenAPI 3.0.4 and Swagger 2.0, Security Scheme Object).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SecurityScheme {
@@ -55,9 +55,7 @@ impl From<&str> for Requirement {
 
 /// The security schemes of a document, by name. Those that cannot be satisfied are in the notes.
 pub(super) fn schemes(document: &Document, notes: &mut Notes) -> BTreeMap<String, SecurityScheme> {
-    let Some(holder) = document.member("components").and_then(|components| components.member("securitySchemes")) else {
-        return BTreeMap::new();
-    };
+    let Some(holder) = definitions(document) else { return BTreeMap::new() };
     let mut schemes = BTreeMap::new();
     for (name, place) in holder.members() {
         let scheme = match document.follow(place.clone()) {
@@ -75,7 +73,7 @@ pub(super) fn schemes(document: &Document, notes: &mut Notes) -> BTreeMap<String
 /// What `operation` asks for: its own requirements, else the document's (OpenAPI 3.0.4, Security Requirement Object).
 pub(super) fn requirements(document: &Document, operation: &Located<'_>, notes: &mut Notes) -> Vec<Vec<Requirement>> {
     let Some(list) = operation.member("security").or_else(|| document.member("security")) else { return Vec::new() };
-    let defined = document.member("components").and_then(|components| components.member("securitySchemes"));
+    let defined = definitions(document);
     let mut alternatives = Vec::new();
     for alternative in list.items() {
         let mut required = Vec::new();
@@ -91,11 +89,21 @@ pub(super) fn requirements(document: &Document, operation: &Located<'_>, notes: 
     alternatives
 }
 
+/// Where the document defines its schemes.
+fn definitions(document: &Document) -> Option<Located<'_>> {
+    match document.version {
+        Version::V2_0 => document.member("securityDefinitions"),
+        _ => document.member("components").and_then(|components| components.member("securitySchemes")),
+    }
+}
+
 fn scheme_of(scheme: &Located<'_>) -> SecurityScheme {
     let kind = scheme.text("type").unwrap_or_default();
     let http = scheme.text("scheme").unwrap_or_default();
     match kind {
         "apiKey" => api_key(scheme),
+        // Swagger 2.0.
+        "basic" => SecurityScheme::Basic,
         "http" if http.eq_ignore_ascii_case("basic") => SecurityScheme::Basic,
         "http" if http.eq_ignore_ascii_case("bearer") => SecurityScheme::Bearer,
         "oauth2" => SecurityScheme::OAuth2 { token_url: token_url(scheme) },

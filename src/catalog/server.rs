@@ -3,9 +3,9 @@
 use serde_json::Value;
 use url::Url;
 
-use super::LoadError;
-use super::document::{Document, Located};
+use super::document::{Document, Located, Version};
 use super::notes::Notes;
+use super::{LoadError, swagger};
 
 /// Chooses the servers of a document's operations.
 pub(super) struct Servers<'d> {
@@ -29,6 +29,10 @@ impl<'d> Servers<'d> {
             servers.root.push(url.clone());
             return Ok(servers);
         }
+        if document.version == Version::V2_0 {
+            servers.root = servers.of_swagger(None, notes).unwrap_or_default();
+            return Ok(servers);
+        }
         match document.member("servers").filter(has_items) {
             Some(list) => servers.root = servers.of_list(&list, notes),
             None => notes.remark("the document names no server; `base_url` is needed to call its operations"),
@@ -46,8 +50,31 @@ impl<'d> Servers<'d> {
         if self.replaced_by.is_some() {
             return self.root.clone();
         }
+        if self.document.version == Version::V2_0 {
+            return self.of_swagger(Some(operation), notes).unwrap_or_else(|| self.root.clone());
+        }
         let nearest = [operation, path_item].into_iter().find_map(|holder| holder.member("servers").filter(has_items));
         nearest.map_or_else(|| self.root.clone(), |list| self.of_list(&list, notes))
+    }
+
+    /// The servers of `operation`, where it names some, or of the document.
+    fn of_swagger(&self, operation: Option<&Located<'d>>, notes: &mut Notes) -> Option<Vec<Url>> {
+        let addresses = swagger::addresses(self.document, operation, notes)?;
+        let mut urls = Vec::new();
+        let mut reasons = Vec::new();
+        for address in addresses {
+            match absolute(&address) {
+                // Swagger 2.0 has no variables that could say what to put there.
+                _ if address.contains('{') => reasons.push(format!("`{address}` has a place that nothing fills")),
+                Ok(url) => urls.push(url),
+                Err(reason) => reasons.push(reason),
+            }
+        }
+        if urls.is_empty() && operation.is_none() {
+            let reason = reasons.first().map(|reason| format!(" ({reason})")).unwrap_or_default();
+            notes.remark(format!("the document names no server{reason}; `base_url` is needed to call its operations"));
+        }
+        Some(urls)
     }
 
     fn of_list(&self, list: &Located<'d>, notes: &mut Notes) -> Vec<Url> {

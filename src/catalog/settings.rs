@@ -6,6 +6,23 @@ use serde::{Deserialize, Serialize};
 
 use super::Credential;
 
+/// What holds for the documents of all toolsets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// Read documents again when their files change. Turns that run keep the tools they began with, and a document that cannot be
+    /// read changes nothing.
+    pub reload: bool,
+    /// Milliseconds without a further change before changed files are read.
+    pub reload_quiet_milliseconds: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { reload: true, reload_quiet_milliseconds: 500 }
+    }
+}
+
 /// One OpenAPI document whose operations become tools: `[toolsets.NAME]` in the configuration.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

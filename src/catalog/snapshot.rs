@@ -1,5 +1,6 @@
 //! All toolsets loaded at one time.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -23,16 +24,38 @@ impl Catalog {
     /// Loads every toolset of the configuration; relative paths start at `base_dir`. A document that gives no toolset is an
     /// error, because an operator who names it wants its tools; what is wrong with single operations is in the reports.
     pub fn load(settings: &BTreeMap<String, ToolsetSettings>, base_dir: &Path) -> Result<Self, LoadError> {
-        let mut toolsets = BTreeMap::new();
+        let load =
+            |(name, settings): (&String, &ToolsetSettings)| Ok((name.clone(), load_toolset(name, settings, base_dir)?));
+        Ok(Self::of(settings.iter().map(load).collect::<Result<_, LoadError>>()?))
+    }
+
+    /// Loads those toolsets anew that have a file which `is_changed`, and keeps the others. A toolset that cannot be loaded
+    /// stays as it was, and the error is given too.
+    pub fn reload(
+        &self,
+        settings: &BTreeMap<String, ToolsetSettings>,
+        base_dir: &Path,
+        is_changed: &dyn Fn(&Path) -> bool,
+    ) -> (Self, Vec<LoadError>) {
+        let mut toolsets = self.toolsets.clone();
+        let mut errors = Vec::new();
         for (name, settings) in settings {
-            if settings.document.is_empty() {
-                return Err(LoadError::NoDocument { toolset: name.clone() });
+            if self.toolsets.get(name).is_some_and(|toolset| !toolset.files().any(is_changed)) {
+                continue;
             }
-            let path = base_dir.join(&settings.document);
-            toolsets.insert(name.clone(), load_document(name, &path, settings)?);
+            match load_toolset(name, settings, base_dir) {
+                Ok(toolset) => {
+                    toolsets.insert(name.clone(), toolset);
+                }
+                Err(error) => errors.push(error),
+            }
         }
+        (Self::of(toolsets), errors)
+    }
+
+    fn of(mut toolsets: BTreeMap<String, Arc<Toolset>>) -> Self {
         tell_apart(&mut toolsets);
-        Ok(Self { toolsets: toolsets.into_iter().map(|(name, toolset)| (name, Arc::new(toolset))).collect() })
+        Self { toolsets }
     }
 
     /// The toolset of this name.
@@ -51,21 +74,33 @@ impl Catalog {
     }
 }
 
+fn load_toolset(name: &str, settings: &ToolsetSettings, base_dir: &Path) -> Result<Arc<Toolset>, LoadError> {
+    if settings.document.is_empty() {
+        return Err(LoadError::NoDocument { toolset: name.to_owned() });
+    }
+    load_document(name, &base_dir.join(&settings.document), settings).map(Arc::new)
+}
+
 /// Where tools of several toolsets have one name, each is offered under its toolset's name and its own, because a model may be
 /// offered them together. Their names within the toolset stay.
-fn tell_apart(toolsets: &mut BTreeMap<String, Toolset>) {
+fn tell_apart(toolsets: &mut BTreeMap<String, Arc<Toolset>>) {
     let mut bearers: HashMap<String, usize> = HashMap::new();
     for operation in toolsets.values().flat_map(|toolset| &toolset.operations) {
-        *bearers.entry(operation.tool.name.clone()).or_default() += 1;
+        *bearers.entry(operation.own_name().to_owned()).or_default() += 1;
     }
     let mut taken: HashSet<String> = bearers.keys().cloned().collect();
     for (name, toolset) in toolsets {
-        for operation in &mut toolset.operations {
-            if bearers.get(&operation.tool.name).is_some_and(|bearers| *bearers > 1) {
-                let offered = prefixed(name, &operation.tool.name, &mut taken);
-                Arc::make_mut(&mut operation.tool).name.clone_from(&offered);
-                toolset.report.rename(operation.label(), operation.operation_id.clone(), offered);
+        let mut renamed = Vec::new();
+        for (index, operation) in toolset.operations.iter().enumerate() {
+            let own = operation.own_name();
+            let is_shared = bearers.get(own).is_some_and(|bearers| *bearers > 1);
+            let offered = if is_shared { Cow::Owned(prefixed(name, own, &mut taken)) } else { Cow::Borrowed(own) };
+            if operation.tool.name != *offered {
+                renamed.push((index, offered.into_owned()));
             }
+        }
+        if !renamed.is_empty() {
+            Arc::make_mut(toolset).offer_as(renamed);
         }
     }
 }

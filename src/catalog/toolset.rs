@@ -1,9 +1,12 @@
 //! The tools made from one document.
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use url::Url;
 
+use super::report::Renamed;
 use super::{Credential, MissingCredentials, Operation, Report, SecurityScheme};
 use crate::domain::DocText;
 
@@ -28,6 +31,8 @@ pub struct Toolset {
     pub documentation: Vec<DocText>,
     /// What became of the document's operations.
     pub report: Report,
+    /// The file that the document was read from.
+    pub document: PathBuf,
     /// Where the operation behind a tool's name stands.
     pub(super) by_tool: HashMap<String, usize>,
 }
@@ -36,6 +41,20 @@ impl Toolset {
     /// The operation behind the tool of this name (its name within the toolset).
     pub fn operation(&self, tool: &str) -> Option<&Operation> {
         self.operations.get(*self.by_tool.get(tool)?)
+    }
+
+    /// The files that the toolset was made from.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        std::iter::once(self.document.as_path())
+    }
+
+    /// Offers the tools of these operations, each given by its index, under other names.
+    pub(super) fn offer_as(&mut self, names: impl IntoIterator<Item = (usize, String)>) {
+        for (index, name) in names {
+            let Some(operation) = self.operations.get_mut(index) else { continue };
+            Arc::make_mut(&mut operation.tool).name = name;
+        }
+        self.report.renamed = self.operations.iter().filter_map(Renamed::of).collect();
     }
 
     /// Everything that the document says about `operation`: its own texts first, then the document's.

@@ -41,7 +41,7 @@ pub(super) fn operations(document: &Document) -> (Vec<Found<'_>>, Vec<Skipped>) 
         return (walk.found, walk.skipped);
     };
     if !paths.value.is_object() {
-        walk.skip("paths", format!("#{} is no object", paths.at));
+        walk.skip("paths", format!("{} is no object", paths.at));
     }
     for (path, item) in paths.members().filter(|(path, _)| !path.starts_with("x-")) {
         walk.path(path, item);
@@ -64,13 +64,13 @@ impl<'d> Walk<'d> {
         }
         match self.document.follow(item.clone()) {
             Ok(target) => self.item(path, &target, |method| item.member(method).is_none()),
-            Err(error) => self.skip(path, format!("path item #{}: {error}", item.at)),
+            Err(error) => self.skip(path, format!("path item {}: {error}", item.at)),
         }
     }
 
     fn item(&mut self, path: &'d str, path_item: &Located<'d>, wanted: impl Fn(&str) -> bool) {
         if !path_item.value.is_object() {
-            return self.skip(path, format!("path item #{} is no object", path_item.at));
+            return self.skip(path, format!("path item {} is no object", path_item.at));
         }
         for (key, operation) in path_item.members().filter(|(key, _)| wanted(key)) {
             let Some(method) = METHODS.into_iter().find(|method| method.as_str().eq_ignore_ascii_case(key)) else {
@@ -79,7 +79,7 @@ impl<'d> Walk<'d> {
             if operation.value.is_object() {
                 self.found.push(Found { method, path, path_item: path_item.clone(), operation });
             } else {
-                self.skip(&format!("{method} {path}"), format!("#{} is no object", operation.at));
+                self.skip(&format!("{method} {path}"), format!("{} is no object", operation.at));
             }
         }
     }

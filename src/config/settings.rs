@@ -22,6 +22,8 @@ pub struct Settings {
     pub pipeline: pipeline::Settings,
     /// OpenAPI documents whose operations become tools, by the toolset's name.
     pub toolsets: BTreeMap<String, catalog::ToolsetSettings>,
+    /// What holds for the documents of all toolsets.
+    pub catalog: catalog::Settings,
     /// How tool APIs are called.
     pub executor: executor::Settings,
     /// What explanations of failed outcomes hold.
@@ -47,6 +49,7 @@ impl Default for Settings {
             aliases: BTreeMap::new(),
             pipeline: pipeline::Settings::default(),
             toolsets: BTreeMap::new(),
+            catalog: catalog::Settings::default(),
             executor: executor::Settings::default(),
             explain: explain::Settings::default(),
             scanner: scanner::Settings::default(),

@@ -93,18 +93,19 @@ impl Client {
         url.host().is_some_and(|host| self.addresses.names(host))
     }
 
-    /// Sends a request and reads at most `max_bytes` of the answer. Only a `GET` or `HEAD` follows redirects, or is sent a second time
-    /// where the first one got no byte of an answer.
+    /// Sends a request and reads at most `max_bytes` of the answer. It is sent again up to `repeats` times where it got no byte of an
+    /// answer: the caller knows whether that can do harm. Only a `GET` or `HEAD` follows redirects.
     pub(super) async fn exchange(
         &self,
         request: &Request,
+        repeats: u32,
         max_bytes: usize,
         deadline: Instant,
     ) -> Result<Received, Failed> {
         let mut request = request.clone();
         for _ in 0..=self.max_redirects {
             // The place at the host is kept until the answer is read.
-            let (response, _place) = self.send_patiently(&request, deadline).await?;
+            let (response, _place) = self.send_patiently(&request, repeats, deadline).await?;
             match next_hop(&request, &response)? {
                 Some(url) => request.url = url,
                 None => {
@@ -121,14 +122,16 @@ impl Client {
     async fn send_patiently(
         &self,
         request: &Request,
+        repeats: u32,
         deadline: Instant,
     ) -> Result<(reqwest::Response, OwnedSemaphorePermit), Failed> {
-        match self.send_once(request, deadline).await {
-            Err(Failed::Unreachable(_) | Failed::Broken(_)) if reads_only(&request.method) => {
-                self.send_once(request, deadline).await
+        for _ in 0..repeats {
+            match self.send_once(request, deadline).await {
+                Err(Failed::Unreachable(_) | Failed::Broken(_)) => {}
+                other => return other,
             }
-            other => other,
         }
+        self.send_once(request, deadline).await
     }
 
     async fn send_once(
@@ -173,7 +176,7 @@ impl Failed {
     }
 }
 
-/// `GET` and `HEAD`: what may be repeated without a second thought.
+/// `GET` and `HEAD`: what follows redirects.
 fn reads_only(method: &Method) -> bool {
     matches!(*method, Method::GET | Method::HEAD)
 }

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::client::{Client, Failed, Received};
 use super::credentials::{Credentials, Keyring, Wanted};
 use super::request::Request;
-use super::retry_after::{is_idempotent, wait};
+use super::retry_after::wait;
 use super::{BuildError, Settings, address::Lookup};
 use crate::domain::Outcome;
 
@@ -20,6 +20,7 @@ pub(super) struct Courier {
     keyring: Keyring,
     timeout: Duration,
     max_answer_bytes: usize,
+    max_repeats: u32,
     retry_after_tries: u32,
     retry_after_max: Duration,
 }
@@ -41,6 +42,7 @@ impl Courier {
             client,
             timeout: Duration::from_secs(settings.timeout_seconds),
             max_answer_bytes: settings.max_answer_bytes,
+            max_repeats: settings.max_repeats,
             retry_after_tries: settings.retry_after_tries,
             retry_after_max: Duration::from_secs(settings.retry_after_max_seconds),
         })
@@ -58,10 +60,10 @@ impl Courier {
         }
     }
 
-    /// Sends the request and reads the answer, in which no secret is left.
-    pub(super) async fn deliver(&self, parcel: &mut Parcel) -> Outcome {
+    /// Sends the request and reads the answer, in which no secret is left. `repeatable`: a second request like it does no more than one.
+    pub(super) async fn deliver(&self, parcel: &mut Parcel, repeatable: bool) -> Outcome {
         let host = parcel.request.url.host_str().unwrap_or_default().to_owned();
-        match self.send(parcel, self.max_answer_bytes).await {
+        match self.send(parcel, repeatable, self.max_answer_bytes).await {
             Ok(mut received) => {
                 parcel.credentials.hide_in(&mut received.answer);
                 Outcome::Answered(received.answer)
@@ -72,12 +74,13 @@ impl Courier {
 
     /// A 401 says that the request was not applied, for want of valid credentials (RFC 9110 section 15.5.2). So it is repeated with a new
     /// token or a changed file whatever its method is: the intent to execute it is still the same one, and still open.
-    async fn send(&self, parcel: &mut Parcel, max_bytes: usize) -> Result<Received, Failed> {
+    async fn send(&self, parcel: &mut Parcel, repeatable: bool, max_bytes: usize) -> Result<Received, Failed> {
+        let repeats = if repeatable { self.max_repeats } else { 0 };
         let (mut renewed, mut waited) = (false, 0);
         loop {
             let mut ready = parcel.request.clone();
             parcel.credentials.apply(&mut ready).map_err(Failed::Refused)?;
-            let received = self.client.exchange(&ready, max_bytes, parcel.deadline).await?;
+            let received = self.client.exchange(&ready, repeats, max_bytes, parcel.deadline).await?;
             if received.answer.status == StatusCode::UNAUTHORIZED && !renewed {
                 renewed = true;
                 if let Some(credentials) =
@@ -87,7 +90,7 @@ impl Courier {
                     continue;
                 }
             }
-            let may_wait = waited < self.retry_after_tries && is_idempotent(&ready.method);
+            let may_wait = repeatable && waited < self.retry_after_tries;
             match self.pause(&received, parcel.deadline).filter(|_| may_wait) {
                 Some(pause) => {
                     waited += 1;

@@ -2,25 +2,34 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+
 use super::address::{Lookup, SystemLookup};
 use super::courier::{Courier, Parcel};
 use super::credentials::Wanted;
+use super::idempotency::{is_idempotent, is_open, new_key, with_key};
 use super::intent::intent_key;
+use super::kept;
 use super::permission::permit;
 use super::refusal::{Refusal, refuse};
-use super::request::{self, Request, is_safe};
+use super::request::{self, is_safe};
+use super::running::{RunningCall, RunningCalls};
 use super::{BuildError, Settings};
 use crate::catalog::{Operation, Toolset};
 use crate::domain::Outcome;
 use crate::domain::rules::ExecuteRules;
 use crate::scanner::CheckedCall;
-use crate::store::{Begun, IntentKey, Intents, StoreError};
+use crate::store::{Beginning, Begun, IntentKey, Intents, StoreError};
 
 /// Runs checked calls of catalog tools over HTTP. Clones share connections.
 #[derive(Clone)]
 pub struct Executor {
     courier: Arc<Courier>,
     intents: Arc<dyn Intents>,
+    running: RunningCalls,
+    /// May a `PUT` or `DELETE` without an idempotency key be sent a second time?
+    repeat_put_and_delete: bool,
 }
 
 impl Executor {
@@ -37,15 +46,22 @@ impl Executor {
         intents: Arc<dyn Intents>,
         lookup: Arc<dyn Lookup>,
     ) -> Result<Self, BuildError> {
-        Ok(Self { courier: Arc::new(Courier::build(settings, lookup)?), intents })
+        Ok(Self {
+            courier: Arc::new(Courier::build(settings, lookup)?),
+            intents,
+            running: RunningCalls::default(),
+            repeat_put_and_delete: settings.repeat_put_and_delete,
+        })
     }
 
     /// Runs one call. Whatever goes wrong is an outcome.
     ///
     /// - Policy, encoding and addresses come first; what they forbid is [`Outcome::Refused`], and the reason says what would allow it.
     /// - The credentials that the operation asks for are obtained next; where they cannot be, nothing is sent.
-    /// - A method that is not safe is committed as an intent before it leaves. Where that fails it is refused; where the same call of the
-    ///   same session was sent before and its outcome is still not known, it is not sent again ([`Outcome::Unknown`]).
+    /// - A method that is not safe is committed as an intent before it leaves; where that fails it is refused. Where the same call of the same
+    ///   session was sent before and its outcome is not known, it is not sent again ([`Outcome::Unknown`]), unless it can do no harm: it carries
+    ///   the idempotency key of the first one, or its method is idempotent and the settings trust that. Where the outcome is known
+    ///   but was not told ([`Self::told`]), the earlier answer is given again and nothing is sent.
     /// - Such a request is finished and recorded even when the caller goes away (drops the future) while it runs.
     pub async fn execute(
         &self,
@@ -57,25 +73,105 @@ impl Executor {
         trace_id: &str,
     ) -> Outcome {
         let tool = format!("{}/{}", toolset.name, operation.tool.name);
-        let request = match prepare(call, operation, rules, &tool) {
-            Ok(request) => request,
-            Err(refusal) => return refusal.into(),
+        if let Err(refusal) = permitted(call, operation, rules, &tool) {
+            return refusal.into();
+        }
+        if is_safe(&operation.method) {
+            return match self.pack(operation, toolset, call.arguments()).await {
+                Ok(mut parcel) => self.courier.deliver(&mut parcel, true).await,
+                Err(outcome) => outcome,
+            };
+        }
+        let key = intent_key(session, trace_id, &tool, call.arguments());
+        let Some(running) = self.running.enter(&key) else { return at_the_same_time(&key) };
+        let idempotency_key = match self.idempotency_key(operation, &key, trace_id).await {
+            Ok(idempotency_key) => idempotency_key,
+            Err(error) => return unrecorded(&key, &error),
         };
-        let mut parcel = match self.courier.pack(request, Wanted::of(operation, toolset)).await {
+        let parcel = match (&operation.idempotency_key, &idempotency_key) {
+            (Some(wanted), Some(key)) => self.pack(operation, toolset, &with_key(call.arguments(), wanted, key)).await,
+            _ => self.pack(operation, toolset, call.arguments()).await,
+        };
+        let parcel = match parcel {
             Ok(parcel) => parcel,
             Err(outcome) => return outcome,
         };
-        if is_safe(&parcel.request.method) {
-            return self.courier.deliver(&mut parcel).await;
-        }
-        let key = intent_key(session, trace_id, &tool, call.arguments());
-        let sending =
-            tokio::spawn(send_at_most_once(Arc::clone(&self.courier), Arc::clone(&self.intents), key, parcel));
+        let sending = Sending { key, turn: trace_id.to_owned(), idempotency_key, parcel, _running: running };
+        let executor = self.clone();
+        let sending = tokio::spawn(async move { executor.send_at_most_once(sending).await });
         // The task ends early only when the process does.
         sending
             .await
             .unwrap_or_else(|_| Outcome::Unknown { reason: "the proxy stopped while the request ran".to_owned() })
     }
+
+    /// The client has the whole answer of the turn `trace_id`, and with it what became of its calls: the same calls made again are new ones.
+    pub async fn told(&self, trace_id: &str) {
+        if let Err(error) = self.intents.told(trace_id).await {
+            tracing::warn!(%error, "it could not be recorded that outcomes were told: repeats of the calls get them again");
+        }
+    }
+
+    /// The key that a request for this call has to carry, where the operation documents one: the first request's, where its outcome is
+    /// not known.
+    async fn idempotency_key(
+        &self,
+        operation: &Operation,
+        key: &IntentKey,
+        turn: &str,
+    ) -> Result<Option<String>, StoreError> {
+        let Some(wanted) = &operation.idempotency_key else { return Ok(None) };
+        let earlier = self.intents.unfinished_key(key).await?;
+        let now = Timestamp::now().as_nanosecond().unsigned_abs();
+        Ok(Some(earlier.unwrap_or_else(|| new_key(key, turn, now, wanted))))
+    }
+
+    /// The request with its credentials, or what becomes of a call that has none.
+    async fn pack(
+        &self,
+        operation: &Operation,
+        toolset: &Toolset,
+        arguments: &Map<String, Value>,
+    ) -> Result<Parcel, Outcome> {
+        let request = request::build(operation, arguments)?;
+        self.courier.pack(request, Wanted::of(operation, toolset)).await
+    }
+
+    async fn send_at_most_once(&self, sending: Sending) -> Outcome {
+        let Sending { key, turn, idempotency_key, mut parcel, _running } = sending;
+        let trusted = self.repeat_put_and_delete && is_idempotent(&parcel.request.method);
+        let beginning = Beginning { turn: &turn, idempotency_key: idempotency_key.as_deref() };
+        match self.intents.begin(&key, beginning).await {
+            // What finished before may be wanted again: its outcome was told.
+            Ok(Begun::Fresh | Begun::FinishedBefore { .. }) => {}
+            Ok(Begun::UntoldBefore { answer }) => return told_late(&key, &answer),
+            Ok(Begun::UnknownBefore { idempotency_key: earlier }) => {
+                let is_recognised = earlier.is_some() && earlier == idempotency_key;
+                if !trusted && !is_recognised {
+                    return unknown_before(&key);
+                }
+            }
+            Err(error) => return unrecorded(&key, &error),
+        }
+        let has_key = idempotency_key.is_some();
+        let outcome = self.courier.deliver(&mut parcel, trusted || has_key).await;
+        let is_open = if has_key { is_open(&outcome) } else { matches!(outcome, Outcome::Unknown { .. }) };
+        if !is_open
+            && let Err(error) = self.intents.finish(&key, outcome.label(), kept::write(&outcome).as_deref()).await
+        {
+            tracing::warn!(operation = key.operation, %error, "an outcome could not be recorded: the call will not be repeated in its session");
+        }
+        outcome
+    }
+}
+
+/// A request that is about to leave, once its intent is committed.
+struct Sending {
+    key: IntentKey,
+    turn: String,
+    idempotency_key: Option<String>,
+    parcel: Parcel,
+    _running: RunningCall,
 }
 
 impl std::fmt::Debug for Executor {
@@ -84,43 +180,34 @@ impl std::fmt::Debug for Executor {
     }
 }
 
-fn prepare(call: &CheckedCall, operation: &Operation, rules: &ExecuteRules, tool: &str) -> Result<Request, Refusal> {
+fn permitted(call: &CheckedCall, operation: &Operation, rules: &ExecuteRules, tool: &str) -> Result<(), Refusal> {
     // The scan vouches for the call of one tool; it says nothing about another operation.
     if call.tool().tool.owner != operation.tool.owner || call.is_free_text() {
         return Err(refuse!("the call was not checked against {}", operation.label()));
     }
-    permit(rules, &operation.method, tool)?;
-    request::build(operation, call.arguments())
-}
-
-async fn send_at_most_once(
-    courier: Arc<Courier>,
-    intents: Arc<dyn Intents>,
-    key: IntentKey,
-    mut parcel: Parcel,
-) -> Outcome {
-    match intents.begin(&key).await {
-        // What finished before may be wanted again: its outcome was told.
-        Ok(Begun::Fresh | Begun::FinishedBefore { .. }) => {}
-        Ok(Begun::UnknownBefore) => return unknown_before(&key),
-        Err(error) => return unrecorded(&key, &error),
-    }
-    let outcome = courier.deliver(&mut parcel).await;
-    if !matches!(outcome, Outcome::Unknown { .. })
-        && let Err(error) = intents.finish(&key, outcome.label()).await
-    {
-        tracing::warn!(operation = key.operation, %error, "an outcome could not be recorded: the call will not be repeated in its session");
-    }
-    outcome
+    permit(rules, &operation.method, tool)
 }
 
 fn unknown_before(key: &IntentKey) -> Outcome {
     Outcome::Unknown {
         reason: format!(
-            "the same call of {} was sent before and it is not known whether it took effect; it was not sent again. Find out with a \
-             reading operation, or ask the user",
+            "the same call of {} was sent before and it is not known whether it took effect; it was not sent again",
             key.operation
         ),
+    }
+}
+
+fn at_the_same_time(key: &IntentKey) -> Outcome {
+    Outcome::Unknown {
+        reason: format!("the same call of {} is being executed at this moment; it was not sent again", key.operation),
+    }
+}
+
+/// The answer that a request got whose client was never told.
+fn told_late(key: &IntentKey, answer: &str) -> Outcome {
+    match kept::read(answer) {
+        Some(answer) => Outcome::Answered(answer),
+        None => unknown_before(key),
     }
 }
 

@@ -16,11 +16,14 @@ mod credentials;
 #[allow(clippy::module_inception, reason = "the room is named after what it holds")]
 mod executor;
 mod host_gates;
+mod idempotency;
 mod intent;
+mod kept;
 mod permission;
 mod refusal;
 mod request;
 mod retry_after;
+mod running;
 mod settings;
 #[cfg(test)]
 mod tests;

@@ -2,8 +2,6 @@
 
 use std::time::{Duration, SystemTime};
 
-use http::Method;
-
 use crate::domain::outcome::ApiAnswer;
 
 /// Statuses that say "later": too many requests (RFC 6585 section 4), and service unavailable. Others may bear the field too, but do not
@@ -22,11 +20,6 @@ pub(super) fn wait(answer: &ApiAnswer, now: SystemTime) -> Option<Duration> {
     }
     let date = httpdate::parse_http_date(value).ok()?;
     Some(date.duration_since(now).unwrap_or_default())
-}
-
-/// Methods whose repetition changes nothing more (RFC 9110 section 9.2.2).
-pub(super) fn is_idempotent(method: &Method) -> bool {
-    matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS | Method::PUT | Method::DELETE)
 }
 
 #[cfg(test)]

@@ -18,6 +18,12 @@ pub struct Settings {
     pub max_answer_bytes: usize,
     /// Redirects to the same host that a `GET` or `HEAD` follows, one after the other.
     pub max_redirects: u32,
+    /// Times that a request which got no answer is sent again by itself, within the time of its execution: a `GET`, `HEAD`, one with an idempotency
+    /// key, and a `PUT` or `DELETE` where the next key says so. Others never are.
+    pub max_repeats: u32,
+    /// Are `PUT` and `DELETE` sent again while the outcome of the first request is unknown? They are idempotent by RFC 9110 section 9.2.2;
+    /// not every API keeps to that.
+    pub repeat_put_and_delete: bool,
     /// Seconds that an unused connection is kept for the next `GET` or `HEAD`.
     pub pool_idle_timeout_seconds: u64,
     /// Unused connections to one host that are kept.
@@ -43,6 +49,8 @@ impl Default for Settings {
             timeout_seconds: 30,
             max_answer_bytes: 4 * 1024 * 1024,
             max_redirects: 3,
+            max_repeats: 1,
+            repeat_put_and_delete: true,
             pool_idle_timeout_seconds: 30,
             pool_max_idle_per_host: 16,
             max_requests_per_host: 16,

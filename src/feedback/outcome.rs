@@ -51,6 +51,7 @@ pub(super) fn context(facts: &FailedOutcome<'_>) -> Value {
         passages => passages,
         parameters => concerned(facts, &body),
         earlier => rounds(facts.earlier),
+        is_unknown => matches!(facts.outcome, Outcome::Unknown { .. }),
         may_repeat => may_repeat(facts.outcome),
     }
 }
@@ -77,7 +78,7 @@ fn summary(outcome: &Outcome) -> String {
         }
         Outcome::Unreachable { reason } => format!("the API could not be reached: {}", quote::code(reason)),
         Outcome::Unknown { reason } => {
-            format!("it was sent, but no answer came, so it may have taken effect: {}", quote::code(reason))
+            format!("it may have taken effect, and that is not known: {}", quote::code(reason))
         }
         Outcome::Refused { reason } => format!("the proxy did not send it: {}", quote::code(reason)),
     }
@@ -209,6 +210,7 @@ mod tests {
     fn what_may_have_taken_effect_or_is_forbidden_is_not_to_be_repeated() {
         let unknown = told(&Outcome::Unknown { reason: "timeout".into() }, &[], &[]);
         assert!(unknown.contains("may have taken effect") && unknown.contains("Do not repeat this call"), "{unknown}");
+        assert!(unknown.contains("only reads") && unknown.contains("ask what to do"), "{unknown}");
         let refused = told(&Outcome::Refused { reason: "DELETE is denied".into() }, &[], &[]);
         assert!(refused.contains("`DELETE is denied`") && refused.contains("Do not repeat"), "{refused}");
         let later = told(&answered(429, "{}"), &[], &[]);

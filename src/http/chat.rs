@@ -11,7 +11,7 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use crate::pipeline::{Answer, AnswerBody, Pending, TurnRequest};
 
 use super::router::ClientSide;
-use super::{error, stream_body};
+use super::{error, receipted, stream_body};
 
 /// `POST /v1/chat/completions`.
 pub(super) async fn completions(State(side): State<ClientSide>, headers: HeaderMap, body: Body) -> Response {
@@ -40,8 +40,13 @@ async fn turn(
         Ok(body) => body,
         Err(refusal) => return *refusal,
     };
-    let pending = side.pipeline.take(TurnRequest { endpoint, deployment, headers, body, arrived });
-    respond(side, pending).await
+    let mut pending = side.pipeline.take(TurnRequest { endpoint, deployment, headers, body, arrived });
+    let receipt = pending.take_receipt();
+    let response = respond(side, pending).await;
+    match receipt {
+        Some(receipt) => response.map(|body| receipted::body(body, receipt)),
+        None => response,
+    }
 }
 
 async fn read(body: Body, limit: usize) -> Result<Bytes, Box<Response>> {

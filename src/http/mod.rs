@@ -10,6 +10,7 @@ mod json;
 mod metered;
 mod models;
 mod pass_through;
+mod receipted;
 mod router;
 mod serve;
 mod settings;

@@ -35,18 +35,47 @@ pub enum AnswerBody {
     Events(mpsc::Receiver<Bytes>),
 }
 
+/// Tells a turn that its client has the whole answer; dropping it tells that it has not.
+#[derive(Debug)]
+pub struct Receipt(oneshot::Sender<()>);
+
+impl Receipt {
+    /// A receipt, and where it comes in.
+    pub(crate) fn new() -> (Self, oneshot::Receiver<()>) {
+        let (sender, receiver) = oneshot::channel();
+        (Self(sender), receiver)
+    }
+
+    /// The connection has taken the answer to its last byte.
+    pub fn delivered(self) {
+        // A turn that has nothing to tell does not wait.
+        let _ = self.0.send(());
+    }
+}
+
 /// An answer that is on its way: the turn goes on while it is waited for. Dropping it tells the turn that the client has gone.
 #[derive(Debug)]
 pub struct Pending {
     answer: oneshot::Receiver<Answer>,
     running: Running,
     stream: bool,
+    receipt: Option<Receipt>,
 }
 
 impl Pending {
     /// An answer that comes out of `running`; `stream` says whether it will be one, if all goes well.
     pub(crate) fn new(answer: oneshot::Receiver<Answer>, running: Running, stream: bool) -> Self {
-        Self { answer, running, stream }
+        Self { answer, running, stream, receipt: None }
+    }
+
+    /// With the receipt that the turn waits for.
+    pub(crate) fn with_receipt(self, receipt: Option<Receipt>) -> Self {
+        Self { receipt, ..self }
+    }
+
+    /// What is to be told when the client has the whole answer; `None` where nobody wants to know.
+    pub fn take_receipt(&mut self) -> Option<Receipt> {
+        self.receipt.take()
     }
 
     /// Will the answer be a stream, if all goes well?

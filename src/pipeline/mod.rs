@@ -22,9 +22,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::catalog::Catalog;
 use crate::executor::Executor;
-use crate::explain::Explainer;
 use crate::feedback::Templates;
 use crate::policy::PolicyBook;
 use crate::scanner::Validators;
@@ -32,14 +30,13 @@ use crate::store::TraceQueue;
 use crate::telemetry::Metrics;
 use crate::upstream::{Upstream, Upstreams};
 
-pub use answer::{Answer, AnswerBody, NoAnswer, Pending, Running};
+pub use answer::{Answer, AnswerBody, NoAnswer, Pending, Receipt, Running};
 pub use pass_through::{PassThrough, Passed};
 pub use settings::{AliasSettings, Settings};
-pub use snapshot::Snapshot;
+pub use snapshot::{Snapshot, Tooling};
 pub use stages::open::TurnRequest;
 
 use answer::Outlet;
-use stages::offer::Offers;
 use stages::open;
 use turn::Turn;
 
@@ -52,10 +49,8 @@ pub struct Parts {
     pub aliases: BTreeMap<String, AliasSettings>,
     /// The providers.
     pub upstreams: Upstreams,
-    /// The toolsets.
-    pub catalog: Arc<Catalog>,
-    /// Their documentation.
-    pub explainer: Arc<Explainer>,
+    /// The toolsets and their documentation; replaced when documents change.
+    pub tooling: Arc<ArcSwap<Tooling>>,
     /// The policies in force; replaced when files change.
     pub policies: Arc<ArcSwap<PolicyBook>>,
     /// Compiled schemas.
@@ -76,10 +71,8 @@ pub struct Pipeline {
     settings: Settings,
     aliases: Arc<BTreeMap<String, AliasSettings>>,
     upstreams: Upstreams,
-    catalog: Arc<Catalog>,
-    explainer: Arc<Explainer>,
+    tooling: Arc<ArcSwap<Tooling>>,
     policies: Arc<ArcSwap<PolicyBook>>,
-    offers: Offers,
     validators: Validators,
     templates: Templates,
     executor: Executor,
@@ -91,15 +84,13 @@ pub struct Pipeline {
 impl Pipeline {
     /// A pipeline of its parts.
     pub fn new(parts: Parts) -> Self {
-        let Parts { settings, aliases, upstreams, catalog, explainer, policies, .. } = parts;
+        let Parts { settings, aliases, upstreams, tooling, policies, .. } = parts;
         let Parts { validators, templates, executor, traces, metrics, .. } = parts;
         Self {
-            offers: Offers::new(settings.toolbook_cache_entries),
             settings,
             aliases: Arc::new(aliases),
             upstreams,
-            catalog,
-            explainer,
+            tooling,
             policies,
             validators,
             templates,
@@ -121,14 +112,19 @@ impl Pipeline {
                 // What it sends to APIs has deadlines, and must not stand still while a client takes nothing.
                 let executes = !turn.toolsets.is_empty();
                 let pipeline = self.clone();
-                let turn = Box::pin(async move { turn::take(&pipeline, turn, outlet).await });
-                let running = if executes {
-                    self.running.spawn(turn);
-                    Running::elsewhere(cancelled, &self.running)
-                } else {
-                    Running::here(turn, cancelled, &self.running)
-                };
-                Pending::new(answer, running, stream)
+                if !executes {
+                    let turn = Box::pin(async move { drop(turn::take(&pipeline, turn, outlet).await) });
+                    return Pending::new(answer, Running::here(turn, cancelled, &self.running), stream);
+                }
+                let (receipt, delivered) = Receipt::new();
+                self.running.spawn(async move {
+                    if let Some(told) = turn::take(&pipeline, turn, outlet).await
+                        && delivered.await.is_ok()
+                    {
+                        pipeline.executor.told(&told.trace_id).await;
+                    }
+                });
+                Pending::new(answer, Running::elsewhere(cancelled, &self.running), stream).with_receipt(Some(receipt))
             }
             Err(refusal) => {
                 let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
@@ -175,12 +171,13 @@ impl Pipeline {
     }
 
     fn snapshot(&self) -> Snapshot {
+        let tooling = self.tooling.load();
         Snapshot {
-            catalog: self.catalog.clone(),
-            explainer: self.explainer.clone(),
+            catalog: tooling.catalog.clone(),
+            explainer: tooling.explainer.clone(),
             policies: self.policies.load_full(),
             aliases: self.aliases.clone(),
-            offers: self.offers.clone(),
+            offers: tooling.offers.clone(),
         }
     }
 

@@ -10,6 +10,24 @@ use crate::policy::PolicyBook;
 use super::settings::AliasSettings;
 use super::stages::offer::Offers;
 
+/// The catalog and what is made from it: replaced as one when documents change.
+#[derive(Debug)]
+pub struct Tooling {
+    /// The toolsets loaded.
+    pub catalog: Arc<Catalog>,
+    /// Their documentation.
+    pub explainer: Arc<Explainer>,
+    /// Offers compiled from that catalog before.
+    pub(crate) offers: Offers,
+}
+
+impl Tooling {
+    /// The catalog with its documentation; at most `cached_offers` offers of its tools are kept in their compiled form.
+    pub fn new(catalog: Catalog, explainer: Explainer, cached_offers: u64) -> Self {
+        Self { catalog: Arc::new(catalog), explainer: Arc::new(explainer), offers: Offers::new(cached_offers) }
+    }
+}
+
 /// Catalog, documentation, policies and aliases as they were when the turn began.
 #[derive(Debug, Clone)]
 pub struct Snapshot {

@@ -73,13 +73,24 @@ impl Turn {
     }
 }
 
-/// Takes a turn through its stages, and records it.
-pub(crate) async fn take(pipeline: &Pipeline, mut turn: Turn, mut outlet: Outlet) {
+/// A turn whose answer tells what became of its calls.
+#[derive(Debug)]
+pub(crate) struct Told {
+    pub(crate) trace_id: String,
+}
+
+/// Takes a turn through its stages, and records it. Says whether there are outcomes that the client knows once it has the answer: an
+/// error tells none.
+pub(crate) async fn take(pipeline: &Pipeline, mut turn: Turn, mut outlet: Outlet) -> Option<Told> {
     if converse(pipeline, &mut turn, &mut outlet).await.is_err() {
         turn.record.trace_mut().error = Some("the client went away".to_owned());
     }
     drop(outlet);
+    let trace = turn.record.trace();
+    let is_told = trace.error.is_none() && trace.status == StatusCode::OK.as_u16() && !trace.executions.is_empty();
+    let told = is_told.then(|| Told { trace_id: trace.id.clone() });
     pipeline.finish(turn);
+    told
 }
 
 async fn converse(pipeline: &Pipeline, turn: &mut Turn, outlet: &mut Outlet) -> Result<(), ClientGone> {

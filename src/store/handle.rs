@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use futures_util::future::BoxFuture;
-use jiff::Timestamp;
 
 use super::sqlite::Sqlite;
 use super::{
-    Begun, Health, IntentKey, Intents, Location, Settings, StoreError, TraceFilter, TracePage, TraceRow, Traces,
+    Ages, Beginning, Begun, Health, IntentKey, Intents, Location, Settings, StoreError, TraceFilter, TracePage,
+    TraceRow, Traces,
 };
 use crate::domain::Trace;
 
@@ -162,18 +162,31 @@ impl Traces for Store {
         Box::pin(async move { self.sqlite()?.get(id).await })
     }
 
-    fn expire(&self, before: Timestamp, limit: u32) -> BoxFuture<'_, Result<u64, StoreError>> {
-        Box::pin(async move { self.noted(self.sqlite()?.expire(before, limit).await) })
+    fn expire(&self, ages: Ages, limit: u32) -> BoxFuture<'_, Result<u64, StoreError>> {
+        Box::pin(async move { self.noted(self.sqlite()?.expire(ages, limit).await) })
     }
 }
 
 impl Intents for Store {
-    fn begin<'a>(&'a self, key: &'a IntentKey) -> BoxFuture<'a, Result<Begun, StoreError>> {
-        Box::pin(async move { self.noted(self.sqlite()?.begin(key).await) })
+    fn unfinished_key<'a>(&'a self, key: &'a IntentKey) -> BoxFuture<'a, Result<Option<String>, StoreError>> {
+        Box::pin(async move { self.sqlite()?.unfinished_key(key).await })
     }
 
-    fn finish<'a>(&'a self, key: &'a IntentKey, label: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(async move { self.noted(self.sqlite()?.finish(key, label).await) })
+    fn begin<'a>(&'a self, key: &'a IntentKey, beginning: Beginning<'a>) -> BoxFuture<'a, Result<Begun, StoreError>> {
+        Box::pin(async move { self.noted(self.sqlite()?.begin(key, beginning).await) })
+    }
+
+    fn finish<'a>(
+        &'a self,
+        key: &'a IntentKey,
+        label: &'a str,
+        answer: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move { self.noted(self.sqlite()?.finish(key, label, answer).await) })
+    }
+
+    fn told<'a>(&'a self, turn: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move { self.noted(self.sqlite()?.told(turn).await) })
     }
 }
 
@@ -197,7 +210,10 @@ mod tests {
             assert!(health.message.contains(&directory.path().join(place).display().to_string()), "{health:?}");
             assert!(health.message.contains("writable") && health.message.contains("`[store] url`"), "{health:?}");
             let key = IntentKey { session: "s".into(), operation: "o".into(), arguments_hash: "h".into() };
-            assert!(matches!(store.begin(&key).await, Err(StoreError::Unavailable(_))));
+            assert!(matches!(
+                store.begin(&key, Beginning { turn: "t", idempotency_key: None }).await,
+                Err(StoreError::Unavailable(_))
+            ));
             assert!(store.append(&rows([trace("a", 1)])).await.unwrap_err().is_passing());
         }
     }
@@ -253,7 +269,7 @@ mod tests {
             "{health:?}"
         );
         let key = IntentKey { session: "s".into(), operation: "o".into(), arguments_hash: "h".into() };
-        store.begin(&key).await.unwrap();
+        store.begin(&key, Beginning { turn: "t", idempotency_key: None }).await.unwrap();
         assert!(store.health().ok);
     }
 

@@ -121,14 +121,14 @@ mod tests {
 
     use super::*;
     use crate::store::samples::{in_memory, trace};
-    use crate::store::{StoreError, TraceFilter, TracePage};
+    use crate::store::{Ages, StoreError, TraceFilter, TracePage};
 
     /// A store that does as it is told.
     #[derive(Default)]
     struct Script {
         written: SyncMutex<Vec<Vec<String>>>,
         is_down: SyncMutex<bool>,
-        expired: SyncMutex<Vec<Timestamp>>,
+        expired: SyncMutex<Vec<Ages>>,
     }
 
     /// The id of a trace that the store never takes.
@@ -162,8 +162,8 @@ mod tests {
             Box::pin(async { Ok(None) })
         }
 
-        fn expire(&self, before: Timestamp, _: u32) -> BoxFuture<'_, Result<u64, StoreError>> {
-            self.expired.lock().unwrap().push(before);
+        fn expire(&self, ages: Ages, _: u32) -> BoxFuture<'_, Result<u64, StoreError>> {
+            self.expired.lock().unwrap().push(ages);
             Box::pin(async { Ok(0) })
         }
     }
@@ -272,9 +272,11 @@ mod tests {
         while store.expired.lock().unwrap().is_empty() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        let before = store.expired.lock().unwrap()[0];
-        assert_eq!(Timestamp::now().duration_since(before).as_hours(), 30 * 24);
-        let Fixture { store, queue, .. } = start(&Settings { retention_days: 0, ..in_memory() });
+        let ages = store.expired.lock().unwrap()[0];
+        assert_eq!(Timestamp::now().duration_since(ages.before.unwrap()).as_hours(), 30 * 24);
+        assert_eq!(Timestamp::now().duration_since(ages.unknown_before.unwrap()).as_hours(), 365 * 24);
+        let for_ever = Settings { retention_days: 0, unknown_retention_days: 0, ..in_memory() };
+        let Fixture { store, queue, .. } = start(&for_ever);
         queue.push(trace("a", 1));
         queue.drain(PATIENCE).await;
         assert!(store.expired.lock().unwrap().is_empty());

@@ -27,11 +27,20 @@ pub trait Traces: Send + Sync {
     /// [`StoreError`].
     fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Trace>, StoreError>>;
 
-    /// Removes at most `limit` traces, and at most `limit` intents, that are older than `before`; says how many rows went.
+    /// Removes at most `limit` rows of each kind that are too old; says how many rows went.
     ///
     /// # Errors
     /// [`StoreError`].
-    fn expire(&self, before: Timestamp, limit: u32) -> BoxFuture<'_, Result<u64, StoreError>>;
+    fn expire(&self, ages: Ages, limit: u32) -> BoxFuture<'_, Result<u64, StoreError>>;
+}
+
+/// What is too old to be kept; `None` keeps that kind for ever.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Ages {
+    /// Traces, and intents whose outcome is known, from before this time.
+    pub before: Option<Timestamp>,
+    /// Intents whose outcome is unknown, from before this time: as long as one is kept its call is not sent again.
+    pub unknown_before: Option<Timestamp>,
 }
 
 /// Most traces of one page: a page is held in memory.

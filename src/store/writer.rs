@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::queue::Backlog;
-use super::{Settings, StoreError, TraceRow, Traces};
+use super::{Ages, Settings, StoreError, TraceRow, Traces};
 
 /// Most rows of each kind that one sweep removes: a sweep holds the write lock, and traces and intents wait behind it.
 const SWEEP_ROWS: u32 = 500;
@@ -26,6 +26,29 @@ const RETRY_AT_THE_END: Duration = Duration::from_millis(100);
 /// Hours of a day, as retention counts them.
 const DAY_HOURS: i64 = 24;
 
+/// How long rows are kept; `None`: for ever.
+#[derive(Debug, Clone, Copy)]
+struct Retention {
+    usual: Option<SignedDuration>,
+    unknown: Option<SignedDuration>,
+}
+
+impl Retention {
+    fn of(settings: &Settings) -> Self {
+        let age = |days: u32| (days > 0).then(|| SignedDuration::from_hours(i64::from(days) * DAY_HOURS));
+        Self { usual: age(settings.retention_days), unknown: age(settings.unknown_retention_days) }
+    }
+
+    fn ends(self) -> bool {
+        self.usual.is_some() || self.unknown.is_some()
+    }
+
+    fn ages(self, now: Timestamp) -> Ages {
+        let before = |age: Option<SignedDuration>| age.and_then(|age| now.checked_sub(age).ok());
+        Ages { before: before(self.usual), unknown_before: before(self.unknown) }
+    }
+}
+
 /// Writes what comes through the queue.
 pub(super) struct Writer {
     store: Arc<dyn Traces>,
@@ -35,7 +58,7 @@ pub(super) struct Writer {
     batch_traces: usize,
     linger: Duration,
     retry: Duration,
-    retention: Option<SignedDuration>,
+    retention: Retention,
     next_sweep: Instant,
 }
 
@@ -48,7 +71,6 @@ impl Writer {
         backlog: Arc<Backlog>,
         closing: CancellationToken,
     ) -> Self {
-        let days = i64::from(settings.retention_days);
         Self {
             store,
             receiver,
@@ -57,7 +79,7 @@ impl Writer {
             batch_traces: settings.batch_traces.max(1),
             linger: Duration::from_millis(settings.batch_milliseconds),
             retry: Duration::from_secs(settings.retry_seconds.max(1)),
-            retention: (days > 0).then(|| SignedDuration::from_hours(days * DAY_HOURS)),
+            retention: Retention::of(settings),
             next_sweep: Instant::now(),
         }
     }
@@ -77,7 +99,7 @@ impl Writer {
                     self.write(&batch).await;
                     batch.clear();
                 }
-                () = tokio::time::sleep_until(self.next_sweep), if self.retention.is_some() => self.sweep().await,
+                () = tokio::time::sleep_until(self.next_sweep), if self.retention.ends() => self.sweep().await,
             }
         }
     }
@@ -130,8 +152,7 @@ impl Writer {
     }
 
     async fn sweep(&mut self) {
-        let Some(before) = self.retention.and_then(|age| Timestamp::now().checked_sub(age).ok()) else { return };
-        let left_some = match self.store.expire(before, SWEEP_ROWS).await {
+        let left_some = match self.store.expire(self.retention.ages(Timestamp::now()), SWEEP_ROWS).await {
             Ok(removed) => removed >= u64::from(SWEEP_ROWS),
             Err(_) => false,
         };

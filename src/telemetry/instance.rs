@@ -115,6 +115,8 @@ metrics! {
 
     /// Helping stages that failed and were skipped, by stage.
     stage_degraded: Counters<Stage> = "stage_degraded_total" ["stage"];
+    /// Reloads of OpenAPI documents that changed; a failed one leaves what was loaded before.
+    catalog_reloads: Counters<ResultLabel> = "catalog_reloads_total" ["result"];
     /// Reloads of the policies, by result; after a failure the policies stay as they were.
     policy_reloads: Counters<ResultLabel> = "policy_reloads_total" ["result"];
     /// Operations of the documents in the catalog, by toolset and whether they became tools.

@@ -1,12 +1,16 @@
-//! Tells when a directory of files has changed.
+//! Tells when files have changed: a directory of them ([`watch`]), or some that stand wherever they do ([`watch_files`]).
 //!
 //! Owns watching and waiting for quiet. Must not know what the files are, or read them.
+
+mod files;
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
+
+pub use files::watch_files;
 
 /// The directory cannot be watched: what was read from it stays as it is until a restart.
 #[derive(Debug, thiserror::Error)]

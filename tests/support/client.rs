@@ -91,13 +91,17 @@ impl Client {
 
     /// Sends a chat request on a connection of its own, for a test that leaves before the answer comes.
     pub(crate) async fn begin_chat(&self, body: &Value) -> Connection {
+        self.begin_chat_with(body, &[]).await
+    }
+
+    /// Like [`Self::begin_chat`], with more header fields.
+    pub(crate) async fn begin_chat_with(&self, body: &Value, headers: &[(&str, &str)]) -> Connection {
         let address = self.base.trim_start_matches("http://");
         let mut socket = tokio::net::TcpStream::connect(address).await.unwrap();
         let body = body.to_string();
         let length = body.len();
-        let head = format!(
-            "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n"
-        );
+        let more: String = json_fields(headers).iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        let head = format!("POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n{more}content-length: {length}\r\n\r\n");
         socket.write_all((head + &body).as_bytes()).await.unwrap();
         Connection { socket }
     }

@@ -8,10 +8,14 @@ mod extension;
 mod response;
 mod schema;
 
-use super::document::{Document, Located};
+use super::body::Body;
+use super::document::{Document, Located, Version};
 use super::parameter::Parameter;
+use super::swagger;
 use crate::domain::DocText;
-use collector::Collector;
+pub(super) use collector::Collector;
+pub(super) use response::{describe_content, is_error, show_example};
+pub(super) use schema::describe as describe_schema;
 
 /// What the document says about itself.
 pub(super) fn of_document(document: &Document) -> Vec<DocText> {
@@ -19,7 +23,7 @@ pub(super) fn of_document(document: &Document) -> Vec<DocText> {
     if let Some(info) = document.member("info") {
         texts.member(&info, "description", "");
     }
-    let root = Located { value: &document.root, at: crate::domain::json::Pointer::root() };
+    let root = document.root();
     external_docs(&mut texts, &root);
     extension::error_lists(&mut texts, &root);
     texts.finish()
@@ -31,6 +35,7 @@ pub(super) fn of_operation<'d>(
     path_item: &Located<'d>,
     operation: &Located<'d>,
     parameters: &[Parameter<'d>],
+    body: Option<&Body<'d>>,
 ) -> Vec<DocText> {
     let mut texts = Collector::new(document);
     for holder in [operation, path_item] {
@@ -43,7 +48,10 @@ pub(super) fn of_operation<'d>(
     for parameter in parameters {
         describe_parameter(&mut texts, parameter);
     }
-    request_body(&mut texts, operation);
+    match document.version {
+        Version::V2_0 => body.iter().for_each(|body| swagger::describe_body(&mut texts, body)),
+        _ => request_body(&mut texts, operation),
+    }
     tags(&mut texts, operation);
     texts.finish()
 }
@@ -58,7 +66,9 @@ fn describe_parameter<'d>(texts: &mut Collector<'d>, parameter: &Parameter<'d>) 
     let label = format!("{} ({} parameter)", parameter.name, parameter.location.as_str());
     texts.member(&parameter.at, "description", &label);
     if let Some(schema) = &parameter.schema {
-        schema::describe(texts, schema, &parameter.name);
+        let is_itself = std::ptr::eq(schema.value, parameter.at.value);
+        let describe = if is_itself { schema::describe_values } else { schema::describe };
+        describe(texts, schema, &parameter.name);
     }
 }
 

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use super::super::document::Located;
+use super::super::document::{Located, Version};
 use super::super::shorten::shorten;
+use super::super::swagger;
 use super::collector::Collector;
 use super::{extension, schema};
 
@@ -16,13 +17,18 @@ pub(super) fn responses<'d>(texts: &mut Collector<'d>, operation: &Located<'d>) 
         let Ok(response) = texts.document().follow(response) else { continue };
         texts.member(&response, "description", status);
         extension::error_lists(texts, &response);
+        if texts.document().version == Version::V2_0 {
+            swagger::describe_response(texts, status, &response);
+        }
         for (_, media) in response.member("content").iter().flat_map(Located::members) {
-            content(texts, status, &media);
+            describe_content(texts, status, &media);
+            named_examples(texts, status, &media);
         }
     }
 }
 
-fn content<'d>(texts: &mut Collector<'d>, status: &str, media: &Located<'d>) {
+/// What `media` (a Media Type Object, in Swagger 2.0 the Response Object itself) says about answers of `status`.
+pub(in super::super) fn describe_content<'d>(texts: &mut Collector<'d>, status: &str, media: &Located<'d>) {
     let schema = media.member("schema");
     if !is_error(status) {
         // Some APIs answer 200 and tell of errors in the body.
@@ -32,17 +38,24 @@ fn content<'d>(texts: &mut Collector<'d>, status: &str, media: &Located<'d>) {
     schema.iter().for_each(|schema| schema::describe(texts, schema, ""));
     let own = schema.as_ref().and_then(|schema| texts.document().follow(schema.clone()).ok());
     for holder in [Some(media), own.as_ref()].into_iter().flatten() {
-        holder.member("example").iter().for_each(|example| show(texts, status, example));
+        holder.member("example").iter().for_each(|example| show_example(texts, status, example));
+    }
+}
+
+fn named_examples<'d>(texts: &mut Collector<'d>, status: &str, media: &Located<'d>) {
+    if !is_error(status) {
+        return;
     }
     for (name, example) in media.member("examples").iter().flat_map(Located::members) {
         let Ok(example) = texts.document().follow(example) else { continue };
         texts.member(&example, "summary", name);
         texts.member(&example, "description", name);
-        example.member("value").iter().for_each(|value| show(texts, status, value));
+        example.member("value").iter().for_each(|value| show_example(texts, status, value));
     }
 }
 
-fn show(texts: &mut Collector<'_>, status: &str, example: &Located<'_>) {
+/// An example of an answer of `status`.
+pub(in super::super) fn show_example(texts: &mut Collector<'_>, status: &str, example: &Located<'_>) {
     let text = match example.value {
         Value::String(text) => text.clone(),
         other => other.to_string(),
@@ -51,6 +64,6 @@ fn show(texts: &mut Collector<'_>, status: &str, example: &Located<'_>) {
 }
 
 /// Everything but 1xx, 2xx and 3xx: `default` is what is said of errors in general.
-fn is_error(status: &str) -> bool {
+pub(in super::super) fn is_error(status: &str) -> bool {
     !status.starts_with(['1', '2', '3'])
 }

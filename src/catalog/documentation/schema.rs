@@ -18,8 +18,16 @@ enum Wanted {
 }
 
 /// Describes what stands below `schema`, whose own name is `name` (may be empty).
-pub(super) fn describe<'d>(texts: &mut Collector<'d>, schema: &Located<'d>, name: &str) {
+pub(in super::super) fn describe<'d>(texts: &mut Collector<'d>, schema: &Located<'d>, name: &str) {
     visit(texts, schema, name, MAX_LEVELS, Wanted::All);
+}
+
+/// Describes the values of `schema`, whose own description has been told.
+pub(super) fn describe_values<'d>(texts: &mut Collector<'d>, schema: &Located<'d>, name: &str) {
+    values(texts, schema, name);
+    if let Some(items) = schema.member("items") {
+        describe(texts, &items, name);
+    }
 }
 
 /// Describes only those properties below `schema` that speak of errors.

@@ -10,10 +10,10 @@ fn texts_of(operation: Value, more: Value) -> Vec<(String, String)> {
     let mut root = json!({"openapi": "3.0.0", "paths": {"/pets": {"get": operation}}});
     root.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     let document = Document::new(root, Path::new("shop/pets.yaml")).unwrap();
-    let path_item = document.lookup("#/paths/~1pets").unwrap();
+    let path_item = document.member("paths").unwrap().member("/pets").unwrap();
     let operation = path_item.member("get").unwrap();
     let parameters = parameters(&document, &path_item, &operation, &mut Notes::default()).unwrap();
-    let texts = of_operation(&document, &path_item, &operation, &parameters);
+    let texts = of_operation(&document, &path_item, &operation, &parameters, None);
     texts.into_iter().map(|text| (text.text, text.source)).collect()
 }
 

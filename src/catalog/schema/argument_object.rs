@@ -6,9 +6,11 @@ use super::super::document::{Document, Located};
 use super::super::notes::Notes;
 use super::super::settings::DocumentLimits;
 use super::super::shorten::shorten;
+use super::keyword::is_annotation;
 use super::literal::types_of;
 use super::loops::open_loops;
 use super::memo::Memo;
+use super::nullable::or_else;
 use super::translator::{Detail, Part, TooLarge, Translator};
 
 /// Schemas in schemas that any tool may have, whatever the settings say: twice as many levels of JSON must stay below the 127
@@ -33,6 +35,8 @@ pub(crate) struct Argument<'d> {
     pub(crate) description: Option<&'d str>,
     /// Must every call have it?
     pub(crate) required: bool,
+    /// May it be empty, whatever its schema says?
+    pub(crate) allows_empty: bool,
     /// Does the document advise against it?
     pub(crate) deprecated: bool,
 }
@@ -41,6 +45,8 @@ pub(crate) struct Argument<'d> {
 pub(crate) enum ArgumentSchema<'d> {
     /// What a schema of the document says.
     Document(Located<'d>),
+    /// An object of these members.
+    Object(Vec<Argument<'d>>),
     /// A schema of our own, where the document has none that fits.
     Own(Value),
 }
@@ -105,11 +111,7 @@ impl<'d> SchemaWriter<'d> {
         let mut translator = Translator::new(self.document, &mut self.memo, notes, detail);
         let mut properties = Map::new();
         for argument in arguments {
-            let schema = match &argument.schema {
-                ArgumentSchema::Document(schema) => translator.schema(schema, argument.part, 1)?,
-                ArgumentSchema::Own(schema) => schema.clone(),
-            };
-            properties.insert(argument.name.clone(), described(schema, argument, detail.description_chars));
+            properties.insert(argument.name.clone(), property(&mut translator, argument, detail, 1)?);
         }
         let mut definitions = translator.definitions()?;
         let is_cut = translator.is_cut;
@@ -117,6 +119,27 @@ impl<'d> SchemaWriter<'d> {
         let schema = object(arguments, properties, definitions);
         if schema.to_string().len() > detail.bytes { Err(TooLarge) } else { Ok(Written { schema, is_cut, opened }) }
     }
+}
+
+/// The schema of one member, which stands on level `level`.
+fn property<'d>(
+    translator: &mut Translator<'_, 'd>,
+    argument: &Argument<'d>,
+    detail: Detail,
+    level: usize,
+) -> Result<Value, TooLarge> {
+    let schema = match &argument.schema {
+        ArgumentSchema::Document(schema) => translator.schema(schema, argument.part, level)?,
+        ArgumentSchema::Own(schema) => schema.clone(),
+        ArgumentSchema::Object(members) => {
+            let mut properties = Map::new();
+            for member in members {
+                properties.insert(member.name.clone(), property(translator, member, detail, level + 1)?);
+            }
+            object(members, properties, Map::new())
+        }
+    };
+    Ok(described(schema, argument, detail.description_chars))
 }
 
 /// An argument schema that fits.
@@ -162,7 +185,14 @@ fn described(schema: Value, argument: &Argument<'_>, chars: usize) -> Value {
     if argument.deprecated {
         members.insert("deprecated".to_owned(), true.into());
     }
-    Value::Object(members)
+    Value::Object(if argument.allows_empty { empty_or(members) } else { members })
+}
+
+/// `schema`, or nothing (OpenAPI 3.0.4 and Swagger 2.0, Parameter Object, `allowEmptyValue`).
+fn empty_or(schema: Map<String, Value>) -> Map<String, Value> {
+    let constrains = |keyword: &String| keyword != "type" && !is_annotation(keyword);
+    let allows_any_text = schema.get("type").is_none_or(|name| name == "string") && !schema.keys().any(constrains);
+    if allows_any_text { schema } else { or_else(schema, json!({"const": ""})) }
 }
 
 /// An empty segment makes another path of it. The bounds that do not concern the value's type do no harm.

@@ -3,12 +3,13 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::super::document::Located;
+use super::super::files::PlaceId;
 use super::translator::Part;
 
 /// Names for referenced schemas, and the queue of those to be written.
 #[derive(Debug, Default)]
 pub(super) struct Definitions<'d> {
-    by_place: HashMap<(String, Part), String>,
+    by_place: HashMap<(PlaceId, Part), String>,
     names: HashSet<String>,
     queue: VecDeque<Pending<'d>>,
 }
@@ -29,11 +30,11 @@ pub(super) struct Pending<'d> {
 impl<'d> Definitions<'d> {
     /// The name of the definition that stands for `schema`; the first use, at `level`, queues it.
     pub(super) fn name_of(&mut self, schema: &Located<'d>, part: Part, level: usize) -> String {
-        let key = (schema.at.as_str().to_owned(), part);
+        let key = (schema.at.id(), part);
         if let Some(name) = self.by_place.get(&key) {
             return name.clone();
         }
-        let name = self.free_name(&schema.at.last().unwrap_or_default());
+        let name = self.free_name(&schema.at.pointer().last().unwrap_or_default());
         self.by_place.insert(key, name.clone());
         self.queue.push_back(Pending { name: name.clone(), schema: schema.clone(), part, level });
         name
@@ -41,7 +42,7 @@ impl<'d> Definitions<'d> {
 
     /// Has the schema been referred to before?
     pub(super) fn knows(&self, schema: &Located<'d>, part: Part) -> bool {
-        self.by_place.contains_key(&(schema.at.as_str().to_owned(), part))
+        self.by_place.contains_key(&(schema.at.id(), part))
     }
 
     /// The next definition to write, first referred to first.

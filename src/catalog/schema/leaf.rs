@@ -7,6 +7,7 @@ use serde_json::{Map, Number, Value};
 use super::super::shorten::shorten;
 use super::keyword::Form;
 use super::literal::{self, type_value, types_of};
+use super::nullable::is_nullable;
 
 /// An example that is longer, in characters, illustrates less than it costs.
 const MAX_EXAMPLE_CHARS: usize = 100;
@@ -55,6 +56,8 @@ pub(super) fn leaf(key: &str, form: Form, members: &Map<String, Value>, descript
         Form::Description => {
             Leaf::or_lost(value.as_str().map(|text| shorten(text, description_chars).into()), malformed)
         }
+        // A parameter's own flag, or a property's in the way of draft 3, which its object has taken over.
+        Form::Names if key == "required" && value.is_boolean() => Leaf::default(),
         Form::ExclusiveBound if value.is_boolean() => exclusive_bound(key, value, members),
         Form::Number if is_replaced(key, members) => Leaf::default(),
         _ => Leaf::or_lost(plain(form, value), malformed),
@@ -123,7 +126,7 @@ fn is_replaced(key: &str, members: &Map<String, Value>) -> bool {
 
 fn types_with_null(members: &Map<String, Value>) -> Vec<&'static str> {
     let mut types = types_of(members);
-    if !types.is_empty() && members.get("nullable") == Some(&Value::Bool(true)) {
+    if !types.is_empty() && is_nullable(members) {
         types.push("null");
     }
     types
@@ -172,7 +175,7 @@ mod tests {
             (json!({"minLength": 3.0}), "minLength", Some(json!(3))),
             (json!({"minLength": -1}), "minLength", None),
             (json!({"multipleOf": 0}), "multipleOf", None),
-            (json!({"required": true}), "required", None),
+            (json!({"required": "a"}), "required", None),
             (json!({"required": ["a", "a", 1]}), "required", Some(json!(["a"]))),
             (json!({"uniqueItems": "yes"}), "uniqueItems", None),
             (json!({"type": "date"}), "type", None),

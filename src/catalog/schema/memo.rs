@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::super::document::{Document, Located};
+use super::super::files::{PlaceId, SourceFile};
 use super::keyword::{Form, form};
 
 /// A referenced schema of up to so many schemas, everything below counted, is copied to where it is used; a larger or
@@ -14,38 +15,41 @@ const MAX_COPIED_SCHEMAS: usize = 8;
 /// Answers that hold for a whole document.
 #[derive(Debug, Default)]
 pub(crate) struct Memo {
-    copied: HashMap<String, bool>,
+    copied: HashMap<PlaceId, bool>,
 }
 
 impl Memo {
     /// Is the schema at `target` small enough to be copied?
     pub(super) fn is_copied(&mut self, document: &Document, target: &Located<'_>) -> bool {
-        if let Some(known) = self.copied.get(target.at.as_str()) {
+        let id = target.at.id();
+        if let Some(known) = self.copied.get(&id) {
             return *known;
         }
         let mut left = MAX_COPIED_SCHEMAS;
-        let copied = is_within(document, target.value, &mut left);
-        self.copied.insert(target.at.as_str().to_owned(), copied);
+        let copied = is_within(document, target.value, target.at.file(), &mut left);
+        self.copied.insert(id, copied);
         copied
     }
 }
 
 /// Takes one from `left` for each schema; a recursive schema runs out of it.
-fn is_within(document: &Document, schema: &Value, left: &mut usize) -> bool {
+fn is_within<'d>(document: &'d Document, schema: &'d Value, file: &'d SourceFile, left: &mut usize) -> bool {
     let Some(rest) = left.checked_sub(1) else { return false };
     *left = rest;
     let Some(members) = schema.as_object() else { return true };
     if let Some(reference) = members.get("$ref").and_then(Value::as_str)
-        && let Ok(target) = document.lookup(reference)
-        && !is_within(document, target.value, left)
+        && let Ok(target) = document.lookup(reference, file)
+        && !is_within(document, target.value, target.at.file(), left)
     {
         return false;
     }
     members.iter().all(|(key, value)| match form(key) {
-        Some(Form::Schema) => is_within(document, value, left),
-        Some(Form::Schemas) => value.as_array().into_iter().flatten().all(|schema| is_within(document, schema, left)),
+        Some(Form::Schema) => is_within(document, value, file, left),
+        Some(Form::Schemas) => {
+            value.as_array().into_iter().flatten().all(|schema| is_within(document, schema, file, left))
+        }
         Some(Form::SchemaMap) => {
-            value.as_object().into_iter().flatten().all(|(_, schema)| is_within(document, schema, left))
+            value.as_object().into_iter().flatten().all(|(_, schema)| is_within(document, schema, file, left))
         }
         _ => true,
     })

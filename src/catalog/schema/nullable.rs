@@ -4,11 +4,16 @@ use serde_json::{Map, Value, json};
 
 use super::keyword::is_annotation;
 
+/// May values of the schema `members` be null? `x-nullable` is what documents of Swagger 2.0 write.
+pub(super) fn is_nullable(members: &Map<String, Value>) -> bool {
+    ["nullable", "x-nullable"].iter().any(|keyword| members.get(*keyword) == Some(&Value::Bool(true)))
+}
+
 /// The translated `schema` of something that may also be null: a type among others where there is one, else `anyOf`.
 pub(super) fn make_nullable(mut schema: Map<String, Value>) -> Map<String, Value> {
     let constrains_otherwise = ["$ref", "allOf", "anyOf", "oneOf", "not", "const", "if"];
     if constrains_otherwise.iter().any(|keyword| schema.contains_key(*keyword)) {
-        return any_or_null(schema);
+        return or_else(schema, json!({"type": "null"}));
     }
     let null_type = Value::from("null");
     match schema.get_mut("type") {
@@ -24,11 +29,11 @@ pub(super) fn make_nullable(mut schema: Map<String, Value>) -> Map<String, Value
     schema
 }
 
-/// What describes the schema describes the whole.
-fn any_or_null(schema: Map<String, Value>) -> Map<String, Value> {
+/// What `schema` allows, or `other`. What describes the schema describes the whole.
+pub(super) fn or_else(schema: Map<String, Value>, other: Value) -> Map<String, Value> {
     let (mut whole, inner): (Map<String, Value>, Map<String, Value>) =
         schema.into_iter().partition(|(keyword, _)| is_annotation(keyword));
-    whole.insert("anyOf".to_owned(), json!([inner, {"type": "null"}]));
+    whole.insert("anyOf".to_owned(), json!([inner, other]));
     whole
 }
 

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value, json};
 
 use super::super::document::{Document, Located, ReferenceError, Version};
+use super::super::files::SourceFile;
 use super::super::notes::Notes;
 use super::super::shorten::shorten;
 use super::all_of::unwrap_single;
@@ -15,7 +16,7 @@ use super::leaf::leaf;
 use super::literal::{type_value, types_of};
 use super::loops::DEFINITIONS;
 use super::memo::Memo;
-use super::nullable::make_nullable;
+use super::nullable::{is_nullable, make_nullable};
 use super::read_only::read_only_names;
 use super::trail::Trail;
 
@@ -84,7 +85,7 @@ impl<'a, 'd> Translator<'a, 'd> {
         Ok(written)
     }
 
-    fn any(&mut self, schema: &'d Value, trail: &Trail<'_>, level: usize) -> Result<Value, TooLarge> {
+    fn any(&mut self, schema: &'d Value, trail: &Trail<'_, 'd>, level: usize) -> Result<Value, TooLarge> {
         self.spend(2)?;
         match schema {
             Value::Bool(_) => Ok(schema.clone()),
@@ -94,16 +95,25 @@ impl<'a, 'd> Translator<'a, 'd> {
                 None => self.object(members, trail, level),
             },
             _ => {
-                self.notes.place(&trail.pointer(), "is no schema; any value is accepted");
+                self.notes.place(&trail.place(), "is no schema; any value is accepted");
                 Ok(json!({}))
             }
         }
     }
 
-    fn object(&mut self, members: &'d Map<String, Value>, trail: &Trail<'_>, level: usize) -> Result<Value, TooLarge> {
+    fn object(
+        &mut self,
+        members: &'d Map<String, Value>,
+        trail: &Trail<'_, 'd>,
+        level: usize,
+    ) -> Result<Value, TooLarge> {
         let mut translated = Map::new();
         self.keywords(members, |_| true, trail, level, &mut translated)?;
-        self.hide_read_only(members, &mut translated);
+        if members.get("type").is_some_and(|name| name == "file") {
+            translated.entry("format").or_insert_with(|| "binary".into());
+        }
+        self.take_over_required(members, trail, &mut translated);
+        self.hide_read_only(members, trail.file(), &mut translated);
         Ok(finish(members, unwrap_single(translated)))
     }
 
@@ -112,13 +122,13 @@ impl<'a, 'd> Translator<'a, 'd> {
         &mut self,
         reference: &str,
         members: &'d Map<String, Value>,
-        trail: &Trail<'_>,
+        trail: &Trail<'_, 'd>,
         level: usize,
     ) -> Result<Value, TooLarge> {
-        let target = match self.target(reference) {
+        let target = match self.target(reference, trail.file()) {
             Ok(target) => self.referred(&target, level)?,
             Err(error) => {
-                self.notes.place(&trail.pointer(), format_args!("{error}; any value is accepted"));
+                self.notes.place(&trail.place(), format_args!("{error}; any value is accepted"));
                 json!({})
             }
         };
@@ -129,8 +139,8 @@ impl<'a, 'd> Translator<'a, 'd> {
     }
 
     /// One hop, because what stands beside a `$ref` on the way counts; but only if the chain ends somewhere.
-    fn target(&self, reference: &str) -> Result<Located<'d>, ReferenceError> {
-        let target = self.document.lookup(reference)?;
+    fn target(&self, reference: &str, from: &'d SourceFile) -> Result<Located<'d>, ReferenceError> {
+        let target = self.document.lookup(reference, from)?;
         self.document.follow(target.clone())?;
         Ok(target)
     }
@@ -141,7 +151,8 @@ impl<'a, 'd> Translator<'a, 'd> {
             return self.schema(target, self.part, level);
         }
         if level >= self.detail.levels && !self.definitions.knows(target, self.part) {
-            let end = self.document.end_of(target.value).and_then(Value::as_object);
+            let end = self.document.end_of(target.value, target.at.file());
+            let end = end.and_then(|(end, _)| end.as_object());
             return Ok(end.map_or_else(|| json!({}), |members| self.cut(members)));
         }
         let name = self.definitions.name_of(target, self.part, level + 1);
@@ -167,7 +178,7 @@ impl<'a, 'd> Translator<'a, 'd> {
         &mut self,
         members: &'d Map<String, Value>,
         wanted: impl Fn(&str) -> bool,
-        trail: &Trail<'_>,
+        trail: &Trail<'_, 'd>,
         level: usize,
         translated: &mut Map<String, Value>,
     ) -> Result<(), TooLarge> {
@@ -194,11 +205,11 @@ impl<'a, 'd> Translator<'a, 'd> {
         key: &'k str,
         form: Form,
         members: &Map<String, Value>,
-        place: &Trail<'_>,
+        place: &Trail<'_, 'd>,
     ) -> Result<(&'k str, Option<Value>), TooLarge> {
         let leaf = leaf(key, form, members, self.detail.description_chars);
         if let Some(loss) = leaf.loss {
-            self.notes.place(&place.pointer(), loss);
+            self.notes.place(&place.place(), loss);
         }
         if let Some(value) = &leaf.value {
             self.spend(value.as_str().map_or_else(|| value.to_string().len(), str::len))?;
@@ -206,7 +217,7 @@ impl<'a, 'd> Translator<'a, 'd> {
         Ok((leaf.key.unwrap_or(key), leaf.value))
     }
 
-    fn list(&mut self, value: &'d Value, place: &Trail<'_>, level: usize) -> Result<Option<Value>, TooLarge> {
+    fn list(&mut self, value: &'d Value, place: &Trail<'_, 'd>, level: usize) -> Result<Option<Value>, TooLarge> {
         let schemas = value.as_array().filter(|schemas| !schemas.is_empty());
         let Some(schemas) = schemas else { return Ok(self.malformed(place)) };
         let translate = |(index, schema)| self.any(schema, &place.item(index), level + 1);
@@ -214,7 +225,7 @@ impl<'a, 'd> Translator<'a, 'd> {
         Ok(Some(Value::Array(translated?)))
     }
 
-    fn map(&mut self, value: &'d Value, place: &Trail<'_>, level: usize) -> Result<Option<Value>, TooLarge> {
+    fn map(&mut self, value: &'d Value, place: &Trail<'_, 'd>, level: usize) -> Result<Option<Value>, TooLarge> {
         let Some(schemas) = value.as_object() else { return Ok(self.malformed(place)) };
         let mut translated = Map::new();
         for (name, schema) in schemas {
@@ -225,14 +236,39 @@ impl<'a, 'd> Translator<'a, 'd> {
         Ok(Some(Value::Object(translated)))
     }
 
-    fn malformed(&mut self, place: &Trail<'_>) -> Option<Value> {
-        self.notes.place(&place.pointer(), "has a value of the wrong form; left out");
+    fn malformed(&mut self, place: &Trail<'_, 'd>) -> Option<Value> {
+        self.notes.place(&place.place(), "has a value of the wrong form; left out");
         None
     }
 
+    /// Properties that say `required: true` themselves, in the way of JSON Schema draft 3, are required all the same.
+    fn take_over_required(
+        &mut self,
+        members: &'d Map<String, Value>,
+        trail: &Trail<'_, 'd>,
+        translated: &mut Map<String, Value>,
+    ) {
+        let properties = members.get("properties").and_then(Value::as_object).into_iter().flatten();
+        for (name, _) in properties.filter(|(_, schema)| schema.get("required") == Some(&Value::Bool(true))) {
+            let required = translated.entry("required").or_insert_with(|| json!([]));
+            let Some(names) = required.as_array_mut() else { return };
+            if !names.iter().any(|known| known == name) {
+                names.push(name.as_str().into());
+                let place = trail.member("properties");
+                self.notes.place(&place.member(name).place(), "says `required: true` itself; it is taken as required");
+            }
+        }
+    }
+
     /// Takes what only answers have out of `properties` and out of every `required` beside it.
-    fn hide_read_only(&self, members: &'d Map<String, Value>, translated: &mut Map<String, Value>) {
-        let hidden = if self.part == Part::Body { read_only_names(self.document, members) } else { HashSet::new() };
+    fn hide_read_only(
+        &self,
+        members: &'d Map<String, Value>,
+        file: &'d SourceFile,
+        translated: &mut Map<String, Value>,
+    ) {
+        let hidden =
+            if self.part == Part::Body { read_only_names(self.document, members, file) } else { HashSet::new() };
         if hidden.is_empty() {
             return;
         }
@@ -257,8 +293,7 @@ impl<'a, 'd> Translator<'a, 'd> {
 }
 
 fn finish(members: &Map<String, Value>, translated: Map<String, Value>) -> Value {
-    let is_nullable = members.get("nullable") == Some(&Value::Bool(true));
-    Value::Object(if is_nullable { make_nullable(translated) } else { translated })
+    Value::Object(if is_nullable(members) { make_nullable(translated) } else { translated })
 }
 
 /// A referred schema with what stands beside the `$ref`, which describes this use of it and so goes first.

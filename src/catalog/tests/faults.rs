@@ -80,7 +80,7 @@ fn a_broken_reference_within_a_schema_accepts_anything_there_and_is_reported_onc
     }
     let simplified = &toolset.report.simplified;
     assert_eq!(simplified.len(), 1, "{simplified:?}");
-    assert!(simplified[0].what.starts_with("#/components/schemas/S/properties/a: "));
+    assert!(simplified[0].what.starts_with("api.json #/components/schemas/S/properties/a: "));
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn the_report_has_the_shape_that_check_prints() {
         json!({
             "file": "api.json",
             "operations_loaded": 1,
-            "operations_skipped": [{"operation": "PUT /a", "reason": "#/paths/~1a/put is no object"}],
+            "operations_skipped": [{"operation": "PUT /a", "reason": "api.json #/paths/~1a/put is no object"}],
             "renamed": [{"operation": "GET /a", "from": null, "to": "get_a"}],
             "simplified": [{"operation": "", "what": "the document names no server; `base_url` is needed to call its operations"}],
             "error": null

@@ -41,7 +41,7 @@ fn no_operation_of_a_real_document_is_lost_without_a_word() {
     for line in index.lines() {
         let entry: Entry = serde_json::from_str(line).unwrap();
         let version = entry.version.get(..3).unwrap_or(&entry.version).to_owned();
-        if !["3", "3.0", "3.1"].contains(&version.as_str()) {
+        if !["2.0", "3", "3.0", "3.1"].contains(&version.as_str()) {
             continue;
         }
         let share = shares.entry(version).or_default();

@@ -56,11 +56,11 @@ fn tools_of_two_toolsets_never_share_a_name() {
 #[test]
 fn a_document_that_cannot_be_loaded_is_an_error_that_names_it() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("old.yaml"), "swagger: '2.0'\npaths: {}\n").unwrap();
+    std::fs::write(folder.path().join("old.yaml"), "swagger: '1.2'\npaths: {}\n").unwrap();
     std::fs::write(folder.path().join("other.yaml"), "name: a workflow\n").unwrap();
     for (file, words) in [
         ("none.yaml", "cannot be read"),
-        ("old.yaml", "Swagger 2.0 is not yet supported"),
+        ("old.yaml", "Swagger 1.2 is not yet supported"),
         ("other.yaml", "no OpenAPI document"),
     ] {
         let error = Catalog::load(&BTreeMap::from([("a".to_owned(), settings(file))]), folder.path()).unwrap_err();
@@ -74,4 +74,31 @@ fn a_document_that_cannot_be_loaded_is_an_error_that_names_it() {
 fn a_document_without_paths_is_an_empty_toolset() {
     assert_eq!(toolset(json!({"info": {"title": "t"}})).report.operations_loaded, 0);
     assert_eq!(toolset(json!({"paths": null})).report.operations_skipped, []);
+}
+
+#[test]
+fn a_reload_reads_what_changed_keeps_the_rest_and_survives_what_is_broken() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("pets.yaml", PETS);
+    write("zoo.yaml", PETS);
+    let both = BTreeMap::from([("pets".to_owned(), settings("pets.yaml")), ("zoo".to_owned(), settings("zoo.yaml"))]);
+    let first = Catalog::load(&both, folder.path()).unwrap();
+
+    // Names that are no longer shared become plain again.
+    write("zoo.yaml", &PETS.replace("getPet", "getAnimal"));
+    let zoo = folder.path().join("zoo.yaml");
+    let (second, errors) = first.reload(&both, folder.path(), &|file| file == zoo);
+    assert!(errors.is_empty(), "{errors:?}");
+    let offered = |catalog: &Catalog, toolset: &str| catalog.toolset(toolset).unwrap().operations[0].tool.name.clone();
+    assert_eq!([offered(&first, "pets"), offered(&first, "zoo")], ["pets_getPet", "zoo_getPet"]);
+    assert_eq!([offered(&second, "pets"), offered(&second, "zoo")], ["getPet", "getAnimal"]);
+    assert_eq!(second.toolset("pets").unwrap().report.renamed, []);
+
+    write("zoo.yaml", "openapi: [");
+    let (third, errors) = second.reload(&both, folder.path(), &|file| file == zoo);
+    assert_eq!(errors.len(), 1);
+    assert!(errors[0].to_string().contains("zoo.yaml"), "{}", errors[0]);
+    assert_eq!(offered(&third, "zoo"), "getAnimal");
+    assert!(std::sync::Arc::ptr_eq(second.toolset("pets").unwrap(), third.toolset("pets").unwrap()));
 }

@@ -130,7 +130,7 @@ impl Tokens {
         }
         let secret = secret_of(request.secret(), request.scheme, deadline).await?;
         let asked_at = Instant::now();
-        let received = self.client.exchange(&request.with_secret(&secret)?, MAX_ANSWER_BYTES, deadline).await;
+        let received = self.client.exchange(&request.with_secret(&secret)?, 0, MAX_ANSWER_BYTES, deadline).await;
         let answer = received.map_err(|failed| unanswered(host, failed))?.answer;
         let (secret, lifetime) = token_in(&answer).map_err(|why| Unavailable {
             detail: format!("the token endpoint `{host}` of `{}` {why}", request.scheme),

@@ -31,6 +31,7 @@ fn pairs(name: &str, value: &Value, encoding: Option<&Encoding>) -> Vec<String> 
         explode: explode.unwrap_or(style.is_none_or(|style| style == Style::Form)),
         allow_reserved: encoding.is_some_and(|encoding| encoding.allow_reserved),
         media_type: (style.is_none() && is_nested(value)).then(|| "application/json".to_owned()),
+        nested: encoding.map(|encoding| encoding.nested.clone()).unwrap_or_default(),
     };
     style::query(&[(&written, value)])
 }

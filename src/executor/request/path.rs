@@ -125,6 +125,7 @@ mod tests {
             explode: false,
             allow_reserved: false,
             media_type: None,
+            nested: Vec::new(),
         }
     }
 

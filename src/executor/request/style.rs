@@ -44,13 +44,13 @@ pub(super) fn path(binding: &Binding, value: &Value) -> Option<String> {
         Style::Label => {
             format!(".{}", joined(&shape, if binding.explode { "." } else { "," }, binding.explode, encode))
         }
-        _ => joined(&shape, ",", binding.explode, encode),
+        style => joined(&shape, &encode_separator(style), binding.explode, encode),
     })
 }
 
 /// The text of a header parameter; `None` for `null`. Headers are not percent-encoded.
 pub(super) fn header(binding: &Binding, value: &Value) -> Option<String> {
-    Some(joined(&shape(binding, value)?, ",", binding.explode, str::to_owned))
+    Some(joined(&shape(binding, value)?, separator(binding.style), binding.explode, str::to_owned))
 }
 
 /// The `name=value` pairs of the query parameters, encoded, in order.
@@ -77,12 +77,25 @@ fn query_pairs(binding: &Binding, value: &Value) -> Vec<String> {
         return pairs;
     }
     let Some(shape) = shape(binding, value) else { return Vec::new() };
-    let separator = match binding.style {
-        Style::SpaceDelimited => "%20",
-        Style::PipeDelimited => "%7C",
+    form(&name, &shape, binding.explode, &encode_separator(binding.style), encoder)
+}
+
+/// What stands between the items of an array that is written as one text.
+fn separator(style: Style) -> &'static str {
+    match style {
+        Style::SpaceDelimited => " ",
+        Style::TabDelimited => "\t",
+        Style::PipeDelimited => "|",
         _ => ",",
-    };
-    form(&name, &shape, binding.explode, separator, encoder)
+    }
+}
+
+/// The separator as it stands in a path or query. A comma is a delimiter there and stays as it is (RFC 6570 section 3.2.2).
+fn encode_separator(style: Style) -> String {
+    match separator(style) {
+        "," => ",".to_owned(),
+        other => encode(other),
+    }
 }
 
 /// `name=a,b` or `name=a`, `name=b`; an empty list or object gives nothing, as an undefined variable does (RFC 6570 section 2.3).
@@ -143,12 +156,25 @@ fn shape(binding: &Binding, value: &Value) -> Option<Shape> {
     Some(match value {
         Value::Null => return None,
         _ if as_json => Shape::Text(value.to_string()),
-        Value::Array(items) => Shape::List(items.iter().filter_map(text).collect()),
+        Value::Array(items) => {
+            Shape::List(items.iter().filter_map(|item| nested_text(item, &binding.nested)).collect())
+        }
         Value::Object(members) => {
             Shape::Members(members.iter().filter_map(|(name, value)| Some((name.clone(), text(value)?))).collect())
         }
         _ => Shape::Text(text(value)?),
     })
+}
+
+/// The text of an item of an array: an array within it as the first of `styles` says, those within that as the rest says.
+fn nested_text(item: &Value, styles: &[Style]) -> Option<String> {
+    match (item, styles.split_first()) {
+        (Value::Array(items), Some((style, rest))) => {
+            let texts: Vec<String> = items.iter().filter_map(|item| nested_text(item, rest)).collect();
+            Some(texts.join(separator(*style)))
+        }
+        _ => text(item),
+    }
 }
 
 /// The text of a value inside a list or object; `null` is left out, and what is nested deeper than the styles define is JSON.
@@ -181,6 +207,7 @@ mod tests {
             explode,
             allow_reserved: false,
             media_type: None,
+            nested: Vec::new(),
         }
     }
 
@@ -242,6 +269,37 @@ mod tests {
                 assert_eq!(query(&[(&binding, value)]).join("&"), expected, "{style:?} {explode} {value}");
             }
         }
+    }
+
+    /// Swagger 2.0, Parameter Object, `collectionFormat`: `csv`, `ssv`, `tsv`, `pipes`, `multi`.
+    #[test]
+    fn collection_formats_agree_with_swaggers_table() {
+        let table = [
+            (Style::Form, false, "color=blue,black", "blue,black", "blue,black"),
+            (Style::SpaceDelimited, false, "color=blue%20black", "blue%20black", "blue black"),
+            (Style::TabDelimited, false, "color=blue%09black", "blue%09black", "blue\tblack"),
+            (Style::PipeDelimited, false, "color=blue%7Cblack", "blue%7Cblack", "blue|black"),
+            (Style::Form, true, "color=blue&color=black", "blue,black", "blue,black"),
+        ];
+        let value = json!(["blue", "black"]);
+        for (style, explode, in_query, in_path, in_header) in table {
+            let of = |location| binding(location, style, explode);
+            assert_eq!(query(&[(&of(Location::Query), &value)]).join("&"), in_query, "{style:?} {explode}");
+            assert_eq!(path(&of(Location::Path), &value).as_deref(), Some(in_path), "{style:?} {explode}");
+            assert_eq!(header(&of(Location::Header), &value).as_deref(), Some(in_header), "{style:?} {explode}");
+        }
+    }
+
+    #[test]
+    fn arrays_within_arrays_have_a_separator_of_their_own_at_each_level() {
+        let value = json!([[["a", "b"], ["c"]], ["d"]]);
+        let mut nested = binding(Location::Header, Style::PipeDelimited, false);
+        nested.nested = vec![Style::Simple, Style::TabDelimited];
+        assert_eq!(header(&nested, &value).as_deref(), Some("a\tb,c|d"));
+        nested.location = Location::Query;
+        assert_eq!(query(&[(&nested, &value)]), ["color=a%09b%2Cc%7Cd"]);
+        nested.nested.clear();
+        assert_eq!(header(&nested, &value).as_deref(), Some(r#"[["a","b"],["c"]]|["d"]"#));
     }
 
     #[test]

@@ -136,15 +136,24 @@ async fn silence_is_unknown_and_is_not_repeated() {
 }
 
 #[tokio::test]
-async fn a_broken_connection_is_tried_again_for_reading_methods_alone() {
-    for (method, times) in
-        [(Method::GET, 2), (Method::HEAD, 2), (Method::POST, 1), (Method::PUT, 1), (Method::DELETE, 1)]
-    {
+async fn a_broken_connection_is_tried_again_for_idempotent_methods_alone() {
+    let of =
+        |method: Method, trusted: u32, distrusted: u32| [(method.clone(), true, trusted), (method, false, distrusted)];
+    let cases = [
+        of(Method::GET, 3, 3),
+        of(Method::HEAD, 3, 3),
+        of(Method::POST, 1, 1),
+        of(Method::PATCH, 1, 1),
+        of(Method::PUT, 3, 1),
+        of(Method::DELETE, 3, 1),
+    ];
+    for (method, repeat_put_and_delete, times) in cases.into_iter().flatten() {
         let server = Server::raw(|stream| async move { drop(stream) }).await;
         let operation = operation(method.clone(), &server.url(), "/r", Vec::new());
-        unknown(run(&executor(&local()), &operation, &toolset(), json!({})).await);
+        let settings = Settings { max_repeats: 2, repeat_put_and_delete, ..local() };
+        unknown(run(&executor(&settings), &operation, &toolset(), json!({})).await);
         let seen = server.seen();
-        assert_eq!(seen.len(), times, "{method}");
+        assert_eq!(seen.len(), times as usize, "{method}");
         assert!(seen.iter().all(|request| request.method == method));
     }
 }

@@ -6,6 +6,7 @@ use http::Response;
 
 use super::server::{Server, nobody};
 use super::*;
+use crate::catalog::IdempotencyKey;
 
 fn with_intents(intents: &Arc<Remembered>) -> Executor {
     Executor::build(&local(), Arc::clone(intents) as Arc<dyn Intents>).unwrap()
@@ -73,6 +74,110 @@ async fn a_finished_call_may_be_made_again() {
     }
     assert_eq!(server.seen().len(), 2);
     assert_eq!(intents.labels(), [Some("client_error".to_owned())]);
+}
+
+#[tokio::test]
+async fn an_answer_that_was_not_told_is_given_again_and_nothing_is_sent() {
+    let server = Server::http(|_| Response::builder().status(201).body(r#"{"id":7}"#.into()).unwrap()).await;
+    let intents = Arc::new(Remembered::default());
+    let operation = post(&server.url());
+    let call = checked(&operation, &json!({"room": 1}));
+    let execute = async |turn| {
+        // Each over the same store, as after a restart.
+        with_intents(&intents).execute(&call, &operation, &toolset(), &allow_all(), Some("s"), turn).await
+    };
+    let first = answer(execute("t1").await);
+    for turn in ["t2", "t3"] {
+        let again = answer(execute(turn).await);
+        assert_eq!((again.status, &again.body), (first.status, &first.body));
+    }
+    assert_eq!(server.seen().len(), 1);
+    with_intents(&intents).told("t3").await;
+    answer(execute("t4").await);
+    assert_eq!(server.seen().len(), 2, "the client knew, and wants it again");
+    answer(execute("t4").await);
+    assert_eq!(server.seen().len(), 3, "the model knew, and wants it again");
+}
+
+/// An operation whose documented idempotency key is a header.
+fn keyed(server: &str) -> Operation {
+    let mut operation = post(server);
+    operation.bindings.push(binding("Idempotency-Key", Location::Header));
+    operation.idempotency_key = Some(IdempotencyKey { argument: "Idempotency-Key".into(), max_chars: 36 });
+    operation
+}
+
+fn keys(server: &Server) -> Vec<String> {
+    server.seen().iter().map(|seen| seen.headers["idempotency-key"].to_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn a_repeat_of_an_unknown_outcome_carries_the_key_of_the_first_request() {
+    let server = Server::http(|_| Response::builder().status(503).body("{}".into()).unwrap()).await;
+    let intents = Arc::new(Remembered::default());
+    let operation = keyed(&server.url());
+    for turn in ["t1", "t2", "t3"] {
+        let call = checked(&operation, &json!({"room": 1}));
+        let executor = with_intents(&intents);
+        answer(executor.execute(&call, &operation, &toolset(), &allow_all(), Some("s"), turn).await);
+    }
+    let sent = keys(&server);
+    assert_eq!(sent.len(), 3, "an API with keys is asked again");
+    assert!(sent.iter().all(|key| *key == sent[0] && key.len() == 36), "{sent:?}");
+}
+
+#[tokio::test]
+async fn a_request_with_a_key_is_repeated_by_itself_with_that_key() {
+    let heads = Arc::new(Mutex::new(Vec::new()));
+    let (seen, record) = (Arc::clone(&heads), heads);
+    let server = Server::raw_heads(move |head, stream| {
+        record.lock().unwrap().push(head);
+        async move { drop(stream) }
+    })
+    .await;
+    let executor = Executor::build(&Settings { max_repeats: 3, ..local() }, Arc::new(Remembered::default())).unwrap();
+    unknown(run(&executor, &keyed(&server.url()), &toolset(), json!({"room": 1})).await);
+    let seen = seen.lock().unwrap();
+    let key = |head: &String| head.lines().find(|line| line.starts_with("idempotency-key: ")).map(str::to_owned);
+    assert_eq!(seen.len(), 4);
+    assert!(key(&seen[0]).is_some() && seen.iter().all(|head| key(head) == key(&seen[0])), "{seen:?}");
+}
+
+#[tokio::test]
+async fn a_new_wish_and_another_call_have_keys_of_their_own() {
+    let server = Server::plain().await;
+    let intents = Arc::new(Remembered::default());
+    let operation = keyed(&server.url());
+    let executor = with_intents(&intents);
+    for (session, turn, room) in [("s", "t1", 1), ("s", "t1", 2), ("r", "t1", 1), ("s", "t2", 1), ("s", "t2", 1)] {
+        let call = checked(&operation, &json!({"room": room}));
+        answer(executor.execute(&call, &operation, &toolset(), &allow_all(), Some(session), turn).await);
+        executor.told(turn).await;
+    }
+    let sent: std::collections::HashSet<String> = keys(&server).into_iter().collect();
+    assert_eq!(sent.len(), 5);
+}
+
+#[tokio::test]
+async fn the_model_cannot_choose_the_key() {
+    let server = Server::plain().await;
+    let arguments = json!({"room": 1, "Idempotency-Key": "guessed"});
+    answer(run(&with_intents(&Arc::default()), &keyed(&server.url()), &toolset(), arguments).await);
+    assert_ne!(keys(&server), ["guessed"]);
+}
+
+#[tokio::test]
+async fn an_unknown_outcome_of_an_idempotent_method_is_tried_again_where_that_is_trusted() {
+    for (trusted, times) in [(true, 2), (false, 1)] {
+        let server = Server::raw(|stream| async move { drop(stream) }).await;
+        let settings = Settings { max_repeats: 0, repeat_put_and_delete: trusted, ..local() };
+        let executor = Executor::build(&settings, Arc::new(Remembered::default())).unwrap();
+        let operation = operation(Method::PUT, &server.url(), "/r", Vec::new());
+        for _ in 0..2 {
+            unknown(run(&executor, &operation, &toolset(), json!({})).await);
+        }
+        assert_eq!(server.seen().len(), times, "{trusted}");
+    }
 }
 
 #[tokio::test]

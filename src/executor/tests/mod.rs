@@ -20,46 +20,93 @@ use crate::domain::outcome::ApiAnswer;
 use crate::domain::rules::{ExecuteRule, ExecuteRules, Permission, ScanRules};
 use crate::domain::{Call, OperationRef, Outcome, Owner, Secret, Tool};
 use crate::scanner::{CheckedCall, Toolbook, Validators, scan};
-use crate::store::{Begun, IntentKey, Intents, StoreError};
+use crate::store::{Beginning, Begun, IntentKey, Intents, StoreError};
 use futures_util::future::BoxFuture;
 
 /// Intents in memory.
 #[derive(Default)]
 struct Remembered {
-    labels: Mutex<Vec<(IntentKey, Option<String>)>>,
+    rows: Mutex<Vec<(IntentKey, Row)>>,
     broken: bool,
 }
 
+#[derive(Clone, Default)]
+struct Row {
+    turn: String,
+    idempotency_key: Option<String>,
+    label: Option<String>,
+    answer: Option<String>,
+}
+
 impl Intents for Remembered {
-    fn begin<'a>(&'a self, key: &'a IntentKey) -> BoxFuture<'a, Result<Begun, StoreError>> {
+    fn unfinished_key<'a>(&'a self, key: &'a IntentKey) -> BoxFuture<'a, Result<Option<String>, StoreError>> {
+        let row = self.row(key).filter(|row| row.label.is_none());
+        Box::pin(async move { Ok(row.and_then(|row| row.idempotency_key)) })
+    }
+
+    fn begin<'a>(&'a self, key: &'a IntentKey, beginning: Beginning<'a>) -> BoxFuture<'a, Result<Begun, StoreError>> {
         Box::pin(async move {
             if self.broken {
                 return Err(StoreError::Unavailable("the disk is full".into()));
             }
-            let mut labels = self.labels.lock().unwrap();
-            let before = labels.iter_mut().find(|(known, _)| known == key).map(|(_, label)| label.take());
-            match before {
-                None => labels.push((key.clone(), None)),
-                Some(Some(label)) => return Ok(Begun::FinishedBefore { label }),
-                Some(None) => return Ok(Begun::UnknownBefore),
-            }
-            Ok(Begun::Fresh)
+            let Beginning { turn, idempotency_key } = beginning;
+            let fresh =
+                Row { turn: turn.to_owned(), idempotency_key: idempotency_key.map(str::to_owned), ..Row::default() };
+            Ok(match self.row(key) {
+                None => {
+                    self.rows.lock().unwrap().push((key.clone(), fresh));
+                    Begun::Fresh
+                }
+                Some(Row { label: None, idempotency_key, .. }) => Begun::UnknownBefore { idempotency_key },
+                Some(Row { answer: Some(answer), turn: before, .. }) if before != turn => {
+                    self.change(key, |row| row.turn = turn.to_owned());
+                    Begun::UntoldBefore { answer }
+                }
+                Some(Row { label: Some(label), .. }) => {
+                    self.change(key, |row| *row = fresh.clone());
+                    Begun::FinishedBefore { label }
+                }
+            })
         })
     }
 
-    fn finish<'a>(&'a self, key: &'a IntentKey, label: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn finish<'a>(
+        &'a self,
+        key: &'a IntentKey,
+        label: &'a str,
+        answer: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
-            let mut labels = self.labels.lock().unwrap();
-            let known = labels.iter_mut().find(|(known, _)| known == key);
-            known.unwrap().1 = Some(label.to_owned());
+            self.change(key, |row| {
+                row.label = Some(label.to_owned());
+                row.answer = answer.map(str::to_owned);
+            });
+            Ok(())
+        })
+    }
+
+    fn told<'a>(&'a self, turn: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            for (_, row) in self.rows.lock().unwrap().iter_mut().filter(|(_, row)| row.turn == turn) {
+                row.answer = None;
+            }
             Ok(())
         })
     }
 }
 
 impl Remembered {
+    fn row(&self, key: &IntentKey) -> Option<Row> {
+        self.rows.lock().unwrap().iter().find(|(known, _)| known == key).map(|(_, row)| row.clone())
+    }
+
+    fn change(&self, key: &IntentKey, change: impl FnOnce(&mut Row)) {
+        let mut rows = self.rows.lock().unwrap();
+        change(&mut rows.iter_mut().find(|(known, _)| known == key).unwrap().1);
+    }
+
     fn labels(&self) -> Vec<Option<String>> {
-        self.labels.lock().unwrap().iter().map(|(_, label)| label.clone()).collect()
+        self.rows.lock().unwrap().iter().map(|(_, row)| row.label.clone()).collect()
     }
 }
 
@@ -81,6 +128,7 @@ fn operation(method: Method, server: &str, path: &str, bindings: Vec<Binding>) -
         servers: vec![Url::parse(server).unwrap()],
         bindings,
         body: None,
+        idempotency_key: None,
         security: Vec::new(),
         produces: vec!["application/json".into()],
         deprecated: false,
@@ -98,6 +146,7 @@ fn binding(name: &str, location: Location) -> Binding {
         explode: location.default_style() == Style::Form,
         allow_reserved: false,
         media_type: None,
+        nested: Vec::new(),
     }
 }
 

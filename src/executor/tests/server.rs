@@ -75,15 +75,24 @@ impl Server {
     where
         F: Future<Output = ()> + Send,
     {
+        Self::raw_heads(move |_, stream| script(stream)).await
+    }
+
+    /// Like [`Self::raw`], and hands over the head too.
+    pub(super) async fn raw_heads<F>(script: impl Fn(String, TcpStream) -> F + Clone + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = ()> + Send,
+    {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let record = Arc::clone(&seen);
         Self::listen(seen, move |mut stream| {
             let (script, record) = (script.clone(), Arc::clone(&record));
             async move {
-                let target = read_head(&mut stream).await;
+                let head = read_head(&mut stream).await;
+                let target = head.lines().next().unwrap_or_default().to_owned();
                 let method = target.split(' ').next().unwrap_or_default().parse().unwrap();
                 record.lock().unwrap().push(Seen { method, target, headers: HeaderMap::new(), body: Bytes::new() });
-                script(stream).await;
+                script(head, stream).await;
             }
         })
         .await
@@ -173,5 +182,5 @@ async fn read_head(stream: &mut TcpStream) -> String {
             Err(_) => break,
         }
     }
-    String::from_utf8_lossy(&head).lines().next().unwrap_or_default().to_owned()
+    String::from_utf8_lossy(&head).into_owned()
 }

@@ -95,12 +95,12 @@ async fn a_request_that_finds_no_place_in_time_was_not_sent() {
     let request = Request { method: Method::POST, url, headers: HeaderMap::new(), body: None };
     let (first, sent) = (Arc::clone(&client), request.clone());
     let waiting = tokio::spawn(async move {
-        let _ = first.exchange(&sent, 100, Instant::now() + Duration::from_secs(60)).await;
+        let _ = first.exchange(&sent, 0, 100, Instant::now() + Duration::from_secs(60)).await;
     });
     while server.seen().is_empty() {
         tokio::task::yield_now().await;
     }
-    let failed = client.exchange(&request, 100, Instant::now() + Duration::from_millis(20)).await.err().unwrap();
+    let failed = client.exchange(&request, 0, 100, Instant::now() + Duration::from_millis(20)).await.err().unwrap();
     let outcome = failed.outcome("host", Duration::from_secs(1));
     assert!(
         matches!(&outcome, Outcome::Unreachable { reason } if reason.contains("max_requests_per_host")),

@@ -7,7 +7,9 @@ use serde_json::json;
 
 use crate::domain::{Trace, Verdict};
 use crate::store::samples::{in_memory, rows, trace, trace_calling};
-use crate::store::{Begun, IntentKey, Intents, Settings, Store, StoreError, TraceFilter, TraceRow, Traces};
+use crate::store::{
+    Ages, Beginning, Begun, IntentKey, Intents, Settings, Store, StoreError, TraceFilter, TraceRow, Traces,
+};
 
 async fn store() -> Store {
     let store = Store::open(&in_memory(), Path::new("")).await;
@@ -129,34 +131,81 @@ async fn what_is_not_a_cursor_is_refused() {
 #[tokio::test]
 async fn old_traces_and_intents_go_a_bounded_number_at_a_time() {
     let store = filled((0..10).map(|number| trace_calling(&number.to_string(), number, &["f"]))).await;
-    assert_eq!(store.begin(&key("old")).await, Ok(Begun::Fresh));
     let far = Timestamp::now() + jiff::SignedDuration::from_hours(1);
+    let all = |before| Ages { before: Some(before), unknown_before: None };
     let before = Timestamp::from_millisecond(8).unwrap();
-    assert_eq!(store.expire(before, 5).await, Ok(5));
-    assert_eq!(store.expire(before, 5).await, Ok(3));
-    assert_eq!(store.expire(before, 5).await, Ok(0));
+    assert_eq!(store.expire(all(before), 5).await, Ok(5));
+    assert_eq!(store.expire(all(before), 5).await, Ok(3));
+    assert_eq!(store.expire(all(before), 5).await, Ok(0));
     assert_eq!(ids(&store, TraceFilter { tool: Some("f".to_owned()), ..TraceFilter::default() }).await, ["9", "8"]);
-    assert_eq!(store.begin(&key("old")).await, Ok(Begun::UnknownBefore));
-    assert_eq!(store.expire(far, 5).await, Ok(3));
-    assert_eq!(store.begin(&key("old")).await, Ok(Begun::Fresh));
+    assert_eq!(begin(&store, "unknown", "t").await, Begun::Fresh);
+    assert_eq!(begin(&store, "known", "t").await, Begun::Fresh);
+    store.finish(&key("known"), "success", None).await.unwrap();
+    assert_eq!(store.expire(Ages::default(), 5).await, Ok(0));
+    assert_eq!(store.expire(all(far), 5).await, Ok(3), "two traces and what is known");
+    assert_eq!(begin(&store, "known", "t").await, Begun::Fresh);
+    assert_eq!(begin(&store, "unknown", "t").await, UNKNOWN);
+    assert_eq!(store.expire(Ages { before: None, unknown_before: Some(far) }, 5).await, Ok(2));
+    assert_eq!(begin(&store, "unknown", "t").await, Begun::Fresh);
 }
+
+const UNKNOWN: Begun = Begun::UnknownBefore { idempotency_key: None };
 
 fn key(arguments: &str) -> IntentKey {
     IntentKey { session: "s".to_owned(), operation: "crm/create".to_owned(), arguments_hash: arguments.to_owned() }
 }
 
+async fn begin(store: &Store, arguments: &str, turn: &str) -> Begun {
+    store.begin(&key(arguments), Beginning { turn, idempotency_key: None }).await.unwrap()
+}
+
 #[tokio::test]
 async fn an_intent_is_fresh_once_and_unknown_until_it_is_finished() {
     let store = store().await;
-    assert_eq!(store.begin(&key("1")).await, Ok(Begun::Fresh));
-    assert_eq!(store.begin(&key("1")).await, Ok(Begun::UnknownBefore));
-    assert_eq!(store.begin(&key("2")).await, Ok(Begun::Fresh));
-    store.finish(&key("1"), "success").await.unwrap();
-    assert_eq!(store.begin(&key("1")).await, Ok(Begun::FinishedBefore { label: "success".to_owned() }));
+    assert_eq!(begin(&store, "1", "t").await, Begun::Fresh);
+    assert_eq!(begin(&store, "1", "t").await, UNKNOWN);
+    assert_eq!(begin(&store, "2", "t").await, Begun::Fresh);
+    store.finish(&key("1"), "success", None).await.unwrap();
+    assert_eq!(begin(&store, "1", "t").await, Begun::FinishedBefore { label: "success".to_owned() });
     // It was begun again with that.
-    assert_eq!(store.begin(&key("1")).await, Ok(Begun::UnknownBefore));
+    assert_eq!(begin(&store, "1", "t").await, UNKNOWN);
     let other = IntentKey { session: "t".to_owned(), ..key("1") };
-    assert_eq!(store.begin(&other).await, Ok(Begun::Fresh));
+    let beginning = Beginning { turn: "t", idempotency_key: None };
+    assert_eq!(store.begin(&other, beginning).await, Ok(Begun::Fresh));
+}
+
+#[tokio::test]
+async fn an_answer_is_kept_for_other_turns_until_it_is_told() {
+    let store = store().await;
+    let untold = Begun::UntoldBefore { answer: "created".to_owned() };
+    let finished = Begun::FinishedBefore { label: "success".to_owned() };
+    begin(&store, "1", "first").await;
+    store.finish(&key("1"), "success", Some("created")).await.unwrap();
+    assert_eq!(begin(&store, "1", "second").await, untold);
+    // The turn that it was told to in vain does not matter any more.
+    store.told("first").await.unwrap();
+    assert_eq!(begin(&store, "1", "third").await, untold);
+    store.told("third").await.unwrap();
+    assert_eq!(begin(&store, "1", "fourth").await, finished);
+    // Within its own turn the model has the answer.
+    store.finish(&key("1"), "success", Some("created")).await.unwrap();
+    assert_eq!(begin(&store, "1", "fourth").await, finished);
+}
+
+#[tokio::test]
+async fn an_idempotency_key_stays_until_the_outcome_is_known() {
+    let store = store().await;
+    let with = |key| Beginning { turn: "t", idempotency_key: Some(key) };
+    assert_eq!(store.unfinished_key(&key("1")).await, Ok(None));
+    store.begin(&key("1"), with("k1")).await.unwrap();
+    assert_eq!(store.unfinished_key(&key("1")).await, Ok(Some("k1".to_owned())));
+    let before = Begun::UnknownBefore { idempotency_key: Some("k1".to_owned()) };
+    assert_eq!(store.begin(&key("1"), with("k2")).await, Ok(before));
+    assert_eq!(store.unfinished_key(&key("1")).await, Ok(Some("k1".to_owned())));
+    store.finish(&key("1"), "success", None).await.unwrap();
+    assert_eq!(store.unfinished_key(&key("1")).await, Ok(None));
+    store.begin(&key("1"), with("k3")).await.unwrap();
+    assert_eq!(store.unfinished_key(&key("1")).await, Ok(Some("k3".to_owned())));
 }
 
 #[tokio::test]
@@ -164,7 +213,7 @@ async fn of_many_that_begin_the_same_one_is_the_first() {
     let store = store().await;
     let tasks = (0..16).map(|_| {
         let store = store.clone();
-        tokio::spawn(async move { store.begin(&key("same")).await.unwrap() })
+        tokio::spawn(async move { begin(&store, "same", "t").await })
     });
     let begun = futures_util::future::join_all(tasks).await;
     assert_eq!(begun.into_iter().filter(|begun| *begun.as_ref().unwrap() == Begun::Fresh).count(), 1);
@@ -175,7 +224,7 @@ async fn what_was_committed_is_there_after_a_crash() {
     let directory = tempfile::tempdir().unwrap();
     let settings = Settings { url: "sqlite:a.sqlite3".to_owned(), ..in_memory() };
     let store = Store::open(&settings, directory.path()).await;
-    store.begin(&key("1")).await.unwrap();
+    begin(&store, "1", "t").await;
     store.append(&rows([trace("a", 1)])).await.unwrap();
     // The files as a crash leaves them: nothing was closed.
     let crashed = tempfile::tempdir().unwrap();
@@ -186,7 +235,7 @@ async fn what_was_committed_is_there_after_a_crash() {
         }
     }
     let recovered = Store::open(&settings, crashed.path()).await;
-    assert_eq!(recovered.begin(&key("1")).await, Ok(Begun::UnknownBefore));
+    assert_eq!(begin(&recovered, "1", "t").await, UNKNOWN);
     assert_eq!(ids(&recovered, TraceFilter::default()).await, ["a"]);
 }
 

@@ -11,7 +11,7 @@ use super::fault::fault;
 use crate::domain::Trace;
 use crate::store::cursor::Cursor;
 use crate::store::traces::{DEFAULT_PAGE, MAX_PAGE};
-use crate::store::{StoreError, TraceFilter, TracePage, TraceRow, TraceSummary};
+use crate::store::{Ages, StoreError, TraceFilter, TracePage, TraceRow, TraceSummary};
 
 /// Rows of one `INSERT`. One statement for many rows, as a round trip to SQLite's thread per trace would cost more than its
 /// insertion; not too many, as that thread would then keep a processor from turns for a whole time slice of the scheduler
@@ -33,9 +33,13 @@ const EXPIRE_TOOLS: &str = "\
 const EXPIRE_TRACES: &str = "\
     DELETE FROM traces WHERE rowid IN (SELECT rowid FROM traces WHERE started_at < ?1 ORDER BY started_at, id LIMIT ?2)";
 
-const EXPIRE_INTENTS: &str = "\
+const EXPIRE_FINISHED_INTENTS: &str = "\
     DELETE FROM intents WHERE (session, operation, arguments_hash) IN \
-        (SELECT session, operation, arguments_hash FROM intents WHERE begun_at < ?1 ORDER BY begun_at LIMIT ?2)";
+        (SELECT session, operation, arguments_hash FROM intents WHERE begun_at < ?1 AND label IS NOT NULL ORDER BY begun_at LIMIT ?2)";
+
+const EXPIRE_UNKNOWN_INTENTS: &str = "\
+    DELETE FROM intents WHERE (session, operation, arguments_hash) IN \
+        (SELECT session, operation, arguments_hash FROM intents WHERE begun_at < ?1 AND label IS NULL ORDER BY begun_at LIMIT ?2)";
 
 const SUMMARY: &str = "\
     SELECT t.id, t.started_at, t.session, t.endpoint, t.model, t.upstream, t.policy, t.mode, t.verdict, t.status, t.duration_ms ";
@@ -84,11 +88,18 @@ impl Sqlite {
     }
 
     /// See [`crate::store::Traces::expire`].
-    pub(in crate::store) async fn expire(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
+    pub(in crate::store) async fn expire(&self, ages: Ages, limit: u32) -> Result<u64, StoreError> {
         let expire = async {
             let mut transaction = self.writer.begin_with("BEGIN IMMEDIATE").await?;
             let mut removed = 0;
-            for statement in [EXPIRE_TOOLS, EXPIRE_TRACES, EXPIRE_INTENTS] {
+            let statements = [
+                (EXPIRE_TOOLS, ages.before),
+                (EXPIRE_TRACES, ages.before),
+                (EXPIRE_FINISHED_INTENTS, ages.before),
+                (EXPIRE_UNKNOWN_INTENTS, ages.unknown_before),
+            ];
+            for (statement, before) in statements {
+                let Some(before) = before else { continue };
                 let query = sqlx::query(statement).bind(before.as_millisecond()).bind(limit);
                 let done = query.execute(&mut *transaction).await?;
                 // The rows that only serve to find others do not count.

@@ -1,0 +1,139 @@
+//! `in: body` and `in: formData` → the request body.
+
+use std::collections::BTreeMap;
+
+use super::super::binding::{Encoding, Location};
+use super::super::body::{Body, BodyProperty};
+use super::super::document::{Document, Located};
+use super::super::media_type::{BodyFormat, Sendable};
+use super::super::notes::Notes;
+use super::collection::{Collection, collection};
+use super::parameter::{Lists, name, schema};
+
+const JSON: &str = "application/json";
+const FORM: &str = "application/x-www-form-urlencoded";
+const MULTIPART: &str = "multipart/form-data";
+/// What a file is sent as, where the document says nothing else.
+const BYTES: &str = "application/octet-stream";
+
+/// The body that `lists` describe, sent as one of `consumes`.
+pub(super) fn body<'d>(
+    document: &'d Document,
+    lists: &Lists<'d>,
+    consumes: &[&str],
+    notes: &mut Notes,
+) -> Result<Option<Body<'d>>, String> {
+    let Lists { bodies, fields, .. } = lists;
+    if !bodies.is_empty() && !fields.is_empty() {
+        let needs = |list: &[Located<'_>]| list.iter().any(is_required);
+        return match (needs(bodies), needs(fields)) {
+            (true, false) => {
+                notes.remark("the form fields stand beside a body, which is required; they are left out");
+                of_bodies(document, bodies, consumes, notes)
+            }
+            (false, true) => {
+                notes.remark("the body stands beside form fields that are required; it is left out");
+                Ok(Some(of_fields(document, fields, consumes, notes)))
+            }
+            _ => Err("it has form fields and a body; a request can have one of them".to_owned()),
+        };
+    }
+    if fields.is_empty() {
+        of_bodies(document, bodies, consumes, notes)
+    } else {
+        Ok(Some(of_fields(document, fields, consumes, notes)))
+    }
+}
+
+/// Documents with several bodies mean the members of one: each has a name, and a request that has all of them is no other.
+fn of_bodies<'d>(
+    document: &'d Document,
+    bodies: &[Located<'d>],
+    consumes: &[&str],
+    notes: &mut Notes,
+) -> Result<Option<Body<'d>>, String> {
+    let best = consumes.iter().map(|media_type| Sendable::of(media_type)).min_by_key(Sendable::rank);
+    let Sendable { media_type, format } = best.unwrap_or_else(|| Sendable::of(JSON));
+    let body = Body {
+        media_type,
+        format,
+        required: bodies.iter().any(is_required),
+        schema: None,
+        fields: Vec::new(),
+        description: None,
+        encoding: BTreeMap::new(),
+        at: bodies.first().cloned(),
+    };
+    match bodies {
+        [] => Ok(None),
+        [only] => {
+            let schema = schema(only);
+            match &schema {
+                Some(schema) => {
+                    document
+                        .follow(schema.clone())
+                        .map_err(|error| format!("schema of the request body {}: {error}", schema.at))?;
+                }
+                None => notes.place(&only.at, "the request body has no schema; any value is accepted"),
+            }
+            Ok(Some(Body { schema, description: only.text("description"), ..body }))
+        }
+        _ if format == BodyFormat::Text => Err(format!("it has {} bodies; a request can have one", bodies.len())),
+        _ => {
+            notes.remark("it has several bodies, which are taken for members of one");
+            Ok(Some(Body { fields: bodies.iter().filter_map(field).collect(), ..body }))
+        }
+    }
+}
+
+fn of_fields<'d>(document: &'d Document, fields: &[Located<'d>], consumes: &[&str], notes: &mut Notes) -> Body<'d> {
+    let is_file = |field: &Located<'_>| field.text("type") == Some("file");
+    let media_type = form_type(fields.iter().any(is_file), consumes, notes);
+    let format = Sendable::of(media_type).format;
+    let encoding = fields.iter().filter_map(|field| {
+        let Collection { style, explode, nested } = collection(document, field, Location::Query, notes);
+        let is_array = field.text("type") == Some("array");
+        let encoding = Encoding {
+            content_type: is_file(field).then(|| BYTES.to_owned()),
+            style: is_array.then_some(style),
+            explode: is_array.then_some(explode),
+            allow_reserved: false,
+            nested,
+        };
+        (encoding != Encoding::default()).then(|| (name(field).unwrap_or_default().to_owned(), encoding))
+    });
+    let encoding = encoding.collect();
+    Body {
+        media_type: media_type.to_owned(),
+        format,
+        required: fields.iter().any(is_required),
+        schema: None,
+        fields: fields.iter().filter_map(field).collect(),
+        description: None,
+        encoding,
+        at: None,
+    }
+}
+
+/// Files need parts; everything else is sent as the document says, as pairs if it does not say.
+fn form_type(has_file: bool, consumes: &[&str], notes: &mut Notes) -> &'static str {
+    let lists = |wanted: BodyFormat| consumes.iter().any(|media_type| Sendable::of(media_type).format == wanted);
+    let media_type = match (has_file, lists(BodyFormat::Form), lists(BodyFormat::Multipart)) {
+        (true, _, _) | (false, false, true) => MULTIPART,
+        (false, _, _) => FORM,
+    };
+    let wanted = Sendable::of(media_type).format;
+    if !consumes.is_empty() && !lists(wanted) {
+        let listed = consumes.join(", ");
+        notes.remark(format!("form fields cannot be sent as {listed}; {media_type} is used"));
+    }
+    media_type
+}
+
+fn field<'d>(field: &Located<'d>) -> Option<BodyProperty<'d>> {
+    Some(BodyProperty { name: name(field)?, schema: schema(field), required: is_required(field) })
+}
+
+fn is_required(parameter: &Located<'_>) -> bool {
+    parameter.flag("required") == Some(true)
+}

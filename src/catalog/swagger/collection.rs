@@ -1,0 +1,63 @@
+//! `collectionFormat`: how arrays are written (Swagger 2.0, Parameter Object and Items Object).
+
+use super::super::binding::{Location, Style};
+use super::super::document::{Document, Located};
+use super::super::notes::Notes;
+
+/// Arrays within arrays that are written in a way of their own; deeper ones are JSON.
+const MAX_LEVELS: usize = 8;
+
+/// How the values of one parameter or form field are written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Collection {
+    pub(super) style: Style,
+    pub(super) explode: bool,
+    /// Arrays within the array, outermost first.
+    pub(super) nested: Vec<Style>,
+}
+
+/// The collection format of `parameter`, which stands in `location`; a form field counts as a query parameter.
+pub(super) fn collection<'d>(
+    document: &'d Document,
+    parameter: &Located<'d>,
+    location: Location,
+    notes: &mut Notes,
+) -> Collection {
+    let mut nested = Vec::new();
+    let mut items = parameter.member("items");
+    while let Some(Ok(level)) = items.map(|items| document.follow(items)) {
+        if level.text("type") != Some("array") || nested.len() == MAX_LEVELS {
+            break;
+        }
+        nested.push(separated(&level, notes).unwrap_or(Style::Simple));
+        items = level.member("items");
+    }
+    let has_pairs = location == Location::Query;
+    if has_pairs && (parameter.text("collectionFormat") == Some("multi") || is_object(document, parameter)) {
+        return Collection { style: Style::Form, explode: true, nested };
+    }
+    let style = separated(parameter, notes).unwrap_or_else(|| location.default_style());
+    Collection { style, explode: false, nested }
+}
+
+/// The style of a format that joins the items to one text; `None` for commas, the default.
+fn separated(holder: &Located<'_>, notes: &mut Notes) -> Option<Style> {
+    let given = holder.text("collectionFormat")?;
+    match given {
+        "csv" => None,
+        "ssv" => Some(Style::SpaceDelimited),
+        "tsv" => Some(Style::TabDelimited),
+        "pipes" => Some(Style::PipeDelimited),
+        other => {
+            let what = format!("collectionFormat `{other}` means nothing here; items are joined by commas");
+            notes.place(&holder.at, what);
+            None
+        }
+    }
+}
+
+/// Swagger 2.0 has no objects outside of bodies; where a document has one, its members are parameters of their own.
+fn is_object(document: &Document, parameter: &Located<'_>) -> bool {
+    let schema = parameter.member("schema").and_then(|schema| document.follow(schema).ok());
+    schema.as_ref().unwrap_or(parameter).text("type") == Some("object")
+}

@@ -1,0 +1,28 @@
+//! What bodies and responses say, for explanations.
+
+use super::super::body::Body;
+use super::super::document::Located;
+use super::super::documentation::{Collector, describe_content, describe_schema, is_error, show_example};
+
+/// The texts of `body`: its own, or those of its fields.
+pub(in super::super) fn describe_body<'d>(texts: &mut Collector<'d>, body: &Body<'d>) {
+    if body.fields.is_empty() {
+        body.at.iter().for_each(|at| texts.member(at, "description", "Request body"));
+        body.schema.iter().for_each(|schema| describe_schema(texts, schema, ""));
+    }
+    for field in &body.fields {
+        let Some(schema) = &field.schema else { continue };
+        describe_schema(texts, schema, field.name);
+    }
+}
+
+/// The texts of `response` behind its description: schema and examples stand in the response itself (Swagger 2.0, Response Object).
+pub(in super::super) fn describe_response<'d>(texts: &mut Collector<'d>, status: &str, response: &Located<'d>) {
+    describe_content(texts, status, response);
+    if !is_error(status) {
+        return;
+    }
+    for (_, example) in response.member("examples").iter().flat_map(Located::members) {
+        show_example(texts, status, &example);
+    }
+}

@@ -1,0 +1,97 @@
+//! A body that tells when the connection has taken all of it.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use axum::body::{Body, Bytes, HttpBody};
+use hyper::body::{Frame, SizeHint};
+
+use crate::openai::emit;
+use crate::pipeline::Receipt;
+
+/// `body`; its end is told to `receipt`.
+pub(super) fn body(body: Body, receipt: Receipt) -> Body {
+    Body::new(Receipted { body, receipt: Some(receipt) })
+}
+
+struct Receipted {
+    body: Body,
+    receipt: Option<Receipt>,
+}
+
+impl Receipted {
+    fn delivered(&mut self) {
+        if let Some(receipt) = self.receipt.take() {
+            receipt.delivered();
+        }
+    }
+}
+
+impl HttpBody for Receipted {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(cx);
+        match &polled {
+            Poll::Ready(None) => self.delivered(),
+            // A client that has read the last event may go before the stream has ended.
+            Poll::Ready(Some(Ok(frame))) if is_last(frame) || self.body.is_end_stream() => self.delivered(),
+            _ => {}
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+fn is_last(frame: &Frame<Bytes>) -> bool {
+    frame.data_ref().is_some_and(|data| data.ends_with(emit::DONE))
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::{StreamExt, stream};
+    use http_body_util::BodyExt;
+
+    use super::*;
+
+    fn pieces(pieces: &'static [&'static str]) -> Body {
+        let pieces =
+            stream::iter(pieces).map(|piece| Ok::<_, std::convert::Infallible>(Bytes::from_static(piece.as_bytes())));
+        Body::from_stream(pieces)
+    }
+
+    #[tokio::test]
+    async fn the_end_is_told_when_it_was_taken() {
+        for whole in [Body::from("answer"), Body::empty(), pieces(&["a", "b"])] {
+            let (receipt, delivered) = Receipt::new();
+            body(whole, receipt).collect().await.unwrap();
+            assert!(delivered.await.is_ok());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_body_that_is_left_in_the_middle_was_not_delivered() {
+        let (receipt, delivered) = Receipt::new();
+        let mut body = body(pieces(&["a", "b"]), receipt);
+        body.frame().await.unwrap().unwrap();
+        drop(body);
+        assert!(delivered.await.is_err());
+    }
+
+    #[tokio::test]
+    async fn the_last_event_is_the_end_for_a_client_that_goes_then() {
+        let (receipt, delivered) = Receipt::new();
+        let mut body = body(pieces(&["data: {}\n\ndata: [DONE]\n\n", "never read"]), receipt);
+        body.frame().await.unwrap().unwrap();
+        drop(body);
+        assert!(delivered.await.is_ok());
+    }
+}

@@ -1,0 +1,179 @@
+//! Files that may stand in many directories, and change together.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use notify::event::ModifyKind;
+use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
+
+use super::{Signal, WatchError, Watcher, wait_for_change};
+
+/// Calls `on_change`, in a thread of this name, when one of `files` may have changed and nothing changed any more for the time
+/// `quiet`; and once at the beginning, for what changed since they were last read. It gives the files to watch from then on. Not
+/// every call means different contents.
+///
+/// # Errors
+/// [`WatchError`], where the system cannot watch any of their directories.
+pub fn watch_files(
+    files: BTreeSet<PathBuf>,
+    quiet: Duration,
+    name: &str,
+    mut on_change: impl FnMut() -> BTreeSet<PathBuf> + Send + 'static,
+) -> Result<Watcher, WatchError> {
+    let (changes, signals) = channel();
+    let failed =
+        |source| WatchError { directory: files.first().map(|file| directory(file)).unwrap_or_default(), source };
+    let watched = Arc::new(Mutex::new(BTreeSet::new()));
+    let events = events_of(Arc::clone(&watched), changes.clone()).map_err(failed)?;
+    let mut directories = Directories { events, watched, directories: BTreeSet::new() };
+    directories.set(&files).map_err(failed)?;
+    // What changed since the files were read was not seen by anyone.
+    let _ = changes.send(Signal::Change);
+    let again = changes.clone();
+    let run = move || {
+        while wait_for_change(&signals, quiet) {
+            directories.renew();
+            match directories.set(&on_change()) {
+                // What changed in them between reading and watching was not seen by anyone.
+                Ok(true) => drop(again.send(Signal::Change)),
+                Ok(false) => {}
+                // A directory that is gone now is tried again after the next change that is seen.
+                Err(error) => tracing::warn!(%error, "a directory cannot be watched"),
+            }
+        }
+    };
+    let thread = std::thread::Builder::new().name(name.to_owned()).spawn(run);
+    thread.map_err(|error| failed(notify::Error::io(error)))?;
+    Ok(Watcher { changes: Some(changes) })
+}
+
+/// The directories of the files that are watched now.
+struct Directories {
+    events: RecommendedWatcher,
+    watched: Arc<Mutex<BTreeSet<PathBuf>>>,
+    directories: BTreeSet<PathBuf>,
+}
+
+impl Directories {
+    /// Watches the directories of `files`, and no others. Were some of them not watched before?
+    fn set(&mut self, files: &BTreeSet<PathBuf>) -> notify::Result<bool> {
+        *self.watched.lock().unwrap_or_else(PoisonError::into_inner) =
+            files.iter().filter_map(|file| Some(directory(file).join(file.file_name()?))).collect();
+        let wanted: BTreeSet<PathBuf> = files.iter().map(|file| directory(file)).collect();
+        for old in self.directories.difference(&wanted) {
+            let _ = self.events.unwatch(old);
+        }
+        let mut result = Ok(());
+        self.directories.retain(|place| wanted.contains(place));
+        let kept = self.directories.len();
+        for place in wanted {
+            if !self.directories.contains(&place) {
+                match self.events.watch(&place, RecursiveMode::NonRecursive) {
+                    Ok(()) => drop(self.directories.insert(place)),
+                    Err(error) => result = Err(error),
+                }
+            }
+        }
+        result.map(|()| self.directories.len() > kept)
+    }
+
+    /// Watches each directory anew, because one that was replaced is another one to the system.
+    fn renew(&mut self) {
+        let events = &mut self.events;
+        self.directories.retain(|place| {
+            let _ = events.unwatch(place);
+            events.watch(place, RecursiveMode::NonRecursive).is_ok()
+        });
+    }
+}
+
+fn directory(file: &Path) -> PathBuf {
+    match file.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// Signals changes of the files. What else is written in their directories (a database, say) is not ours, but for names that come
+/// and go: Kubernetes replaces the symbolic link that a file's own link leads through.
+fn events_of(watched: Arc<Mutex<BTreeSet<PathBuf>>>, changes: Sender<Signal>) -> notify::Result<RecommendedWatcher> {
+    notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+        let is_ours = event.is_ok_and(|event| match event.kind {
+            EventKind::Access(_) => false,
+            EventKind::Modify(ModifyKind::Data(_) | ModifyKind::Metadata(_)) => {
+                let watched = watched.lock().unwrap_or_else(PoisonError::into_inner);
+                event.paths.iter().any(|path| watched.contains(path))
+            }
+            _ => true,
+        });
+        if is_ours {
+            let _ = changes.send(Signal::Change);
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::mpsc::{Receiver, RecvTimeoutError};
+
+    use super::*;
+
+    /// Long enough for any machine; a test that passes does not wait for it.
+    const PATIENCE: Duration = Duration::from_secs(60);
+    const QUIET: Duration = Duration::from_millis(20);
+
+    fn watching(first: &[PathBuf], next: &[PathBuf]) -> (Watcher, Receiver<()>) {
+        let (sender, calls) = channel();
+        let next: BTreeSet<PathBuf> = next.iter().cloned().collect();
+        let on_change = move || {
+            let _ = sender.send(());
+            next.clone()
+        };
+        let watcher = watch_files(first.iter().cloned().collect(), QUIET, "test", on_change).unwrap();
+        // The first call is for what changed before; from then on `next` is watched.
+        calls.recv_timeout(PATIENCE).unwrap();
+        (watcher, calls)
+    }
+
+    #[test]
+    fn a_file_of_another_directory_that_came_to_matter_is_watched() {
+        let root = tempfile::tempdir().unwrap();
+        let (one, two) = (root.path().join("a/one.yaml"), root.path().join("b/two.yaml"));
+        for file in [&one, &two] {
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, "1").unwrap();
+        }
+        let (_watcher, calls) = watching(std::slice::from_ref(&one), &[one.clone(), two.clone()]);
+        // The watch of the second directory begins a moment after the first call.
+        loop {
+            fs::write(&two, "2").unwrap();
+            match calls.recv_timeout(QUIET * 10) {
+                Ok(()) => break,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => panic!("the thread ended"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_link_that_is_replaced_is_a_change() {
+        let root = tempfile::tempdir().unwrap();
+        let place = root.path();
+        for version in ["v1", "v2"] {
+            fs::create_dir(place.join(version)).unwrap();
+            fs::write(place.join(version).join("api.yaml"), version).unwrap();
+        }
+        std::os::unix::fs::symlink("v1", place.join("..data")).unwrap();
+        std::os::unix::fs::symlink("..data/api.yaml", place.join("api.yaml")).unwrap();
+        let files = [place.join("api.yaml")];
+        let (_watcher, calls) = watching(&files, &files);
+        std::os::unix::fs::symlink("v2", place.join("..new")).unwrap();
+        fs::rename(place.join("..new"), place.join("..data")).unwrap();
+        calls.recv_timeout(PATIENCE).unwrap();
+        assert_eq!(fs::read_to_string(&files[0]).unwrap(), "v2");
+    }
+}
