@@ -11,6 +11,7 @@ use super::credentials::Wanted;
 use super::idempotency::{is_idempotent, is_open, new_key, with_key};
 use super::intent::intent_key;
 use super::kept;
+use super::paging;
 use super::permission::permit;
 use super::refusal::{Refusal, refuse};
 use super::request::{self, is_safe};
@@ -134,7 +135,7 @@ impl Executor {
         arguments: &Map<String, Value>,
     ) -> Result<Parcel, Outcome> {
         let request = request::build(operation, arguments)?;
-        self.courier.pack(request, Wanted::of(operation, toolset)).await
+        self.courier.pack(request, Wanted::of(operation, toolset), paging::parameters(operation)).await
     }
 
     async fn send_at_most_once(&self, sending: Sending) -> Outcome {
