@@ -35,6 +35,24 @@ pub struct ApiAnswer {
     pub body: Bytes,
     /// Is the body incomplete: cut by the limit of size or time, or by a connection that broke?
     pub truncated: bool,
+    /// What the API has beyond this page.
+    pub paging: Paging,
+}
+
+/// What belongs to an answer beyond its first page.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Paging {
+    /// The bodies of further pages that were fetched, in order.
+    pub later: Vec<Bytes>,
+    /// The page after those, which was not fetched; `None` where there is none.
+    pub next: Option<NextPage>,
+}
+
+/// A page that an API has announced.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NextPage {
+    /// The arguments with which the same call asks for it, by name; empty where the tool has none for it.
+    pub arguments: Vec<(String, String)>,
 }
 
 impl ApiAnswer {

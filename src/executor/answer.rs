@@ -49,7 +49,7 @@ pub(super) async fn read(mut response: reqwest::Response, max_bytes: usize, dead
             Ok(Err(_)) | Err(_) => break true,
         }
     };
-    ApiAnswer { status, headers, body: body.freeze(), truncated }
+    ApiAnswer { status, headers, body: body.freeze(), truncated, paging: Default::default() }
 }
 
 fn kept(headers: &HeaderMap) -> Vec<(String, String)> {

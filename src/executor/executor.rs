@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use serde_json::{Map, Value};
 
 use super::address::{Lookup, SystemLookup};
 use super::courier::{Courier, Parcel};
@@ -10,9 +11,10 @@ use super::credentials::Wanted;
 use super::idempotency::{is_idempotent, is_open, new_key, with_key};
 use super::intent::intent_key;
 use super::kept;
+use super::paging;
 use super::permission::permit;
 use super::refusal::{Refusal, refuse};
-use super::request::{self, Request, is_safe};
+use super::request::{self, is_safe};
 use super::running::{RunningCall, RunningCalls};
 use super::{BuildError, Settings};
 use crate::catalog::{Operation, Toolset};
@@ -27,16 +29,8 @@ pub struct Executor {
     courier: Arc<Courier>,
     intents: Arc<dyn Intents>,
     running: RunningCalls,
-    repeat: Repeat,
-}
-
-/// What may be sent a second time.
-#[derive(Debug, Clone, Copy)]
-struct Repeat {
-    /// How often by itself, for one execution.
-    times: u32,
-    /// Also a `PUT` or `DELETE` without an idempotency key?
-    put_and_delete: bool,
+    /// May a `PUT` or `DELETE` without an idempotency key be sent a second time?
+    repeat_put_and_delete: bool,
 }
 
 impl Executor {
@@ -61,7 +55,7 @@ impl Executor {
             courier: Arc::new(Courier::build(settings, lookup)?),
             intents,
             running: RunningCalls::default(),
-            repeat: Repeat { times: settings.max_repeats, put_and_delete: settings.repeat_put_and_delete },
+            repeat_put_and_delete: settings.repeat_put_and_delete,
         })
     }
 
@@ -87,10 +81,9 @@ impl Executor {
         if let Err(refusal) = permitted(call, operation, rules, &tool) {
             return refusal.into();
         }
-        let wanted = Wanted::of(operation, toolset);
         if is_safe(&operation.method) {
-            return match self.packed(request::build(operation, call.arguments()), wanted, self.repeat.times).await {
-                Ok(mut parcel) => self.courier.deliver(&mut parcel).await,
+            return match self.pack(operation, toolset, call.arguments()).await {
+                Ok(mut parcel) => self.courier.deliver(&mut parcel, true).await,
                 Err(outcome) => outcome,
             };
         }
@@ -100,28 +93,21 @@ impl Executor {
             Ok(idempotency_key) => idempotency_key,
             Err(error) => return unrecorded(&key, &error),
         };
-        let request = match (&operation.idempotency_key, &idempotency_key) {
-            (Some(wanted), Some(key)) => request::build(operation, &with_key(call.arguments(), wanted, key)),
-            _ => request::build(operation, call.arguments()),
+        let parcel = match (&operation.idempotency_key, &idempotency_key) {
+            (Some(wanted), Some(key)) => self.pack(operation, toolset, &with_key(call.arguments(), wanted, key)).await,
+            _ => self.pack(operation, toolset, call.arguments()).await,
         };
-        let trusted = self.repeat.put_and_delete && is_idempotent(&operation.method);
-        let repeats = if trusted || idempotency_key.is_some() { self.repeat.times } else { 0 };
-        let parcel = match self.packed(request, wanted, repeats).await {
+        let parcel = match parcel {
             Ok(parcel) => parcel,
             Err(outcome) => return outcome,
         };
-        let sending = Sending { key, turn: trace_id.to_owned(), idempotency_key, trusted, parcel, _running: running };
+        let sending = Sending { key, turn: trace_id.to_owned(), idempotency_key, parcel, _running: running };
         let executor = self.clone();
         let sending = tokio::spawn(async move { executor.send_at_most_once(sending).await });
         // The task ends early only when the process does.
         sending
             .await
             .unwrap_or_else(|_| Outcome::Unknown { reason: "the proxy stopped while the request ran".to_owned() })
-    }
-
-    /// The request with the credentials that it needs, which may be sent `repeats` times more where it gets no answer.
-    async fn packed(&self, request: Result<Request, Refusal>, wanted: Wanted, repeats: u32) -> Result<Parcel, Outcome> {
-        self.courier.pack(request?, wanted, repeats).await
     }
 
     /// The client has the whole answer of the turn `trace_id`, and with it what became of its calls: the same calls made again are new ones.
@@ -145,8 +131,20 @@ impl Executor {
         Ok(Some(earlier.unwrap_or_else(|| new_key(key, turn, now, wanted))))
     }
 
+    /// The request with its credentials, or what becomes of a call that has none.
+    async fn pack(
+        &self,
+        operation: &Operation,
+        toolset: &Toolset,
+        arguments: &Map<String, Value>,
+    ) -> Result<Parcel, Outcome> {
+        let request = request::build(operation, arguments)?;
+        self.courier.pack(request, Wanted::of(operation, toolset), paging::parameters(operation)).await
+    }
+
     async fn send_at_most_once(&self, sending: Sending) -> Outcome {
-        let Sending { key, turn, idempotency_key, trusted, mut parcel, _running } = sending;
+        let Sending { key, turn, idempotency_key, mut parcel, _running } = sending;
+        let trusted = self.repeat_put_and_delete && is_idempotent(&parcel.request.method);
         let beginning = Beginning { turn: &turn, idempotency_key: idempotency_key.as_deref() };
         match self.intents.begin(&key, beginning).await {
             // What finished before may be wanted again: its outcome was told.
@@ -160,9 +158,9 @@ impl Executor {
             }
             Err(error) => return unrecorded(&key, &error),
         }
-        let outcome = self.courier.deliver(&mut parcel).await;
-        let is_open =
-            if idempotency_key.is_some() { is_open(&outcome) } else { matches!(outcome, Outcome::Unknown { .. }) };
+        let has_key = idempotency_key.is_some();
+        let outcome = self.courier.deliver(&mut parcel, trusted || has_key).await;
+        let is_open = if has_key { is_open(&outcome) } else { matches!(outcome, Outcome::Unknown { .. }) };
         if !is_open
             && let Err(error) = self.intents.finish(&key, outcome.label(), kept::write(&outcome).as_deref()).await
         {
@@ -177,8 +175,6 @@ struct Sending {
     key: IntentKey,
     turn: String,
     idempotency_key: Option<String>,
-    /// May it be sent twice for its method's sake?
-    trusted: bool,
     parcel: Parcel,
     _running: RunningCall,
 }

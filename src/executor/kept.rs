@@ -34,7 +34,7 @@ pub(super) fn write(outcome: &Outcome) -> Option<String> {
 /// The answer again.
 pub(super) fn read(text: &str) -> Option<ApiAnswer> {
     let Kept { status, headers, body, truncated } = serde_json::from_str(text).ok()?;
-    Some(ApiAnswer { status, headers, body: Bytes::from(body), truncated })
+    Some(ApiAnswer { status, headers, body: Bytes::from(body), truncated, paging: Default::default() })
 }
 
 #[cfg(test)]
@@ -43,7 +43,7 @@ mod tests {
 
     fn answered(body: Vec<u8>) -> ApiAnswer {
         let headers = vec![("content-type".to_owned(), "application/json".to_owned())];
-        ApiAnswer { status: 201, headers, body: body.into(), truncated: false }
+        ApiAnswer { status: 201, headers, body: body.into(), truncated: false, paging: Default::default() }
     }
 
     #[test]

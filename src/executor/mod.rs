@@ -19,6 +19,7 @@ mod host_gates;
 mod idempotency;
 mod intent;
 mod kept;
+mod paging;
 mod permission;
 mod refusal;
 mod request;

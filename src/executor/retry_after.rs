@@ -2,8 +2,6 @@
 
 use std::time::{Duration, SystemTime};
 
-use http::Method;
-
 use crate::domain::outcome::ApiAnswer;
 
 /// Statuses that say "later": too many requests (RFC 6585 section 4), and service unavailable. Others may bear the field too, but do not
@@ -24,11 +22,6 @@ pub(super) fn wait(answer: &ApiAnswer, now: SystemTime) -> Option<Duration> {
     Some(date.duration_since(now).unwrap_or_default())
 }
 
-/// Methods whose repetition changes nothing more (RFC 9110 section 9.2.2).
-pub(super) fn is_idempotent(method: &Method) -> bool {
-    matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS | Method::PUT | Method::DELETE)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -36,7 +29,8 @@ mod tests {
     fn waits(status: u16, value: &str) -> Option<u64> {
         let headers = vec![("retry-after".to_owned(), value.to_owned())];
         let now = httpdate::parse_http_date("Sun, 06 Nov 1994 08:49:30 GMT").unwrap();
-        let answer = ApiAnswer { status, headers, body: Default::default(), truncated: false };
+        let answer =
+            ApiAnswer { status, headers, body: Default::default(), truncated: false, paging: Default::default() };
         wait(&answer, now).map(|wait| wait.as_secs())
     }
 

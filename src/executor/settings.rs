@@ -37,6 +37,9 @@ pub struct Settings {
     pub retry_after_tries: u32,
     /// Longest time, in seconds, that is waited for such a repetition. What asks for more is an answer, and the model is told when.
     pub retry_after_max_seconds: u64,
+    /// Pages of a `GET` that are fetched where the API announces further ones, the first included; all of them together are bounded by
+    /// `max_answer_bytes` and `timeout_seconds`. 1: only the first, and the model is told how to ask for the next.
+    pub max_pages: u32,
     /// A file of PEM certificates that are trusted besides the system's; empty for none.
     pub ca_file: String,
 }
@@ -57,6 +60,7 @@ impl Default for Settings {
             token_refresh_seconds: 60,
             retry_after_tries: 2,
             retry_after_max_seconds: 10,
+            max_pages: 1,
             ca_file: String::new(),
         }
     }

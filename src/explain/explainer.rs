@@ -167,7 +167,13 @@ mod tests {
     }
 
     fn answered(status: u16, body: &str) -> Outcome {
-        Outcome::Answered(ApiAnswer { status, headers: Vec::new(), body: body.to_owned().into(), truncated: false })
+        Outcome::Answered(ApiAnswer {
+            status,
+            headers: Vec::new(),
+            body: body.to_owned().into(),
+            truncated: false,
+            paging: Default::default(),
+        })
     }
 
     fn explained(tool: &str, status: u16, body: &str) -> Vec<String> {

@@ -70,7 +70,13 @@ mod tests {
     use super::*;
 
     fn answered(status: u16, body: &str) -> Outcome {
-        Outcome::Answered(ApiAnswer { status, headers: Vec::new(), body: body.to_owned().into(), truncated: false })
+        Outcome::Answered(ApiAnswer {
+            status,
+            headers: Vec::new(),
+            body: body.to_owned().into(),
+            truncated: false,
+            paging: Default::default(),
+        })
     }
 
     #[test]
@@ -131,7 +137,8 @@ mod tests {
     #[test]
     fn a_problem_is_told_by_its_media_type() {
         let headers = vec![("content-type".to_owned(), "application/problem+json; charset=utf-8".to_owned())];
-        let answer = ApiAnswer { status: 200, headers, body: "{}".into(), truncated: false };
+        let answer =
+            ApiAnswer { status: 200, headers, body: "{}".into(), truncated: false, paging: Default::default() };
         assert_eq!(is_failure(&Outcome::Answered(answer)), Some(FailureKind::ErrorBody("problem_details")));
     }
 

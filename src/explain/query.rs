@@ -202,7 +202,13 @@ mod tests {
     use crate::domain::outcome::ApiAnswer;
 
     fn query_of(status: u16, body: &str, arguments: Value) -> Query {
-        let answer = ApiAnswer { status, headers: Vec::new(), body: body.to_owned().into(), truncated: false };
+        let answer = ApiAnswer {
+            status,
+            headers: Vec::new(),
+            body: body.to_owned().into(),
+            truncated: false,
+            paging: Default::default(),
+        };
         query(&Outcome::Answered(answer), arguments.as_object().unwrap())
     }
 

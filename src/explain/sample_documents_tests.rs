@@ -26,7 +26,13 @@ fn operation(tool: &str) -> OperationRef {
 }
 
 fn answered(status: u16, body: &str) -> Outcome {
-    Outcome::Answered(ApiAnswer { status, headers: Vec::new(), body: body.to_owned().into(), truncated: false })
+    Outcome::Answered(ApiAnswer {
+        status,
+        headers: Vec::new(),
+        body: body.to_owned().into(),
+        truncated: false,
+        paging: Default::default(),
+    })
 }
 
 fn first(explainer: &Explainer, tool: &str, outcome: &Outcome, arguments: &Value) -> String {

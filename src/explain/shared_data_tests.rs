@@ -79,7 +79,13 @@ fn the_sentences_of_real_catalogues_are_found() {
         let record: Value = serde_json::from_str(line).unwrap();
         let status = record["status"].as_u64().unwrap_or(400) as u16;
         let body = record["body"].to_string();
-        let outcome = Outcome::Answered(ApiAnswer { status, headers: Vec::new(), body: body.into(), truncated: false });
+        let outcome = Outcome::Answered(ApiAnswer {
+            status,
+            headers: Vec::new(),
+            body: body.into(),
+            truncated: false,
+            paging: Default::default(),
+        });
         let operation = operation(&tools, record["api"].as_str().unwrap(), record["operation"].as_str());
         let passages = explainer.explain(&operation, &outcome, &Map::new()).passages;
         let hits: Vec<bool> =

@@ -1,7 +1,8 @@
 //! The part of an API's answer that says why a call failed.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use super::answer;
 use crate::domain::outcome::ApiAnswer;
 
 /// Members of a JSON answer that are likely to say why, most telling first (RFC 9457 and common practice).
@@ -29,31 +30,16 @@ const TELLING: [&str; 18] = [
 /// At most `limit` characters of the answer: of a JSON object that is longer the telling members first, of any other text
 /// the beginning.
 pub(super) fn relevant(answer: &ApiAnswer, limit: usize) -> String {
-    let text = answer.text();
-    let compact = match serde_json::from_str::<Value>(&text) {
-        Ok(Value::Object(members)) => members_within(members, limit),
-        Ok(value) => value.to_string(),
-        Err(_) => text.split_whitespace().collect::<Vec<_>>().join(" "),
-    };
-    let mut kept: String = compact.chars().take(limit).collect();
-    if answer.truncated || kept.len() < compact.len() {
-        kept.push_str(" [cut]");
-    }
-    kept
+    answer::failed(answer, limit, telling_first)
 }
 
-fn members_within(members: Map<String, Value>, limit: usize) -> String {
-    let whole = Value::Object(members);
-    let text = whole.to_string();
-    let Value::Object(members) = whole else { return text };
-    if text.chars().count() <= limit {
-        return text;
-    }
+fn telling_first(value: Value) -> Value {
+    let Value::Object(members) = value else { return value };
     let rank =
         |name: &str| TELLING.iter().position(|telling| telling.eq_ignore_ascii_case(name)).unwrap_or(TELLING.len());
     let mut members: Vec<(String, Value)> = members.into_iter().collect();
     members.sort_by_key(|(name, _)| rank(name));
-    Value::Object(members.into_iter().collect()).to_string()
+    Value::Object(members.into_iter().collect())
 }
 
 #[cfg(test)]
@@ -61,7 +47,13 @@ mod tests {
     use super::*;
 
     fn answer(body: &str) -> ApiAnswer {
-        ApiAnswer { status: 400, headers: Vec::new(), body: body.to_owned().into(), truncated: false }
+        ApiAnswer {
+            status: 400,
+            headers: Vec::new(),
+            body: body.to_owned().into(),
+            truncated: false,
+            paging: Default::default(),
+        }
     }
 
     #[test]
@@ -74,15 +66,16 @@ mod tests {
     #[test]
     fn of_a_long_answer_the_telling_members_come_first() {
         let body = format!(r#"{{"request":"{}","Message":"no such room","id":1}}"#, "x".repeat(500));
-        let told = relevant(&answer(&body), 60);
-        assert!(told.starts_with(r#"{"Message":"no such room","#) && told.ends_with(" [cut]"), "{told}");
-        assert!(told.chars().count() <= 66);
+        let told = relevant(&answer(&body), 200);
+        assert!(told.starts_with(r#"{"Message":"no such room","#) && told.contains("more bytes)"), "{told}");
+        assert!(serde_json::from_str::<Value>(&told).is_ok() && told.chars().count() <= 200, "{told}");
     }
 
     #[test]
     fn letters_are_never_cut_in_two() {
-        assert_eq!(relevant(&answer("天气预报"), 2), "天气 [cut]");
+        let told = relevant(&answer(&"天气 预报\n".repeat(100)), 200);
+        assert!(told.starts_with("天气 预报 天气") && told.contains("(shortened: "), "{told}");
         let broken = ApiAnswer { body: vec![0xff, b'a'].into(), ..answer("") };
-        assert_eq!(relevant(&broken, 10), "\u{fffd}a");
+        assert!(relevant(&broken, 10).contains("no text"), "{}", relevant(&broken, 10));
     }
 }

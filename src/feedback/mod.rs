@@ -2,6 +2,7 @@
 //!
 //! Owns the templates, one per fault code. Must not decide whether feedback is given.
 
+pub mod answer;
 mod body;
 #[cfg(test)]
 mod cost;

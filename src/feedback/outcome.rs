@@ -6,6 +6,7 @@ use minijinja::value::Value;
 use super::fault::named;
 use super::record::rounds;
 use super::{body, quote};
+use crate::domain::outcome::ApiAnswer;
 use crate::domain::trace::Round;
 use crate::domain::{Call, Explanation, Outcome, json::Pointer};
 use crate::scanner::{CompiledTool, Parameter};
@@ -51,9 +52,22 @@ pub(super) fn context(facts: &FailedOutcome<'_>) -> Value {
         parameters => concerned(facts, &body),
         earlier => rounds(facts.earlier),
         is_unknown => matches!(facts.outcome, Outcome::Unknown { .. }),
-        // Where it is not known whether the call took effect, or a rule forbids it, calling again helps nobody.
-        may_repeat => matches!(facts.outcome, Outcome::Answered(_) | Outcome::Unreachable { .. }),
+        may_repeat => may_repeat(facts.outcome),
     }
+}
+
+/// Where it is not known whether the call took effect, or a rule forbids it, calling again helps nobody; where the API says when it wants to
+/// be called again, calling before that only costs a round: what could be waited for was waited for.
+fn may_repeat(outcome: &Outcome) -> bool {
+    match outcome {
+        Outcome::Answered(answer) => !is_later(answer),
+        Outcome::Unreachable { .. } => true,
+        _ => false,
+    }
+}
+
+fn is_later(answer: &ApiAnswer) -> bool {
+    matches!(answer.status, 429 | 503) && answer.header("retry-after").is_some()
 }
 
 fn summary(outcome: &Outcome) -> String {
@@ -117,13 +131,18 @@ fn mentions(text: &str, name: &str) -> bool {
 mod tests {
     use super::*;
     use crate::domain::Passage;
-    use crate::domain::outcome::ApiAnswer;
     use crate::feedback::Templates;
     use crate::scanner::testing::{TOOLS, call, toolbook};
 
     fn answered(status: u16, body: &str) -> Outcome {
         let headers = vec![("retry-after".to_owned(), "3".to_owned())];
-        Outcome::Answered(ApiAnswer { status, headers, body: body.to_owned().into(), truncated: false })
+        Outcome::Answered(ApiAnswer {
+            status,
+            headers,
+            body: body.to_owned().into(),
+            truncated: false,
+            paging: Default::default(),
+        })
     }
 
     fn told(outcome: &Outcome, passages: &[(&str, &str)], earlier: &[Round]) -> String {
@@ -194,6 +213,8 @@ mod tests {
         assert!(unknown.contains("only reads") && unknown.contains("ask what to do"), "{unknown}");
         let refused = told(&Outcome::Refused { reason: "DELETE is denied".into() }, &[], &[]);
         assert!(refused.contains("`DELETE is denied`") && refused.contains("Do not repeat"), "{refused}");
+        let later = told(&answered(429, "{}"), &[], &[]);
+        assert!(later.contains("(retry-after: `3`)") && later.contains("Do not repeat this call"), "{later}");
         let unreachable = told(&Outcome::Unreachable { reason: "refused".into() }, &[], &[]);
         assert!(unreachable.contains("could not be reached") && !unreachable.contains("Do not repeat"));
     }

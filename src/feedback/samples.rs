@@ -203,7 +203,7 @@ fn outcomes(call: &Call) -> Vec<Value> {
     let passage =
         Passage { text: "Rooms have numbers from 1.".to_owned(), source: "rooms.yaml".to_owned(), score: 1.0 };
     [
-        Outcome::Answered(ApiAnswer { status: 404, headers, body, truncated: false }),
+        Outcome::Answered(ApiAnswer { status: 404, headers, body, truncated: false, paging: Default::default() }),
         Outcome::Unreachable { reason: "refused".to_owned() },
         Outcome::Unknown { reason: "timeout".to_owned() },
         Outcome::Refused { reason: "denied".to_owned() },

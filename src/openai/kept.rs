@@ -1,6 +1,7 @@
 //! What the client does not get of an answer, and the way back into the conversation.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -38,7 +39,7 @@ enum KeptCall {
 impl KeptPart {
     /// What `whole` holds and `sent`, the message that the client gets, does not; with the messages before it. `None` where a
     /// later request could not be matched with it: the client gets no call, or one without an id, as in the legacy form.
-    pub fn new(before: &[Box<RawValue>], whole: &AssistantMessage, sent: &AssistantMessage) -> Option<Self> {
+    pub fn new(before: &[Arc<RawValue>], whole: &AssistantMessage, sent: &AssistantMessage) -> Option<Self> {
         let ids = |message: &AssistantMessage| -> Option<Vec<String>> {
             message.call_objects().iter().map(|call| id_of(call).filter(|id| !id.is_empty())).collect()
         };
@@ -49,7 +50,8 @@ impl KeptPart {
             true => KeptCall::Client(id),
             false => KeptCall::Proxy(element.to_raw()),
         });
-        Some(Self { before: before.to_vec(), calls: calls.collect(), results: BTreeMap::new(), sent })
+        let before = before.iter().map(|message| (**message).to_owned()).collect();
+        Some(Self { before, calls: calls.collect(), results: BTreeMap::new(), sent })
     }
 
     /// Ids of the calls that the client got, in the order of its message. Empty after a reading from JSON.
@@ -183,7 +185,7 @@ mod tests {
     #[test]
     fn what_came_before_is_put_before() {
         let call = message(&json!({"role": "assistant", "tool_calls": [element("mine", "f")]}));
-        let before = [raw(&json!({"role": "user", "content": "hidden"}))];
+        let before = [Arc::from(raw(&json!({"role": "user", "content": "hidden"})))];
         let kept = KeptPart::new(&before, &call, &call).unwrap();
         assert!(!kept.is_empty());
         let history = json!([{"role": "assistant", "tool_calls": [element("mine", "f")]}]);

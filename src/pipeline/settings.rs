@@ -32,7 +32,7 @@ pub struct Settings {
     pub max_held_bytes: usize,
     /// Milliseconds that a streamed text is held because it may be a call; then it is taken for text.
     pub max_hold_milliseconds: u64,
-    /// Characters of an API's answer that the model is shown.
+    /// Characters of an API's answer that the model is shown, at least 200; a longer one is shortened (`feedback::answer`).
     pub outcome_chars: usize,
     /// Bytes of the largest part of an answer that is kept for the client's return.
     pub max_kept_bytes: usize,

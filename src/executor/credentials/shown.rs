@@ -11,7 +11,7 @@ use super::token::Lent;
 use super::unavailable::Unavailable;
 use crate::catalog::{Location, SecurityScheme};
 use crate::domain::Secret;
-use crate::domain::outcome::ApiAnswer;
+use crate::domain::outcome::{ApiAnswer, Paging};
 use crate::executor::refusal::{Refusal, refuse};
 use crate::executor::request::{Request, encode};
 
@@ -77,18 +77,22 @@ impl Credentials {
         let Ok(finder) = builder() else {
             // Not to be expected of a handful of short texts; an answer that cannot be searched is not shown.
             answer.body.clear();
+            answer.paging = Paging::default();
             answer.truncated = true;
             return;
         };
         let replacements = vec![HIDDEN; self.forms.len()];
-        if finder.is_match(&answer.body[..]) {
-            answer.body = finder.replace_all_bytes(&answer.body, &replacements).into();
+        for body in std::iter::once(&mut answer.body).chain(&mut answer.paging.later) {
+            if finder.is_match(&body[..]) {
+                *body = finder.replace_all_bytes(body, &replacements).into();
+            }
         }
         if answer.truncated {
             let cut = self.forms.iter().map(|form| begun_at_end(&answer.body, form.as_bytes())).max().unwrap_or(0);
             answer.body.truncate(answer.body.len() - cut);
         }
-        for (_, value) in &mut answer.headers {
+        let arguments = answer.paging.next.iter_mut().flat_map(|next| &mut next.arguments);
+        for (_, value) in answer.headers.iter_mut().chain(arguments) {
             if finder.is_match(value.as_str()) {
                 *value = finder.replace_all(value, &replacements);
             }
@@ -211,7 +215,7 @@ mod tests {
 
     fn answer(body: &str, truncated: bool) -> ApiAnswer {
         let headers = vec![("link".to_owned(), "</r?key=s3cret%2Fcanary>".to_owned())];
-        ApiAnswer { status: 200, headers, body: body.to_owned().into(), truncated }
+        ApiAnswer { status: 200, headers, body: body.to_owned().into(), truncated, paging: Default::default() }
     }
 
     #[test]

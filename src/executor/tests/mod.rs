@@ -3,6 +3,7 @@
 mod answers;
 mod credentials;
 mod intents;
+mod pages;
 mod redirects;
 mod requests;
 mod server;

@@ -1,6 +1,7 @@
 //! Putting back into a conversation what its client does not know.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
@@ -27,7 +28,7 @@ impl ChatRequest {
     }
 
     /// The messages that were pushed, in order.
-    pub fn pushed(&self) -> &[Box<RawValue>] {
+    pub fn pushed(&self) -> &[Arc<RawValue>] {
         &self.additions.messages
     }
 }

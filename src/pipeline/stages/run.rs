@@ -9,7 +9,7 @@ use futures_util::stream;
 use crate::catalog::{Operation, Toolset};
 use crate::domain::trace::{Execution, Round};
 use crate::domain::{Call, Explanation, OperationRef, Outcome, Owner};
-use crate::feedback::FailedOutcome;
+use crate::feedback::{self, FailedOutcome};
 use crate::pipeline::Pipeline;
 use crate::pipeline::dialogue::{Purpose, Step};
 use crate::pipeline::record::milliseconds;
@@ -103,7 +103,7 @@ fn trace_of(
         outcome: outcome.label().to_owned(),
         status: outcome.status(),
         body: Some(match outcome {
-            Outcome::Answered(answer) => answer.text().into_owned(),
+            Outcome::Answered(answer) => feedback::answer::recorded(answer),
             Outcome::Unreachable { reason } | Outcome::Unknown { reason } | Outcome::Refused { reason } => {
                 reason.clone()
             }
@@ -120,7 +120,7 @@ pub(crate) fn texts(pipeline: &Pipeline, turn: &mut Turn, ran: &Ran) -> Vec<(Cal
     for result in &ran.results {
         let call = result.checked.call();
         let text = match &result.explanation {
-            None => success(&result.outcome, pipeline.settings.outcome_chars),
+            None => succeeded(&result.outcome, pipeline.settings.outcome_chars),
             Some(explanation) => {
                 let text = pipeline.templates.failed_outcome(&FailedOutcome {
                     call,
@@ -168,37 +168,10 @@ pub(crate) fn hand_back(
     }
 }
 
-/// A successful outcome as the model reads it: the body, cut at `limit` characters and then said to be so.
-fn success(outcome: &Outcome, limit: usize) -> String {
-    let Outcome::Answered(answer) = outcome else { return String::new() };
-    let text = answer.text();
-    if text.trim().is_empty() {
-        return format!("(status {}, no content)", answer.status);
-    }
-    match text.char_indices().nth(limit) {
-        None if !answer.truncated => text.into_owned(),
-        None => format!("{text}\n(the answer was longer than the proxy reads; the rest is left out)"),
-        Some((end, _)) => {
-            format!("{}\n(shortened: {} of {} characters shown)", &text[..end], limit, text.chars().count())
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use bytes::Bytes;
-
-    use super::*;
-    use crate::domain::outcome::ApiAnswer;
-
-    fn answered(body: &'static str) -> Outcome {
-        Outcome::Answered(ApiAnswer { status: 204, headers: Vec::new(), body: Bytes::from(body), truncated: false })
-    }
-
-    #[test]
-    fn a_success_is_shown_as_it_is_or_says_what_is_missing() {
-        assert_eq!(success(&answered(r#"{"a":1}"#), 100), r#"{"a":1}"#);
-        assert_eq!(success(&answered(" "), 100), "(status 204, no content)");
-        assert_eq!(success(&answered("äöü"), 2), "äö\n(shortened: 2 of 3 characters shown)");
+/// A successful outcome as the model reads it.
+fn succeeded(outcome: &Outcome, limit: usize) -> String {
+    match outcome {
+        Outcome::Answered(answer) => feedback::answer::shown(answer, limit),
+        Outcome::Unreachable { .. } | Outcome::Unknown { .. } | Outcome::Refused { .. } => String::new(),
     }
 }
