@@ -119,6 +119,7 @@ fn address(server: &Located<'_>) -> Result<Url, String> {
 
 fn absolute_from(base: Option<&Url>, text: &str) -> Result<Url, String> {
     match base.map(|base| base.join(text.trim())) {
+        None if begins_with_host(text) => absolute(&format!("https://{text}")),
         None => absolute(text),
         Some(Ok(url)) => absolute(url.as_str()),
         Some(Err(error)) => Err(format!("`{text}` is no URL ({error})")),
@@ -132,7 +133,10 @@ fn filled(template: &str, server: &Located<'_>) -> Result<String, String> {
     while let Some((before, behind)) = rest.split_once('{') {
         let (name, after) = behind.split_once('}').ok_or_else(|| format!("`{template}` has an open brace"))?;
         let variable = server.member("variables").and_then(|all| all.member(name));
-        let default = variable.as_ref().and_then(|variable| variable.value.get("default"));
+        let default = variable.as_ref().and_then(|variable| {
+            // The default must be there; where it is not, any of the values that are allowed is a place to go.
+            variable.value.get("default").or_else(|| variable.value.get("enum")?.get(0))
+        });
         url.push_str(before);
         match default {
             Some(Value::String(text)) => url.push_str(text),
@@ -153,6 +157,17 @@ fn absolute(text: &str) -> Result<Url, String> {
     let url = url.map_err(is_relative)?;
     let is_http = matches!(url.scheme(), "http" | "https") && url.has_host();
     if is_http { Ok(url) } else { Err(format!("`{text}` is no http or https address")) }
+}
+
+/// `api.example.com/v1`: a name with dots in it, and no scheme. What begins with a slash or a dot is relative.
+fn begins_with_host(text: &str) -> bool {
+    let text = text.trim();
+    let host = text.split(['/', ':', '?', '#']).next().unwrap_or_default();
+    let behind = text.get(host.len()..).unwrap_or_default();
+    let labels: Vec<&str> = host.split('.').collect();
+    let is_label = |label: &&str| !label.is_empty() && label.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    let is_name = labels.last().is_some_and(|last| last.len() > 1 && last.chars().all(|c| c.is_ascii_alphabetic()));
+    labels.len() > 1 && is_name && labels.iter().all(is_label) && !behind.starts_with("://")
 }
 
 #[cfg(test)]
@@ -196,6 +211,20 @@ mod tests {
         );
         for bad in ["/v1", "ftp://a.example.com", "api.example.com"] {
             assert!(matches!(servers_of(root.clone(), bad), Err(LoadError::BaseUrl { .. })), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_host_without_scheme_and_a_variable_without_default_are_understood() {
+        let variables = json!({"region": {"enum": ["us", "eu"]}});
+        let root = json!({
+            "openapi": "3.0.0", "item": {"get": {}},
+            "servers": [{"url": "api.example.com:8443/v1"}, {"url": "https://{region}.example.com", "variables": variables}]
+        });
+        let expected = ["https://api.example.com:8443/v1", "https://us.example.com/"].map(str::to_owned);
+        assert_eq!(servers_of(root, "").unwrap(), (expected.to_vec(), 0));
+        for relative in ["v1.0", "./api.example.com", "/api.example.com", "api", "ftp.example.com://x"] {
+            assert!(!begins_with_host(relative), "{relative}");
         }
     }
 
