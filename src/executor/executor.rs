@@ -13,6 +13,7 @@ use super::intent::intent_key;
 use super::kept;
 use super::paging;
 use super::permission::permit;
+use super::preview::{is_of, unchecked};
 use super::refusal::{Refusal, refuse};
 use super::request::{self, is_safe};
 use super::running::{RunningCall, RunningCalls};
@@ -186,9 +187,8 @@ impl std::fmt::Debug for Executor {
 }
 
 fn permitted(call: &CheckedCall, operation: &Operation, rules: &ExecuteRules, tool: &str) -> Result<(), Refusal> {
-    // The scan vouches for the call of one tool; it says nothing about another operation.
-    if call.tool().tool.owner != operation.tool.owner || call.is_free_text() {
-        return Err(refuse!("the call was not checked against {}", operation.label()));
+    if !is_of(call, operation) {
+        return Err(unchecked(operation));
     }
     permit(rules, &operation.method, tool)
 }
