@@ -11,6 +11,7 @@ mod body;
 mod credential;
 mod description;
 pub mod dialect;
+mod discovery;
 mod document;
 mod documentation;
 mod example;
@@ -39,6 +40,7 @@ mod walk;
 
 pub use binding::{Binding, BodyBinding, BodyShape, Encoding, Location, Style};
 pub use credential::{ClientAuthentication, ClientCredentials, Credential, SecretSource};
+pub use discovery::{Discovered, discover};
 pub use files::{Fetch, Fetched, Offline, Origin};
 pub use idempotency::IdempotencyKey;
 pub use load::{load_document, load_from};
