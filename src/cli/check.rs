@@ -76,7 +76,7 @@ fn report(document: &Document) -> Report {
 }
 
 fn print(report: &Report) {
-    let Report { file, operations_loaded, operations_skipped, renamed, simplified, error } = report;
+    let Report { file, operations_loaded, operations_skipped, renamed, simplified, error, .. } = report;
     if let Some(error) = error {
         anstream::println!("{file}: {error}");
         return;
