@@ -40,7 +40,7 @@ impl<'d> OperationReader<'d> {
     /// Makes the tool `name` from what was found; an error says why that cannot be.
     pub(super) fn read(&mut self, found: &Found<'d>, name: String, notes: &mut Notes) -> Result<Operation, String> {
         let Found { path_item, operation, .. } = found;
-        let (written, body) = self.request(found, notes)?;
+        let (written, body) = request(self.document, found, notes)?;
         let documentation = documentation::of_operation(self.document, path_item, operation, &written, body.as_ref());
         let Placed { path, parameters } = place(found, written, notes)?;
         let mut joined = join(self.document, parameters, body, notes);
@@ -68,18 +68,22 @@ impl<'d> OperationReader<'d> {
             documentation,
         })
     }
+}
 
-    /// Parameters and body. A `requestBody` goes before what documents that came from Swagger 2.0 still have among the parameters.
-    fn request(&self, found: &Found<'d>, notes: &mut Notes) -> Result<(Vec<Parameter<'d>>, Option<Body<'d>>), String> {
-        let lists = lists(self.document, found, notes)?;
-        let Some(body) = body(self.document, &found.operation, notes)? else {
-            return swagger::request(self.document, found, lists, notes);
-        };
-        if lists.has_body() {
-            notes.remark("the parameters have a body beside `requestBody`; it is left out");
-        }
-        Ok((lists.parameters, Some(body)))
+/// Parameters and body. A `requestBody` goes before what documents that came from Swagger 2.0 still have among the parameters.
+pub(super) fn request<'d>(
+    document: &'d Document,
+    found: &Found<'d>,
+    notes: &mut Notes,
+) -> Result<(Vec<Parameter<'d>>, Option<Body<'d>>), String> {
+    let lists = lists(document, found, notes)?;
+    let Some(body) = body(document, &found.operation, notes)? else {
+        return swagger::request(document, found, lists, notes);
+    };
+    if lists.has_body() {
+        notes.remark("the parameters have a body beside `requestBody`; it is left out");
     }
+    Ok((lists.parameters, Some(body)))
 }
 
 /// The media types of all responses, each once.
