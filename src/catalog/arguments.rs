@@ -11,7 +11,7 @@ use super::example;
 use super::media_type::BodyFormat;
 use super::notes::Notes;
 use super::parameter::Parameter;
-use super::schema::{Argument, ArgumentSchema, Part};
+use super::schema::{Argument, ArgumentSchema, Empty, Part};
 
 /// The argument that holds a whole body.
 const BODY_ARGUMENT: &str = "body";
@@ -105,7 +105,12 @@ fn argument<'d>(document: &'d Document, parameter: &Parameter<'d>, name: &str) -
         description: parameter.description,
         examples: example::of_parameter(document, &parameter.at),
         required: parameter.required,
-        allows_empty: parameter.allows_empty,
+        empty: match parameter.location {
+            Location::Path => Empty::OtherPath,
+            Location::Query if parameter.allows_empty => Empty::Allowed,
+            Location::Query => Empty::NoParameter,
+            Location::Header | Location::Cookie => Empty::AsDescribed,
+        },
         deprecated: parameter.deprecated,
     }
 }
@@ -130,7 +135,7 @@ fn property_argument(property: BodyProperty<'_>) -> Argument<'_> {
         description: None,
         examples: Vec::new(),
         required: property.required,
-        allows_empty: false,
+        empty: Empty::AsDescribed,
         deprecated: false,
     }
 }
@@ -163,7 +168,7 @@ fn whole_body<'d>(document: &'d Document, body: &Body<'d>, name: String, notes: 
         description: body.description,
         examples: example::of_body(document, body.at.as_ref(), None),
         required: body.required,
-        allows_empty: false,
+        empty: Empty::AsDescribed,
         deprecated: false,
     }
 }
