@@ -4,9 +4,9 @@ use bytes::Bytes;
 use http::{HeaderMap, Method};
 use url::Url;
 
+use super::executor::vouched_for;
 use super::idempotency::{new_key, with_key};
 use super::intent::intent_key;
-use super::refusal::{Refusal, refuse};
 use super::request::{self, Request};
 use crate::catalog::Operation;
 use crate::domain::Outcome;
@@ -31,9 +31,7 @@ pub struct Preview {
 /// # Errors
 /// [`Outcome::Refused`] where the arguments cannot be written safely, the operation has no usable server, or the call is of another tool.
 pub fn preview(call: &CheckedCall, operation: &Operation) -> Result<Preview, Outcome> {
-    if !is_of(call, operation) {
-        return Err(unchecked(operation).into());
-    }
+    vouched_for(call, operation)?;
     let Request { method, url, headers, body } = match &operation.idempotency_key {
         Some(wanted) => {
             let execution = intent_key(None, "", operation.own_name(), call.arguments());
@@ -43,14 +41,4 @@ pub fn preview(call: &CheckedCall, operation: &Operation) -> Result<Preview, Out
         None => request::build(operation, call.arguments())?,
     };
     Ok(Preview { method, url, headers, body })
-}
-
-/// Does the scan vouch for this call of this operation? It says nothing about another one.
-pub(super) fn is_of(call: &CheckedCall, operation: &Operation) -> bool {
-    call.tool().tool.owner == operation.tool.owner && !call.is_free_text()
-}
-
-/// Why a call that [`is_of`] another operation is not executed.
-pub(super) fn unchecked(operation: &Operation) -> Refusal {
-    refuse!("the call was not checked against {}", operation.label())
 }
