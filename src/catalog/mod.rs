@@ -5,14 +5,17 @@
 //!
 //! Read [`load_document`] first. Documents stay raw JSON: what is unknown or broken in one place harms nothing elsewhere.
 
+mod argument_name;
 mod arguments;
 mod binding;
 mod body;
+mod content;
 mod credential;
 mod description;
 pub mod dialect;
 mod document;
 mod documentation;
+mod encoding;
 mod example;
 mod files;
 mod idempotency;
@@ -36,8 +39,9 @@ mod snapshot;
 mod swagger;
 mod toolset;
 mod walk;
+mod xml;
 
-pub use binding::{Binding, BodyBinding, BodyShape, Encoding, Location, Style};
+pub use binding::{Binding, BodyBinding, BodyFormat, BodyMember, BodyShape, Content, Encoding, Location, Style};
 pub use credential::{ClientAuthentication, ClientCredentials, Credential, SecretSource};
 pub use files::{Fetch, Fetched, Offline, Origin};
 pub use idempotency::IdempotencyKey;
@@ -49,6 +53,7 @@ pub use security::{Requirement, SecurityScheme};
 pub use settings::{DocumentLimits, MissingCredentials, Settings, ToolsetSettings};
 pub use snapshot::Catalog;
 pub use toolset::Toolset;
+pub use xml::{XmlNode, XmlShape, is_name as is_xml_name};
 
 #[cfg(test)]
 mod tests;

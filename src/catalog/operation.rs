@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use super::Requirement;
-use super::binding::{Binding, BodyBinding, BodyShape};
+use super::binding::{Binding, BodyBinding, BodyMember, BodyShape};
 use super::idempotency::IdempotencyKey;
 use crate::domain::{DocText, Owner, Tool};
 
@@ -82,9 +82,9 @@ impl Operation {
 fn place_body(body: &BodyBinding, arguments: &Map<String, Value>) -> Option<Value> {
     match &body.shape {
         BodyShape::Argument(name) => arguments.get(name).cloned(),
-        BodyShape::Properties(names) => {
-            let members: Map<String, Value> =
-                names.iter().filter_map(|name| Some((name.clone(), arguments.get(name)?.clone()))).collect();
+        BodyShape::Properties(members) => {
+            let given = |member: &BodyMember| Some((member.name.clone(), arguments.get(&member.argument)?.clone()));
+            let members: Map<String, Value> = members.iter().filter_map(given).collect();
             (body.required || !members.is_empty()).then_some(Value::Object(members))
         }
     }

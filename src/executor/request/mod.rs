@@ -1,12 +1,16 @@
 //! A call's arguments → an HTTP request.
 
 mod body;
+mod content;
 mod detour;
+mod file;
 mod form;
 mod header;
+mod multipart;
 mod path;
 mod style;
 mod target;
+mod xml;
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, COOKIE};
