@@ -36,7 +36,8 @@ pub struct Operation {
     /// Alternatives, best first: each names the security schemes that must all be satisfied. Empty: no credentials are asked
     /// for. An empty alternative: credentials are optional.
     pub security: Vec<Vec<Requirement>>,
-    /// Media types of the documented responses, without duplicates, in the order of the document: what may be asked for.
+    /// Media types of the documented successful responses (of all, where those have none), without duplicates, in the order of the
+    /// document: what may be asked for.
     pub produces: Vec<String>,
     /// Does the document call the operation deprecated?
     pub deprecated: bool,

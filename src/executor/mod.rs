@@ -10,6 +10,7 @@
 mod address;
 mod answer;
 mod build_error;
+mod charset;
 mod client;
 mod courier;
 mod credentials;
