@@ -5,6 +5,7 @@
 //!
 //! Read [`load_document`] first. Documents stay raw JSON: what is unknown or broken in one place harms nothing elsewhere.
 
+mod advice;
 mod argument_name;
 mod arguments;
 mod binding;
@@ -13,6 +14,7 @@ mod content;
 mod credential;
 mod description;
 pub mod dialect;
+mod discovery;
 mod document;
 mod documentation;
 mod encoding;
@@ -30,9 +32,11 @@ mod parse;
 mod path_template;
 mod reader;
 mod report;
+mod review;
 mod schema;
 mod security;
 mod server;
+mod server_choice;
 mod settings;
 mod shorten;
 mod snapshot;
@@ -41,14 +45,17 @@ mod toolset;
 mod walk;
 mod xml;
 
+pub use advice::{Advice, Rule};
 pub use binding::{Binding, BodyBinding, BodyFormat, BodyMember, BodyShape, Content, Encoding, Location, Style};
 pub use credential::{ClientAuthentication, ClientCredentials, Credential, SecretSource};
+pub use discovery::{Discovered, discover};
 pub use files::{Fetch, Fetched, Offline, Origin};
 pub use idempotency::IdempotencyKey;
 pub use load::{load_document, load_from};
 pub use load_error::LoadError;
 pub use operation::{Operation, Placement};
 pub use report::{Renamed, Report, Simplified, Skipped};
+pub use review::{Review, review};
 pub use security::{Requirement, SecurityScheme};
 pub use settings::{DocumentLimits, MissingCredentials, Settings, ToolsetSettings};
 pub use snapshot::Catalog;
