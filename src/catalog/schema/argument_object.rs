@@ -34,6 +34,8 @@ pub(crate) struct Argument<'d> {
     pub(crate) description: Option<&'d str>,
     /// Values that illustrate it, for a schema that has none of its own.
     pub(crate) examples: Vec<&'d Value>,
+    /// What else has to be known to write it; it goes behind everything and is never cut.
+    pub(crate) hint: Option<String>,
     /// Must every call have it?
     pub(crate) required: bool,
     /// May it be empty?
@@ -179,6 +181,10 @@ fn described(schema: Value, argument: &Argument<'_>, chars: usize) -> Value {
         let own = members.get("description").and_then(Value::as_str).filter(|own| !text.contains(*own));
         let whole = own.map_or_else(|| text.to_owned(), |own| format!("{text}\n{own}"));
         members.insert("description".to_owned(), shorten(&whole, chars).into());
+    }
+    if let Some(hint) = &argument.hint {
+        let told = members.get("description").and_then(Value::as_str).map(|told| format!("{told}\n{hint}"));
+        members.insert("description".to_owned(), told.unwrap_or_else(|| hint.clone()).into());
     }
     if let Some(kept) = examples(&argument.examples).filter(|_| !members.contains_key("examples")) {
         members.insert("examples".to_owned(), kept);
