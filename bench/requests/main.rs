@@ -48,8 +48,7 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     for (index, file) in list.lines().enumerate() {
         let out = arguments.out.join(format!("{index}.jsonl"));
         let seed = arguments.seed.wrapping_add(index as u64);
-        let document =
-            written::write(file, &arguments.documents, seed, &out).map_err(|error| in_file(&out, error))?;
+        let document = written::write(file, &arguments.documents, seed, &out).map_err(|error| in_file(&out, error))?;
         documents.push(document);
     }
     let summary = arguments.out.join("summary.json");

@@ -58,12 +58,7 @@ pub(crate) fn write(file: &str, documents: &Path, seed: u64, out: &Path) -> io::
     Ok(written)
 }
 
-fn write_toolset(
-    toolset: &Toolset,
-    seed: u64,
-    lines: &mut impl Write,
-    written: &mut Written,
-) -> io::Result<()> {
+fn write_toolset(toolset: &Toolset, seed: u64, lines: &mut impl Write, written: &mut Written) -> io::Result<()> {
     let mut random = fastrand::Rng::with_seed(seed);
     written.operations = toolset.operations.len();
     let validators = Validators::default();
