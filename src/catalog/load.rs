@@ -41,7 +41,12 @@ pub(super) fn toolset_of(
 }
 
 /// The toolset of a document that was found at `path`.
-fn read(document: &Document, name: &str, path: &Path, settings: &ToolsetSettings) -> Result<Toolset, LoadError> {
+pub(super) fn read(
+    document: &Document,
+    name: &str,
+    path: &Path,
+    settings: &ToolsetSettings,
+) -> Result<Toolset, LoadError> {
     let mut notes = Notes::default();
     let security_schemes = security::schemes(document, &mut notes);
     check_credentials(name, path, settings, &security_schemes)?;
@@ -75,6 +80,7 @@ fn read(document: &Document, name: &str, path: &Path, settings: &ToolsetSettings
             renamed: loaded.iter().filter_map(Renamed::of).collect(),
             simplified: notes.finish(),
             error: None,
+            advice: Vec::new(),
         },
         document: path.to_owned(),
         by_tool: by_tool(&loaded),

@@ -5,12 +5,14 @@
 //!
 //! Read [`load_document`] first. Documents stay raw JSON: what is unknown or broken in one place harms nothing elsewhere.
 
+mod advice;
 mod arguments;
 mod binding;
 mod body;
 mod credential;
 mod description;
 pub mod dialect;
+mod discovery;
 mod document;
 mod documentation;
 mod example;
@@ -27,6 +29,7 @@ mod parse;
 mod path_template;
 mod reader;
 mod report;
+mod review;
 mod schema;
 mod security;
 mod server;
@@ -37,14 +40,17 @@ mod swagger;
 mod toolset;
 mod walk;
 
+pub use advice::{Advice, Rule};
 pub use binding::{Binding, BodyBinding, BodyShape, Encoding, Location, Style};
 pub use credential::{ClientAuthentication, ClientCredentials, Credential, SecretSource};
+pub use discovery::{Discovered, discover};
 pub use files::{Fetch, Fetched, Offline, Origin};
 pub use idempotency::IdempotencyKey;
 pub use load::{load_document, load_from};
 pub use load_error::LoadError;
 pub use operation::{Operation, Placement};
 pub use report::{Renamed, Report, Simplified, Skipped};
+pub use review::{Review, review};
 pub use security::{Requirement, SecurityScheme};
 pub use settings::{DocumentLimits, MissingCredentials, Settings, ToolsetSettings};
 pub use snapshot::Catalog;

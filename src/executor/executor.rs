@@ -231,7 +231,7 @@ pub(super) fn permitted(
 }
 
 /// The scan vouches for the call of one tool; it says nothing about another operation.
-fn vouched_for(call: &CheckedCall, operation: &Operation) -> Result<(), Refusal> {
+pub(super) fn vouched_for(call: &CheckedCall, operation: &Operation) -> Result<(), Refusal> {
     if call.tool().tool.owner != operation.tool.owner || call.is_free_text() {
         return Err(refuse!("the call was not checked against {}", operation.label()));
     }

@@ -1,0 +1,166 @@
+//! Which files below a folder are OpenAPI documents.
+//!
+//! Files are told apart by what they say of themselves, not by their names: a document says its version at its top (`openapi`,
+//! `swagger`). So fragments that documents refer to, configurations and data are passed over without a word, and a document that is
+//! broken further down is still found, so that it can be reported.
+
+mod claim;
+
+use std::fs::{self, DirEntry, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use super::parse::decode;
+use super::{DocumentLimits, LoadError};
+
+/// Endings of the files that are looked into.
+const EXTENSIONS: [&str; 3] = ["json", "yaml", "yml"];
+
+/// Folders within folders that are searched, at most.
+const MAX_FOLDER_DEPTH: usize = 64;
+
+/// The first bytes of a file, which nearly always have the version; only where they have not is the whole file read.
+const HEAD_BYTES: u64 = 64 * 1024;
+
+/// A file that says that it is an OpenAPI document.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Discovered {
+    /// Where it is: the folder that was searched, and the way from there.
+    pub path: PathBuf,
+    /// The way from the folder, with `/` between its parts.
+    pub name: String,
+}
+
+/// The files in `folder` and the folders within it that say that they are OpenAPI documents, in the order of their names. A file that cannot
+/// be looked into counts as one, because whoever loads it says why. Links to folders are not followed: they could lead in circles; folders
+/// whose names begin with a dot are passed over. One file at a time is in memory.
+///
+/// # Errors
+/// [`LoadError::Read`], where `folder` or a folder within it cannot be listed.
+pub fn discover(folder: &Path) -> Result<Vec<Discovered>, LoadError> {
+    let mut search = Search { root: folder, found: Vec::new() };
+    search.folder(folder, MAX_FOLDER_DEPTH)?;
+    Ok(search.found)
+}
+
+struct Search<'a> {
+    root: &'a Path,
+    found: Vec<Discovered>,
+}
+
+impl Search<'_> {
+    fn folder(&mut self, folder: &Path, depth: usize) -> Result<(), LoadError> {
+        for entry in entries(folder).map_err(|source| LoadError::Read { path: folder.to_owned(), source })? {
+            let path = entry.path();
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                if depth > 0 && !entry.file_name().to_string_lossy().starts_with('.') {
+                    self.folder(&path, depth - 1)?;
+                }
+            } else if has_known_ending(&path) && is_document(&path) {
+                let way = path.strip_prefix(self.root).unwrap_or(&path);
+                let parts: Vec<_> = way.components().map(|part| part.as_os_str().to_string_lossy()).collect();
+                let name = parts.join("/");
+                self.found.push(Discovered { path, name });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn entries(folder: &Path) -> io::Result<Vec<DirEntry>> {
+    let mut entries = fs::read_dir(folder)?.collect::<io::Result<Vec<_>>>()?;
+    entries.sort_by_key(DirEntry::path);
+    Ok(entries)
+}
+
+fn has_known_ending(path: &Path) -> bool {
+    let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
+    EXTENSIONS.iter().any(|known| extension == *known)
+}
+
+/// A file that went away meanwhile, a pipe or a device is none.
+fn is_document(path: &Path) -> bool {
+    match fs::metadata(path) {
+        Ok(found) => found.is_file() && claims(path).unwrap_or(true),
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    }
+}
+
+/// Does the file say that it is an OpenAPI document?
+fn claims(path: &Path) -> io::Result<bool> {
+    let mut file = File::open(path)?;
+    let mut bytes = Vec::new();
+    file.by_ref().take(HEAD_BYTES).read_to_end(&mut bytes)?;
+    if claim::is_in(&decode(bytes.clone())) {
+        return Ok(true);
+    }
+    if (bytes.len() as u64) < HEAD_BYTES {
+        return Ok(false);
+    }
+    file.take(DocumentLimits::default().document_bytes).read_to_end(&mut bytes)?;
+    Ok(claim::is_in(&decode(bytes)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        discover(folder).unwrap().into_iter().map(|found| found.name).collect()
+    }
+
+    fn write(folder: &Path, name: &str, bytes: &[u8]) {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+
+    #[test]
+    fn documents_are_found_in_the_order_of_names_and_other_files_are_passed_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let long = format!("{{\"paths\": {{}}, \"x\": \"{}\", \"openapi\": \"3.0.0\"}}", "x".repeat(200_000));
+        let utf_16: Vec<u8> = "\u{feff}openapi: 3.1.0\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        for (name, text) in [
+            ("b.yaml", b"openapi: 3.0.0\npaths: [broken".as_slice()),
+            ("a/z.JSON", br#"{"swagger": "2.0"}"#),
+            ("a/deep/er/x.yml", b"# head\n---\nopenapi: 3.1.0\n"),
+            ("late.json", long.as_bytes()),
+            ("utf16.yaml", &utf_16),
+            ("a/readme.md", b"openapi: 3.0.0\n"),
+            ("a/part.yaml", b"Pet:\n  openapi: 3.0.0\n"),
+            ("empty.json", b""),
+            ("package.json", br#"{"name": "x", "dependencies": {"swagger": "2.0"}}"#),
+            (".git/x.yaml", b"openapi: 3.0.0\n"),
+        ] {
+            write(folder.path(), name, text);
+        }
+        assert_eq!(names(folder.path()), ["a/deep/er/x.yml", "a/z.JSON", "b.yaml", "late.json", "utf16.yaml"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_to_files_are_looked_into_and_links_to_folders_are_not() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), "..data/api.yaml", b"openapi: 3.0.0\n");
+        symlink("..data/api.yaml", folder.path().join("api.yaml")).unwrap();
+        symlink(".", folder.path().join("circle")).unwrap();
+        symlink(".", folder.path().join("circle.json")).unwrap();
+        symlink("nowhere", folder.path().join("gone.json")).unwrap();
+        assert_eq!(names(folder.path()), ["api.yaml"]);
+    }
+
+    #[test]
+    fn folders_within_folders_are_bounded() {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), &format!("{}a.yaml", "d/".repeat(MAX_FOLDER_DEPTH)), b"openapi: 3.0.0\n");
+        write(folder.path(), &format!("{}a.yaml", "e/".repeat(MAX_FOLDER_DEPTH + 1)), b"openapi: 3.0.0\n");
+        assert_eq!(names(folder.path()).len(), 1);
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_listed_is_named() {
+        let error = discover(Path::new("absent-folder")).unwrap_err().to_string();
+        assert!(error.starts_with("absent-folder: cannot be read"), "{error}");
+    }
+}
