@@ -70,7 +70,7 @@ pub(super) fn body<'d>(
     let best = content
         .iter()
         .flat_map(Located::members)
-        .map(|(key, media)| (Sendable::of(key), media))
+        .map(|(key, media)| (Sendable::of(key), document.follow(media.clone()).unwrap_or(media)))
         .min_by_key(|(sendable, _)| sendable.rank());
     let Some((sendable, media)) = best else {
         notes.place(&place, "the request body names no media type; it is sent as JSON");

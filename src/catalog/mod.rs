@@ -26,6 +26,7 @@ mod operation;
 mod parameter;
 mod parse;
 mod path_template;
+mod query_string;
 mod reader;
 mod report;
 mod schema;
@@ -34,14 +35,15 @@ mod server;
 mod settings;
 mod shorten;
 mod snapshot;
+mod source;
 mod swagger;
 mod toolset;
 mod walk;
 
 pub use binding::{Binding, BodyBinding, BodyShape, Encoding, Location, Style};
 pub use credential::{ClientAuthentication, ClientCredentials, Credential, SecretSource};
-pub use discovery::{Discovered, discover};
-pub use files::{Fetch, Fetched, Offline, Origin};
+pub use discovery::{DOCUMENT_ENDINGS, Discovered, discover};
+pub use files::{Fetch, FetchBounds, Fetched, Offline, Origin, RemoteFile};
 pub use idempotency::IdempotencyKey;
 pub use load::{load_document, load_from};
 pub use load_error::LoadError;
@@ -49,7 +51,7 @@ pub use operation::{Operation, Placement};
 pub use report::{Renamed, Report, Simplified, Skipped};
 pub use security::{Requirement, SecurityScheme};
 pub use settings::{DocumentLimits, MissingCredentials, Settings, ToolsetSettings};
-pub use snapshot::Catalog;
+pub use snapshot::{Catalog, Changes};
 pub use toolset::Toolset;
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::binding::{Location, Style};
 use super::document::{Document, Located};
 use super::notes::Notes;
+use super::query_string;
 
 /// Header parameters that OpenAPI 3.0.4 says to ignore: the body, the answer and the credentials set these fields.
 const IGNORED_HEADERS: [&str; 3] = ["accept", "content-type", "authorization"];
@@ -49,40 +50,42 @@ pub(super) fn parameters<'d>(
             return Err(format!("{} is no array", list.at));
         }
         for item in list.items() {
-            let Some(parameter) = parameter(document, item, notes)? else { continue };
-            let same = |other: &Parameter<'_>| other.name == parameter.name && other.location == parameter.location;
-            match merged.iter_mut().find(|other| same(other)) {
-                Some(other) => *other = parameter,
-                None => merged.push(parameter),
+            for parameter in parameter(document, item, notes)? {
+                let same = |other: &Parameter<'_>| other.name == parameter.name && other.location == parameter.location;
+                match merged.iter_mut().find(|other| same(other)) {
+                    Some(other) => *other = parameter,
+                    None => merged.push(parameter),
+                }
             }
         }
     }
     Ok(merged)
 }
 
-fn parameter<'d>(
-    document: &'d Document,
-    item: Located<'d>,
-    notes: &mut Notes,
-) -> Result<Option<Parameter<'d>>, String> {
+/// What a Parameter Object stands for: one parameter, none where it is to be ignored, several where it is the query string as a whole.
+fn parameter<'d>(document: &'d Document, item: Located<'d>, notes: &mut Notes) -> Result<Vec<Parameter<'d>>, String> {
     let place = item.at.clone();
     let at = document.follow(item).map_err(|error| format!("parameter {place}: {error}"))?;
     let name = at.value.get("name").and_then(Value::as_str).filter(|name| !name.is_empty());
     let name = name.ok_or_else(|| format!("parameter {place} has no name"))?.to_owned();
+    if at.text("in").is_some_and(|location| location.eq_ignore_ascii_case("querystring")) {
+        return query_string::parameters(document, &name, &at);
+    }
     let location = location(&at).ok_or_else(|| {
         let found = at.value.get("in").map_or_else(|| "none".to_owned(), Value::to_string);
         format!("parameter `{name}` ({place}) needs `in: path|query|header|cookie`; it has {found}")
     })?;
     if is_ignored(location, &name) {
-        return Ok(None);
+        return Ok(Vec::new());
     }
     let style = style(&at, location, notes);
     let content = at.member("content").and_then(|content| content.members().next());
+    let content = content.map(|(media_type, media)| (media_type, document.follow(media.clone()).unwrap_or(media)));
     let schema = content.as_ref().map_or_else(|| at.member("schema"), |(_, media)| media.member("schema"));
     if schema.is_none() && content.is_none() {
         notes.place(&at.at, format_args!("parameter `{name}` has no schema; any value is accepted"));
     }
-    Ok(Some(Parameter {
+    Ok(vec![Parameter {
         required: location == Location::Path || at.flag("required") == Some(true),
         style,
         explode: at.flag("explode").unwrap_or(style == Style::Form),
@@ -97,7 +100,7 @@ fn parameter<'d>(
         name,
         location,
         at,
-    }))
+    }])
 }
 
 /// Is it a header that no document can describe?
@@ -119,6 +122,8 @@ fn style(parameter: &Located<'_>, location: Location, notes: &mut Notes) -> Styl
         (Location::Path, "label") => Some(Style::Label),
         (Location::Path | Location::Header, "simple") => Some(Style::Simple),
         (Location::Query | Location::Cookie, "form") => Some(Style::Form),
+        // OpenAPI 3.2: as `form`, but for characters that no cookie may have.
+        (Location::Cookie, "cookie") => Some(Style::Form),
         (Location::Query, other) => query_style(other),
         _ => None,
     };

@@ -13,6 +13,7 @@ mod build_error;
 mod client;
 mod courier;
 mod credentials;
+mod documents;
 #[allow(clippy::module_inception, reason = "the room is named after what it holds")]
 mod executor;
 mod host_gates;
@@ -32,5 +33,6 @@ mod tests;
 pub use address::Lookup;
 pub use build_error::BuildError;
 pub use credentials::audit as audit_credentials;
+pub use documents::DocumentFetcher;
 pub use executor::Executor;
 pub use settings::Settings;

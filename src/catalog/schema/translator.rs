@@ -134,7 +134,7 @@ impl<'a, 'd> Translator<'a, 'd> {
                 json!({})
             }
         };
-        let keeps_all = self.document.version == Version::V3_1;
+        let keeps_all = self.document.version >= Version::V3_1;
         let mut beside = Map::new();
         self.keywords(members, |keyword| keeps_all || is_annotation(keyword), trail, level, &mut beside)?;
         Ok(finish(members, join(target, beside)))

@@ -2,6 +2,7 @@
 
 mod answers;
 mod credentials;
+mod documents;
 mod intents;
 mod pages;
 mod redirects;
