@@ -1,6 +1,8 @@
 //! One schema of a document → JSON Schema 2020-12, with no keyword out of form. Patterns stay as they are: who judges by them knows
 //! which it can run.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value, json};
 
 use super::super::document::{Document, Located, ReferenceError, Version};
@@ -169,7 +171,7 @@ impl<'a, 'd> Translator<'a, 'd> {
                 json!({})
             }
         };
-        let keeps_all = self.document.version == Version::V3_1;
+        let keeps_all = self.document.version >= Version::V3_1;
         let mut beside = Map::new();
         self.keywords(members, |keyword| keeps_all || is_annotation(keyword), trail, level, &mut beside)?;
         Ok(self.finish(members, join(target, beside)))
@@ -228,7 +230,7 @@ impl<'a, 'd> Translator<'a, 'd> {
             let place = trail.member(key);
             let (key, value) = match form {
                 // OpenAPI 3.0 and Swagger 2.0 know no tuples: a list of one is the schema of every item.
-                Form::Schema if is_list_of_one(value) && self.document.version != Version::V3_1 => {
+                Form::Schema if is_list_of_one(value) && self.document.version < Version::V3_1 => {
                     let item = value.get(0).unwrap_or(&Value::Null);
                     (key.as_str(), Some(self.any(item, &place.item(0), level + 1)?))
                 }
@@ -343,9 +345,9 @@ impl<'a, 'd> Translator<'a, 'd> {
         branches.into_iter().flatten().filter_map(Value::as_object_mut).for_each(retain);
     }
 
-    /// In OpenAPI 3.1 `nullable` says nothing: what may be null has the type `null`.
+    /// From OpenAPI 3.1 on `nullable` says nothing: what may be null has the type `null`.
     fn finish(&self, members: &Map<String, Value>, translated: Map<String, Value>) -> Value {
-        let is_nullable = self.document.version != Version::V3_1 && is_nullable(members);
+        let is_nullable = self.document.version < Version::V3_1 && is_nullable(members);
         Value::Object(if is_nullable { make_nullable(translated) } else { translated })
     }
 
