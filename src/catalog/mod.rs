@@ -1,4 +1,4 @@
-//! OpenAPI documents → operations → tools, and the report of what could not become one.
+//! OpenAPI documents → operations → tools, the report of what could not become one, and advice to a document's author.
 //!
 //! Owns reading documents, resolving `$ref`s, naming tools, joining parameters and body into one argument object. Must not know
 //! who offers, calls or executes a tool, nor do network I/O.
@@ -6,9 +6,11 @@
 //! Read [`load_document`] first. Documents stay raw JSON: what is unknown or broken in one place harms nothing elsewhere.
 
 mod advice;
+mod argument_name;
 mod arguments;
 mod binding;
 mod body;
+mod content;
 mod credential;
 mod description;
 mod detour;
@@ -16,6 +18,7 @@ pub mod dialect;
 mod discovery;
 mod document;
 mod documentation;
+mod encoding;
 mod example;
 mod files;
 mod idempotency;
@@ -36,15 +39,17 @@ mod review;
 mod schema;
 mod security;
 mod server;
+mod server_choice;
 mod settings;
 mod shorten;
 mod snapshot;
 mod swagger;
 mod toolset;
 mod walk;
+mod xml;
 
 pub use advice::{Advice, Rule};
-pub use binding::{Binding, BodyBinding, BodyShape, Encoding, Location, Style};
+pub use binding::{Binding, BodyBinding, BodyFormat, BodyMember, BodyShape, Content, Encoding, Location, Style};
 pub use credential::{ClientAuthentication, ClientCredentials, Credential, SecretSource};
 pub use discovery::{Discovered, discover};
 pub use files::{Fetch, Fetched, Offline, Origin};
@@ -58,6 +63,7 @@ pub use security::{Requirement, SecurityScheme};
 pub use settings::{DocumentLimits, MissingCredentials, Settings, ToolsetSettings};
 pub use snapshot::Catalog;
 pub use toolset::Toolset;
+pub use xml::{XmlNode, XmlShape, is_name as is_xml_name};
 
 #[cfg(test)]
 mod tests;

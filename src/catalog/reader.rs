@@ -95,19 +95,23 @@ pub(super) fn request<'d>(
     Ok((lists.parameters, Some(body)))
 }
 
-/// The media types of all responses, each once.
+/// The media types of the responses that say success, each once; where none has content, those of all responses.
 fn produces(document: &Document, operation: &Located<'_>) -> Vec<String> {
     if document.version == Version::V2_0 {
         return swagger::media_types(document, operation, "produces").into_iter().map(str::to_owned).collect();
     }
-    let mut media_types: Vec<String> = Vec::new();
-    for (_, response) in operation.member("responses").iter().flat_map(Located::members) {
-        let Ok(response) = document.follow(response) else { continue };
-        for (media_type, _) in response.member("content").iter().flat_map(Located::members) {
-            if !media_types.contains(media_type) {
-                media_types.push(media_type.clone());
+    let of = |is_wanted: fn(&str) -> bool| {
+        let mut media_types: Vec<String> = Vec::new();
+        for (status, response) in operation.member("responses").iter().flat_map(Located::members) {
+            let Some(response) = document.follow(response).ok().filter(|_| is_wanted(status)) else { continue };
+            for (media_type, _) in response.member("content").iter().flat_map(Located::members) {
+                if !media_types.contains(media_type) {
+                    media_types.push(media_type.clone());
+                }
             }
         }
-    }
-    media_types
+        media_types
+    };
+    let successful = of(|status| status.starts_with('2'));
+    if successful.is_empty() { of(|_| true) } else { successful }
 }

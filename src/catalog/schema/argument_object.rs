@@ -8,13 +8,11 @@ use super::super::document::{Document, Located};
 use super::super::notes::Notes;
 use super::super::settings::DocumentLimits;
 use super::super::shorten::shorten;
+use super::emptiness::{self, Empty};
 use super::exclusive::relax;
-use super::keyword::is_annotation;
 use super::leaf::examples;
-use super::literal::types_of;
 use super::loops::open_loops;
 use super::memo::Memo;
-use super::nullable::or_else;
 use super::translator::{Detail, Part, TooLarge, Translator};
 
 /// Schemas in schemas that any tool may have, whatever the settings say: twice as many levels of JSON must stay below the 127
@@ -39,10 +37,12 @@ pub(crate) struct Argument<'d> {
     pub(crate) description: Option<&'d str>,
     /// Values that illustrate it, for a schema that has none of its own.
     pub(crate) examples: Vec<&'d Value>,
+    /// What else has to be known to write it; it goes behind everything and is never cut.
+    pub(crate) hint: Option<String>,
     /// Must every call have it?
     pub(crate) required: bool,
-    /// May it be empty, whatever its schema says?
-    pub(crate) allows_empty: bool,
+    /// May it be empty?
+    pub(crate) empty: Empty,
     /// Does the document advise against it?
     pub(crate) deprecated: bool,
 }
@@ -206,34 +206,16 @@ fn described(schema: Value, argument: &Argument<'_>, detail: Detail) -> Value {
         let whole = own.map_or_else(|| text.to_owned(), |own| format!("{text}\n{own}"));
         members.insert("description".to_owned(), shorten(&whole, detail.description_chars).into());
     }
+    if let Some(hint) = &argument.hint {
+        let told = members.get("description").and_then(Value::as_str).map(|told| format!("{told}\n{hint}"));
+        members.insert("description".to_owned(), told.unwrap_or_else(|| hint.clone()).into());
+    }
     let has_examples = detail.is_bare || members.contains_key("examples");
     if let Some(kept) = examples(&argument.examples).filter(|_| !has_examples) {
         members.insert("examples".to_owned(), kept);
     }
-    if argument.part == Part::Path {
-        refuse_empty(&mut members);
-    }
     if argument.deprecated {
         members.insert("deprecated".to_owned(), true.into());
     }
-    Value::Object(if argument.allows_empty { empty_or(members) } else { members })
-}
-
-/// `schema`, or nothing (OpenAPI 3.0.4 and Swagger 2.0, Parameter Object, `allowEmptyValue`).
-fn empty_or(schema: Map<String, Value>) -> Map<String, Value> {
-    let constrains = |keyword: &String| keyword != "type" && !is_annotation(keyword);
-    let allows_any_text = schema.get("type").is_none_or(|name| name == "string") && !schema.keys().any(constrains);
-    if allows_any_text { schema } else { or_else(schema, json!({"const": ""})) }
-}
-
-/// An empty segment makes another path of it. The bounds that do not concern the value's type do no harm.
-fn refuse_empty(members: &mut Map<String, Value>) {
-    let types = types_of(members);
-    for (bound, name) in [("minLength", "string"), ("minItems", "array"), ("minProperties", "object")] {
-        let is_positive = members.get(bound).and_then(Value::as_u64).is_some_and(|bound| bound > 0);
-        let concerns = types.is_empty() || types.contains(&name);
-        if concerns && !is_positive {
-            members.insert(bound.to_owned(), 1.into());
-        }
-    }
+    Value::Object(emptiness::apply(argument.empty, argument.required, members))
 }

@@ -47,7 +47,7 @@ pub(crate) enum Part {
     Path,
     /// Another parameter.
     Parameter,
-    /// The body or one of its properties, which has no `readOnly` properties.
+    /// The body or one of its properties.
     Body,
 }
 
@@ -157,7 +157,7 @@ impl<'a, 'd> Translator<'a, 'd> {
         self.take_over_required(members, trail, &mut translated);
         discriminator::apply(self.document, members, trail.file(), &mut translated);
         self.hide_read_only(members, trail.file(), &mut translated);
-        Ok(finish(members, unwrap_single(translated)))
+        Ok(self.finish(members, unwrap_single(translated)))
     }
 
     /// The target, and what stands beside the `$ref`: everything in 3.1, in 3.0 what only describes.
@@ -179,7 +179,7 @@ impl<'a, 'd> Translator<'a, 'd> {
         let keeps_all = self.document.version == Version::V3_1;
         let mut beside = Map::new();
         self.keywords(members, |keyword| keeps_all || is_annotation(keyword), trail, level, &mut beside)?;
-        Ok(finish(members, join(target, beside)))
+        Ok(self.finish(members, join(target, beside)))
     }
 
     /// One hop, because what stands beside a `$ref` on the way counts; but only if the chain ends somewhere.
@@ -219,7 +219,7 @@ impl<'a, 'd> Translator<'a, 'd> {
         let is_cut = members.keys().any(|key| !kept.contains_key(key) && form(key).is_some());
         self.is_cut |= is_cut;
         self.is_loose |= is_cut;
-        finish(members, kept)
+        self.finish(members, kept)
     }
 
     fn keywords(
@@ -331,23 +331,22 @@ impl<'a, 'd> Translator<'a, 'd> {
         }
     }
 
-    /// Takes what only answers have out of `properties` and out of every `required` beside it.
+    /// Takes what only answers have out of `properties` and `required`, here and in every branch of `allOf`.
     fn hide_read_only(
         &self,
         members: &'d Map<String, Value>,
         file: &'d SourceFile,
         translated: &mut Map<String, Value>,
     ) {
-        let hidden =
-            if self.part == Part::Body { read_only_names(self.document, members, file) } else { HashSet::new() };
+        let hidden = read_only_names(self.document, members, file);
         if hidden.is_empty() {
             return;
         }
-        if let Some(Value::Object(properties)) = translated.get_mut("properties") {
-            properties.retain(|name, _| !hidden.contains(name.as_str()));
-        }
         let is_asked_for = |name: &Value| name.as_str().is_some_and(|name| !hidden.contains(name));
         let retain = |schema: &mut Map<String, Value>| {
+            if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+                properties.retain(|name, _| !hidden.contains(name.as_str()));
+            }
             if let Some(Value::Array(names)) = schema.get_mut("required") {
                 names.retain(is_asked_for);
             }
@@ -355,6 +354,12 @@ impl<'a, 'd> Translator<'a, 'd> {
         retain(translated);
         let branches = translated.get_mut("allOf").and_then(Value::as_array_mut);
         branches.into_iter().flatten().filter_map(Value::as_object_mut).for_each(retain);
+    }
+
+    /// In OpenAPI 3.1 `nullable` says nothing: what may be null has the type `null`.
+    fn finish(&self, members: &Map<String, Value>, translated: Map<String, Value>) -> Value {
+        let is_nullable = self.document.version != Version::V3_1 && is_nullable(members);
+        Value::Object(if is_nullable { make_nullable(translated) } else { translated })
     }
 
     fn spend(&mut self, bytes: usize) -> Result<(), TooLarge> {
@@ -386,10 +391,6 @@ fn give_values_to_items(members: &Map<String, Value>, translated: &mut Map<Strin
     if !fitting.is_empty() {
         items.insert("enum".to_owned(), fitting.into());
     }
-}
-
-fn finish(members: &Map<String, Value>, translated: Map<String, Value>) -> Value {
-    Value::Object(if is_nullable(members) { make_nullable(translated) } else { translated })
 }
 
 /// A referred schema with what stands beside the `$ref`, which describes this use of it and so goes first.

@@ -93,7 +93,8 @@ fn the_report_has_the_shape_that_check_prints() {
             "operations_skipped": [{"operation": "PUT /a", "reason": "api.json #/paths/~1a/put is no object"}],
             "renamed": [{"operation": "GET /a", "from": null, "to": "get_a"}],
             "simplified": [{"operation": "", "what": "the document names no server; `base_url` is needed to call its operations"}],
-            "error": null
+            "error": null,
+            "advice": []
         })
     );
     let failure = serde_json::to_value(Report::of_failure("x.yaml", "no OpenAPI")).unwrap();
