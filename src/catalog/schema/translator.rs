@@ -21,6 +21,9 @@ use super::nullable::{is_nullable, make_nullable};
 use super::read_only::read_only_names;
 use super::trail::Trail;
 
+/// Values of an enumeration that are kept of a schema that says nothing but what is needed.
+const BARE_VALUES: usize = 20;
+
 /// What a keyword's quotes, colon and comma take in JSON.
 const KEYWORD_BYTES: usize = 4;
 
@@ -33,6 +36,8 @@ pub(super) struct Detail {
     pub(super) description_chars: usize,
     /// Bytes of JSON.
     pub(super) bytes: usize,
+    /// Only what kinds of values are meant: no texts, no examples, no long enumerations.
+    pub(super) is_bare: bool,
 }
 
 /// The part of a request that a schema describes.
@@ -207,7 +212,8 @@ impl<'a, 'd> Translator<'a, 'd> {
         if !types.is_empty() {
             kept.insert("type".to_owned(), type_value(&types));
         }
-        if let Some(text) = members.get("description").and_then(Value::as_str) {
+        let text = members.get("description").and_then(Value::as_str);
+        if let Some(text) = text.filter(|_| !self.detail.is_bare) {
             kept.insert("description".to_owned(), shorten(text, self.detail.description_chars).into());
         }
         let is_cut = members.keys().any(|key| !kept.contains_key(key) && form(key).is_some());
@@ -254,6 +260,11 @@ impl<'a, 'd> Translator<'a, 'd> {
         members: &Map<String, Value>,
         place: &Trail<'_, 'd>,
     ) -> Result<(&'k str, Option<Value>), TooLarge> {
+        let is_list = members.get(key).and_then(Value::as_array).is_some_and(|values| values.len() > BARE_VALUES);
+        if self.detail.is_bare && (is_annotation(key) || is_list && form == Form::Enum) {
+            self.is_loose |= form == Form::Enum;
+            return Ok((key, None));
+        }
         let leaf = leaf(key, form, members, self.detail.description_chars);
         if let Some(loss) = leaf.loss {
             self.is_loose |= leaf.value.is_none() && !is_annotation(key);
