@@ -114,7 +114,7 @@ async fn path_parameters_cannot_leave_their_segment() {
         ("a/b", "/rooms/a%2Fb"),
         ("x?y#z", "/rooms/x%3Fy%23z"),
         ("Zürich 1", "/rooms/Z%C3%BCrich%201"),
-        ("%2e", "/rooms/%252e"),
+        ("100%", "/rooms/100%25"),
     ] {
         let upstream =
             Server::replying([one_call("getRoom", &json!({"room": room}).to_string()), answer::text("ok")]).await;
@@ -123,14 +123,14 @@ async fn path_parameters_cannot_leave_their_segment() {
         proxy.client().chat(&ask("Which room?")).await.ok();
         assert_eq!(api.only_request().target, target);
     }
-    for room in ["..", "."] {
+    for room in ["..", ".", "%2e", "%252e%252e", "a/../b"] {
         let upstream =
             Server::replying([one_call("getRoom", &json!({"room": room}).to_string()), answer::text("ok")]).await;
         let api = rooms_api().await;
         let proxy = proxy_of(&upstream, &api).await;
         proxy.client().chat(&ask("Which room?")).await;
         let targets: Vec<String> = api.received().into_iter().map(|received| received.target).collect();
-        assert!(targets.iter().all(|target| target.starts_with("/rooms/")), "{room}: {targets:?}");
+        assert!(targets.is_empty(), "{room}: {targets:?}");
     }
 }
 

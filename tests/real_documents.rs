@@ -71,9 +71,14 @@ async fn walk(path: &Path) -> Walk {
     let document: Value = serde_saphyr::from_str(&text).unwrap();
     let (model, api) = (obedient_model().await, Documented::start(document.clone(), BASE).await);
     let config = config(&model.url("/v1"))
+        + "max_tools = 0\n"
         + &policy::table("all")
         + "[executor]\nallowed_addresses = [\"127.0.0.1\"]\n[aliases.helper]\nmodel = \"m\"\ntoolsets = [\"api\"]\n"
-        + &format!("[toolsets.api]\ndocument = {:?}\nbase_url = \"{}\"\n", path, api.server.url(BASE));
+        + &format!(
+            "[toolsets.api]\ndocument = {:?}\nbase_url = \"{}\"\nmissing_credentials = \"send\"\n",
+            path,
+            api.server.url(BASE)
+        );
     let rules = policy::file("all", "record: {bodies: true}\nexecute:\n  rules:\n    - {permission: allow}");
     let proxy = Proxy::start_with_files(config, &[("policies/all.yaml", &rules)]).await;
     let names = names_of(&proxy, &model).await;

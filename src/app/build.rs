@@ -81,6 +81,7 @@ pub(super) async fn build(settings: Settings, base_dir: &Path) -> Result<Built, 
         templates,
         executor,
         kept: store.clone(),
+        approvals: store.clone(),
         traces,
         metrics: metrics.clone(),
     });

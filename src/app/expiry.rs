@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+use crate::pipeline::Pipeline;
 use crate::store::{KeptParts, Store};
 
 /// Pause after a sweep that found little.
@@ -17,11 +18,12 @@ const ROWS: u32 = 500;
 const PAUSE_AGAIN: Duration = Duration::from_millis(100);
 
 /// Removes what has expired until `ending` is cancelled.
-pub(super) fn start(store: Arc<Store>, ending: CancellationToken) {
+pub(super) fn start(store: Arc<Store>, pipeline: Arc<Pipeline>, ending: CancellationToken) {
     tokio::spawn(async move {
         loop {
             // What a store that is down does not do is done when it is up again.
             let removed = store.forget_kept(ROWS).await.unwrap_or(0);
+            let _ = pipeline.approvals().sweep().await;
             let pause = if removed >= u64::from(ROWS) { PAUSE_AGAIN } else { PAUSE };
             tokio::select! {
                 () = ending.cancelled() => return,

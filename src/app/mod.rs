@@ -27,7 +27,7 @@ use crate::telemetry::{self, LogError};
 use crate::watch::Watcher;
 
 pub use build::StartError;
-pub use documents::load_catalog;
+pub use documents::{load_catalog, public_fetcher};
 pub use shutdown::asked_to_end;
 
 /// Sends logs to standard error, as the settings say; once in a process.
@@ -83,7 +83,7 @@ impl App {
         let (client_ending, operator_ending) = (CancellationToken::new(), CancellationToken::new());
         let client_task = tokio::spawn(http::serve(client_listener, client_router, client_ending.clone()));
         let operator_task = tokio::spawn(http::serve(operator_listener, operator_router, operator_ending.clone()));
-        expiry::start(built.store.clone(), operator_ending.clone());
+        expiry::start(built.store.clone(), built.pipeline.clone(), operator_ending.clone());
         tracing::info!(%client, %operator, "listening; paths below /v1/ other than chat/completions and models pass unguarded");
         Ok(Self {
             client,
@@ -110,11 +110,12 @@ impl App {
         format!("http://{}", self.operator)
     }
 
-    /// Ends the proxy in order: no new connections, running turns finish, traces are written, then the operator side
+    /// Ends the proxy in order: no new connections, running turns finish without waiting for people, traces are written, then the operator side
     /// closes. What is not done within the grace time is given up.
     pub async fn stop(self) {
         self.draining.store(true, Ordering::Relaxed);
         self.client_ending.cancel();
+        self.pipeline.approvals().end_waiting();
         let finished = async {
             // A connection that a client keeps open without using it must not hold the end up.
             let _ = self.client_task.await;

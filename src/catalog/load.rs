@@ -30,7 +30,7 @@ pub fn load_from(
 ) -> Result<Toolset, LoadError> {
     let toolset = read(&Document::load(origin, settings, fetch)?, name, &origin.to_path(), settings)?;
     match origin {
-        Origin::Path(_) => Ok(toolset),
+        Origin::Path(_) | Origin::Bytes(..) => Ok(toolset),
         Origin::Url(_) => Ok(Toolset { document: None, ..toolset }),
     }
 }
@@ -47,7 +47,12 @@ pub(super) fn toolset_of(
 }
 
 /// The toolset of a document that was found at `path`.
-fn read(document: &Document, name: &str, path: &Path, settings: &ToolsetSettings) -> Result<Toolset, LoadError> {
+pub(super) fn read(
+    document: &Document,
+    name: &str,
+    path: &Path,
+    settings: &ToolsetSettings,
+) -> Result<Toolset, LoadError> {
     let mut notes = Notes::default();
     document.remarks().into_iter().for_each(|remark| notes.remark(remark));
     let security_schemes = security::schemes(document, &mut notes);
@@ -85,6 +90,7 @@ fn read(document: &Document, name: &str, path: &Path, settings: &ToolsetSettings
             renamed: loaded.iter().filter_map(Renamed::of).collect(),
             simplified: notes.finish(),
             error: None,
+            advice: Vec::new(),
         },
         document: Some(path.to_owned()),
         by_tool: by_tool(&loaded),

@@ -5,6 +5,7 @@
 //!
 //! Read [`load_document`] first. Documents stay raw JSON: what is unknown or broken in one place harms nothing elsewhere.
 
+mod advice;
 mod arguments;
 mod binding;
 mod body;
@@ -29,6 +30,7 @@ mod path_template;
 mod query_string;
 mod reader;
 mod report;
+mod review;
 mod schema;
 mod security;
 mod server;
@@ -40,6 +42,7 @@ mod swagger;
 mod toolset;
 mod walk;
 
+pub use advice::{Advice, Rule};
 pub use binding::{Binding, BodyBinding, BodyShape, Encoding, Location, Style};
 pub use credential::{ClientAuthentication, ClientCredentials, Credential, SecretSource};
 pub use discovery::{DOCUMENT_ENDINGS, Discovered, discover};
@@ -49,6 +52,7 @@ pub use load::{load_document, load_from};
 pub use load_error::LoadError;
 pub use operation::{Operation, Placement};
 pub use report::{Renamed, Report, Simplified, Skipped};
+pub use review::{Review, review};
 pub use security::{Requirement, SecurityScheme};
 pub use settings::{DocumentLimits, MissingCredentials, Settings, ToolsetSettings};
 pub use snapshot::{Catalog, Changes};

@@ -40,7 +40,7 @@ impl<'d> OperationReader<'d> {
     /// Makes the tool `name` from what was found; an error says why that cannot be.
     pub(super) fn read(&mut self, found: &Found<'d>, name: String, notes: &mut Notes) -> Result<Operation, String> {
         let Found { path_item, operation, .. } = found;
-        let (written, body) = self.request(found, notes)?;
+        let (written, body) = request(self.document, found, notes)?;
         let documentation = documentation::of_operation(self.document, path_item, operation, &written, body.as_ref());
         let parameters = in_slots(written, &slots(found.path)?, operation, notes);
         let mut joined = join(self.document, parameters, body, notes);
@@ -68,15 +68,19 @@ impl<'d> OperationReader<'d> {
             documentation,
         })
     }
+}
 
-    /// Parameters and body, as the document's version describes them.
-    fn request(&self, found: &Found<'d>, notes: &mut Notes) -> Result<(Vec<Parameter<'d>>, Option<Body<'d>>), String> {
-        if self.document.version == Version::V2_0 {
-            return swagger::request(self.document, found, notes);
-        }
-        let parameters = parameters(self.document, &found.path_item, &found.operation, notes)?;
-        Ok((parameters, body(self.document, &found.operation, notes)?))
+/// Parameters and body, as the document's version describes them.
+pub(super) fn request<'d>(
+    document: &'d Document,
+    found: &Found<'d>,
+    notes: &mut Notes,
+) -> Result<(Vec<Parameter<'d>>, Option<Body<'d>>), String> {
+    if document.version == Version::V2_0 {
+        return swagger::request(document, found, notes);
     }
+    let parameters = parameters(document, &found.path_item, &found.operation, notes)?;
+    Ok((parameters, body(document, &found.operation, notes)?))
 }
 
 /// Gives every slot of the path its parameter and drops path parameters without a slot, which could not be sent. A slot that the

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::Operation;
+use super::{Advice, Operation};
 
 /// The report on one document.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -19,6 +19,8 @@ pub struct Report {
     pub simplified: Vec<Simplified>,
     /// Why the document as a whole could not be loaded; `None` where it could.
     pub error: Option<String>,
+    /// What would make models use the operations better; only a [`review`](super::review()) looks for it.
+    pub advice: Vec<Advice>,
 }
 
 /// An operation that became no tool.

@@ -31,7 +31,8 @@ enum Verb {
     Serve(serve::Arguments),
     /// Play conversations with a scripted model and two sample APIs through the proxy, and tell what happened.
     Demo(demo::Arguments),
-    /// Read OpenAPI documents and report what of them can be used as tools. Status 1 where a document cannot be loaded at all.
+    /// Read OpenAPI documents and report what of them can be used as tools, and what would make models use those better. Status 1 where
+    /// a document cannot be loaded at all, or has what `--deny` names.
     Check(check::Arguments),
     /// Judge recorded answers of models as the proxy would, without a server: JSON Lines in, JSON Lines out. Status 1 where a line
     /// could not be used.

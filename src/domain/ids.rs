@@ -24,6 +24,11 @@ pub fn trace_id(at: Timestamp) -> String {
     format!("{:032x}", milliseconds << TRACE_ID_RANDOM_BITS | random)
 }
 
+/// A new id for an approval that is asked for `at` this time. In the order of time, as trace ids are.
+pub fn approval_id(at: Timestamp) -> String {
+    format!("apr_{}", trace_id(at))
+}
+
 /// A new completion id for an answer that no upstream gave us one for.
 pub fn completion_id() -> String {
     format!("chatcmpl-{}", repeat_with(fastrand::alphanumeric).take(29).collect::<String>())

@@ -3,6 +3,7 @@
 //! Owns plain data and pure functions on it. Must not know any other room, do I/O, read the clock or the environment
 //! (two exceptions that every noun needs: [`ids`] draws random identifiers, and timestamps are handed in).
 
+pub mod approval;
 pub mod call;
 pub mod diagnosis;
 pub mod dialect;
@@ -23,6 +24,7 @@ pub mod trace;
 pub mod usage;
 pub mod verdict;
 
+pub use approval::{ApprovalNote, ApprovalStatus};
 pub use call::Call;
 pub use diagnosis::Diagnosis;
 pub use dialect::SchemaDialect;

@@ -2,6 +2,8 @@
 
 use bytes::Bytes;
 
+use super::ApprovalNote;
+
 /// What executing a call gave. A refusal or a transport failure is an outcome too: execution never errors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
@@ -22,6 +24,8 @@ pub enum Outcome {
         /// Which rule, and what would allow it.
         reason: String,
     },
+    /// We did not send it: policy wants a person to approve it, and nobody has, or what was approved is used up.
+    Unapproved(ApprovalNote),
 }
 
 /// An API's answer, bounded in size.
@@ -77,6 +81,7 @@ impl Outcome {
             Self::Unreachable { .. } => "unreachable",
             Self::Unknown { .. } => "unknown",
             Self::Refused { .. } => "refused",
+            Self::Unapproved(_) => "unapproved",
         }
     }
 

@@ -1,9 +1,11 @@
 //! What a policy may rule: shared by `policy`, which reads the rules from files, and the rooms that obey them.
 
+mod execute;
 mod faults;
 
 use serde::{Deserialize, Serialize};
 
+pub use execute::{ApprovalMode, ApprovalRules, ExecuteRule, ExecuteRules, Permission};
 pub use faults::{Action, FaultActions};
 
 /// How far the proxy may go with a turn.
@@ -189,38 +191,6 @@ pub enum OnExhausted {
     Strip,
     /// An error with status 502 and code `feedback_exhausted`.
     Error,
-}
-
-/// Whether the proxy may execute a call by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Permission {
-    /// It may.
-    Allow,
-    /// It may not; the model is told so.
-    Deny,
-}
-
-/// One rule of execution: the first rule whose globs match decides.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ExecuteRule {
-    /// HTTP methods, upper case; empty means any.
-    #[serde(default)]
-    pub methods: Vec<String>,
-    /// Globs on `toolset/tool`; empty means any.
-    #[serde(default)]
-    pub tools: Vec<String>,
-    /// The decision.
-    pub permission: Permission,
-}
-
-/// Rules of execution. Where no rule matches, `GET` and `HEAD` run and everything else is denied.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ExecuteRules {
-    /// In order; the first match decides.
-    pub rules: Vec<ExecuteRule>,
 }
 
 /// What traces store.

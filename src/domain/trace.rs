@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Call, Diagnosis, Explanation, Repair, Usage, Verdict};
+use super::{ApprovalNote, Call, Diagnosis, Explanation, Repair, Usage, Verdict};
 
 /// Everything that happened in one turn. Bodies are there only where policy says so.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -120,6 +120,9 @@ pub struct Execution {
     /// The API's answer or why there is none, where policy records bodies.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub body: Option<String>,
+    /// The approval that policy asked for, where it did.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub approval: Option<ApprovalNote>,
     /// What the documentation says about a failed outcome.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub explanation: Option<Explanation>,

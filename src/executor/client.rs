@@ -106,6 +106,13 @@ impl Client {
         for _ in 0..=self.max_redirects {
             // The place at the host is kept until the answer is read.
             let (response, _place) = self.send_patiently(&request, repeats, deadline).await?;
+            if response.status().is_informational() {
+                // Nobody asked for another protocol (RFC 9110 section 15.2.2), and the answer itself has not come.
+                return Err(Failed::Broken(format!(
+                    "the answer has status {}, which ends no request",
+                    response.status()
+                )));
+            }
             match next_hop(&request, &response)? {
                 Some(url) => request.url = url,
                 None => {

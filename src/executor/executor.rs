@@ -6,13 +6,14 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use super::address::{Lookup, SystemLookup};
+use super::approval::Grant;
 use super::courier::{Courier, Parcel};
 use super::credentials::Wanted;
 use super::idempotency::{is_idempotent, is_open, new_key, with_key};
 use super::intent::intent_key;
 use super::kept;
 use super::paging;
-use super::permission::permit;
+use super::permission::{Permitted, permit};
 use super::refusal::{Refusal, refuse};
 use super::request::{self, is_safe};
 use super::running::{RunningCall, RunningCalls};
@@ -27,10 +28,10 @@ use crate::store::{Beginning, Begun, IntentKey, Intents, StoreError};
 #[derive(Clone)]
 pub struct Executor {
     courier: Arc<Courier>,
-    intents: Arc<dyn Intents>,
-    running: RunningCalls,
+    pub(super) intents: Arc<dyn Intents>,
+    pub(super) running: RunningCalls,
     /// May a `PUT` or `DELETE` without an idempotency key be sent a second time?
-    repeat_put_and_delete: bool,
+    pub(super) repeat_put_and_delete: bool,
 }
 
 impl Executor {
@@ -77,13 +78,36 @@ impl Executor {
         session: Option<&str>,
         trace_id: &str,
     ) -> Outcome {
-        let tool = format!("{}/{}", toolset.name, operation.own_name());
-        if let Err(refusal) = permitted(call, operation, rules, &tool) {
+        let tool = tool_name(operation, toolset);
+        match permitted(call, operation, rules, &tool) {
+            Ok(Permitted::Freely) => self.carry_out(call, operation, toolset, None, session, trace_id).await,
+            Ok(Permitted::OnceApproved) => {
+                refuse!("policy wants a person to approve {tool}, and nobody was asked").into()
+            }
+            Err(refusal) => refusal.into(),
+        }
+    }
+
+    /// Runs a call that may be run: by a rule, or by a `grant` for the call with this digest.
+    pub(super) async fn carry_out(
+        &self,
+        call: &CheckedCall,
+        operation: &Operation,
+        toolset: &Toolset,
+        grant: Option<(Grant, String)>,
+        session: Option<&str>,
+        trace_id: &str,
+    ) -> Outcome {
+        if let Err(refusal) = vouched_for(call, operation) {
             return refusal.into();
         }
+        let tool = tool_name(operation, toolset);
         if is_safe(&operation.method) {
             return match self.pack(operation, toolset, call.arguments()).await {
-                Ok(mut parcel) => self.courier.deliver(&mut parcel, true).await,
+                Ok(mut parcel) => match redeem(grant.as_ref()).await {
+                    Ok(()) => self.courier.deliver(&mut parcel, true).await,
+                    Err(outcome) => outcome,
+                },
                 Err(outcome) => outcome,
             };
         }
@@ -101,7 +125,7 @@ impl Executor {
             Ok(parcel) => parcel,
             Err(outcome) => return outcome,
         };
-        let sending = Sending { key, turn: trace_id.to_owned(), idempotency_key, parcel, _running: running };
+        let sending = Sending { key, turn: trace_id.to_owned(), idempotency_key, grant, parcel, _running: running };
         let executor = self.clone();
         let sending = tokio::spawn(async move { executor.send_at_most_once(sending).await });
         // The task ends early only when the process does.
@@ -143,7 +167,11 @@ impl Executor {
     }
 
     async fn send_at_most_once(&self, sending: Sending) -> Outcome {
-        let Sending { key, turn, idempotency_key, mut parcel, _running } = sending;
+        let Sending { key, turn, idempotency_key, grant, mut parcel, _running } = sending;
+        // Used up first: where the intent cannot be committed then, the approval is lost, and nothing was sent.
+        if let Err(outcome) = redeem(grant.as_ref()).await {
+            return outcome;
+        }
         let trusted = self.repeat_put_and_delete && is_idempotent(&parcel.request.method);
         let beginning = Beginning { turn: &turn, idempotency_key: idempotency_key.as_deref() };
         match self.intents.begin(&key, beginning).await {
@@ -175,6 +203,8 @@ struct Sending {
     key: IntentKey,
     turn: String,
     idempotency_key: Option<String>,
+    /// The approval that it is sent by, and the digest of the call.
+    grant: Option<(Grant, String)>,
     parcel: Parcel,
     _running: RunningCall,
 }
@@ -185,15 +215,37 @@ impl std::fmt::Debug for Executor {
     }
 }
 
-fn permitted(call: &CheckedCall, operation: &Operation, rules: &ExecuteRules, tool: &str) -> Result<(), Refusal> {
-    // The scan vouches for the call of one tool; it says nothing about another operation.
-    if call.tool().tool.owner != operation.tool.owner || call.is_free_text() {
-        return Err(refuse!("the call was not checked against {}", operation.label()));
-    }
+/// How policies call the tool.
+pub(super) fn tool_name(operation: &Operation, toolset: &Toolset) -> String {
+    format!("{}/{}", toolset.name, operation.own_name())
+}
+
+pub(super) fn permitted(
+    call: &CheckedCall,
+    operation: &Operation,
+    rules: &ExecuteRules,
+    tool: &str,
+) -> Result<Permitted, Refusal> {
+    vouched_for(call, operation)?;
     permit(rules, &operation.method, tool)
 }
 
-fn unknown_before(key: &IntentKey) -> Outcome {
+/// The scan vouches for the call of one tool; it says nothing about another operation.
+pub(super) fn vouched_for(call: &CheckedCall, operation: &Operation) -> Result<(), Refusal> {
+    if call.tool().tool.owner != operation.tool.owner || call.is_free_text() {
+        return Err(refuse!("the call was not checked against {}", operation.label()));
+    }
+    Ok(())
+}
+
+async fn redeem(grant: Option<&(Grant, String)>) -> Result<(), Outcome> {
+    match grant {
+        Some((grant, digest)) => grant.redeem(digest).await,
+        None => Ok(()),
+    }
+}
+
+pub(super) fn unknown_before(key: &IntentKey) -> Outcome {
     Outcome::Unknown {
         reason: format!(
             "the same call of {} was sent before and it is not known whether it took effect; it was not sent again",
@@ -202,20 +254,20 @@ fn unknown_before(key: &IntentKey) -> Outcome {
     }
 }
 
-fn at_the_same_time(key: &IntentKey) -> Outcome {
+pub(super) fn at_the_same_time(key: &IntentKey) -> Outcome {
     Outcome::Unknown {
         reason: format!("the same call of {} is being executed at this moment; it was not sent again", key.operation),
     }
 }
 
 /// The answer that a request got whose client was never told.
-fn told_late(key: &IntentKey, answer: &str) -> Outcome {
+pub(super) fn told_late(key: &IntentKey, answer: &str) -> Outcome {
     match kept::read(answer) {
         Some(answer) => Outcome::Answered(answer),
         None => unknown_before(key),
     }
 }
 
-fn unrecorded(key: &IntentKey, error: &StoreError) -> Outcome {
+pub(super) fn unrecorded(key: &IntentKey, error: &StoreError) -> Outcome {
     refuse!("{} changes data, and the intent to execute it could not be recorded first: {error}", key.operation).into()
 }

@@ -6,18 +6,28 @@ use http::Method;
 use super::refusal::{Refusal, refuse};
 use crate::domain::rules::{ExecuteRule, ExecuteRules, Permission};
 
+/// What policy says about a call that it does not forbid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Permitted {
+    /// It may be executed.
+    Freely,
+    /// It may be executed once a person has approved it.
+    OnceApproved,
+}
+
 /// May the tool `toolset/tool` be executed by this method? The first rule that matches decides; where none does, `GET` and `HEAD` may.
-pub(super) fn permit(rules: &ExecuteRules, method: &Method, tool: &str) -> Result<(), Refusal> {
+pub(super) fn permit(rules: &ExecuteRules, method: &Method, tool: &str) -> Result<Permitted, Refusal> {
     let decided = rules.rules.iter().enumerate().find(|(_, rule)| matches(rule, method, tool));
     match decided {
-        Some((_, ExecuteRule { permission: Permission::Allow, .. })) => Ok(()),
+        Some((_, ExecuteRule { permission: Permission::Allow, .. })) => Ok(Permitted::Freely),
+        Some((_, ExecuteRule { permission: Permission::Approve, .. })) => Ok(Permitted::OnceApproved),
         Some((position, ExecuteRule { permission: Permission::Deny, .. })) => {
             Err(refuse!("policy does not allow {method} {tool}: rule {} of `execute.rules` denies it", position + 1))
         }
-        None if *method == Method::GET || *method == Method::HEAD => Ok(()),
+        None if *method == Method::GET || *method == Method::HEAD => Ok(Permitted::Freely),
         None => Err(refuse!(
             "policy does not allow {method} {tool}: without a rule only GET and HEAD are executed; the policy key `execute.rules` \
-             would allow it with `{{methods: [{method}], tools: [\"{tool}\"], permission: allow}}`"
+             would allow it with `{{methods: [{method}], tools: [\"{tool}\"], permission: allow}}`, or `approve` to have a person asked"
         )),
     }
 }
@@ -29,7 +39,7 @@ fn matches(rule: &ExecuteRule, method: &Method, tool: &str) -> bool {
     method_matches && tool_matches
 }
 
-/// A glob that cannot be read denies everything and allows nothing; policies with one are not loaded in the first place.
+/// A glob that cannot be read denies everything and lets nothing run; policies with one are not loaded in the first place.
 fn glob_matches(glob: &str, tool: &str, permission: Permission) -> bool {
     match Glob::new(glob) {
         Ok(glob) => glob.compile_matcher().is_match(tool),
@@ -66,6 +76,7 @@ mod tests {
                 rule(&["post"], &["rooms/*"], Permission::Allow),
                 rule(&[], &["secret/*"], Permission::Deny),
             ],
+            ..ExecuteRules::default()
         };
         assert!(permit(&rules, &Method::POST, "rooms/book").is_ok());
         assert!(permit(&rules, &Method::PUT, "rooms/book").is_err());
@@ -74,9 +85,23 @@ mod tests {
     }
 
     #[test]
+    fn what_is_to_be_approved_is_whatever_its_method_is() {
+        let rules = ExecuteRules {
+            rules: vec![rule(&["DELETE"], &[], Permission::Approve), rule(&[], &["hr/*"], Permission::Approve)],
+            ..ExecuteRules::default()
+        };
+        for (method, tool) in [(Method::DELETE, "a/b"), (Method::GET, "hr/read"), (Method::POST, "hr/hire")] {
+            assert_eq!(permit(&rules, &method, tool), Ok(Permitted::OnceApproved));
+        }
+        assert_eq!(permit(&rules, &Method::GET, "a/b"), Ok(Permitted::Freely));
+    }
+
+    #[test]
     fn a_broken_glob_denies_and_never_allows() {
-        let with = |permission| ExecuteRules { rules: vec![rule(&[], &["a/[b"], permission)] };
+        let with =
+            |permission| ExecuteRules { rules: vec![rule(&[], &["a/[b"], permission)], ..ExecuteRules::default() };
         assert!(permit(&with(Permission::Allow), &Method::POST, "a/b").is_err());
+        assert!(permit(&with(Permission::Approve), &Method::POST, "a/b").is_err());
         assert!(permit(&with(Permission::Deny), &Method::GET, "a/b").is_err());
     }
 }

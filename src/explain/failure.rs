@@ -35,6 +35,8 @@ pub fn is_failure(outcome: &Outcome) -> Option<FailureKind> {
         Outcome::Unreachable { .. } => Some(FailureKind::Unreachable),
         Outcome::Unknown { .. } => Some(FailureKind::Unknown),
         Outcome::Refused { .. } => Some(FailureKind::Refused),
+        // Nothing was tried that documentation could explain.
+        Outcome::Unapproved(_) => None,
     }
 }
 

@@ -22,7 +22,7 @@ macro_rules! built_in {
 }
 
 /// Every template: the frame of static feedback with one template per fault code in it, and the messages beside it.
-const BUILT_IN: [BuiltIn; 23] = built_in![
+const BUILT_IN: [BuiltIn; 24] = built_in![
     "faulty_call",
     "no_call",
     "tool_not_relevant",
@@ -43,6 +43,7 @@ const BUILT_IN: [BuiltIn; 23] = built_in![
     "accepted_call",
     "deferred_call",
     "failed_outcome",
+    "unapproved_call",
     "lost_result",
     "closing",
     "handover",

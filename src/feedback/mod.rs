@@ -3,6 +3,7 @@
 //! Owns the templates, one per fault code. Must not decide whether feedback is given.
 
 pub mod answer;
+mod approval;
 mod body;
 #[cfg(test)]
 mod cost;
@@ -35,7 +36,7 @@ pub use settings::Settings;
 pub use watch::watch;
 
 use crate::domain::trace::Round;
-use crate::domain::{Call, Diagnosis};
+use crate::domain::{ApprovalNote, Call, Diagnosis};
 use crate::scanner::Toolbook;
 
 static BUILT_IN: LazyLock<Arc<Library>> =
@@ -107,6 +108,12 @@ impl Templates {
     /// concerned, what was tried before.
     pub fn failed_outcome(&self, facts: &FailedOutcome<'_>) -> String {
         self.render("failed_outcome", &outcome::context(facts))
+    }
+
+    /// For a call that was not run because a person has to approve it: where its approval stands. What that person said is
+    /// quoted as data.
+    pub fn unapproved_call(&self, call: &Call, note: &ApprovalNote) -> String {
+        self.render("unapproved_call", &approval::context(call, note))
     }
 
     /// For a call that was run in an earlier turn, and whose result could not be kept.

@@ -81,12 +81,13 @@ fn summary(outcome: &Outcome) -> String {
             format!("it may have taken effect, and that is not known: {}", quote::code(reason))
         }
         Outcome::Refused { reason } => format!("the proxy did not send it: {}", quote::code(reason)),
+        Outcome::Unapproved(note) => format!("nobody has approved it (approval {})", quote::code(&note.id)),
     }
 }
 
 /// The parameters that the answer or the documentation speaks of; where it speaks of none, those that were given.
 fn concerned(facts: &FailedOutcome<'_>, body: &str) -> Vec<Value> {
-    if matches!(facts.outcome, Outcome::Refused { .. } | Outcome::Unknown { .. }) {
+    if matches!(facts.outcome, Outcome::Refused { .. } | Outcome::Unknown { .. } | Outcome::Unapproved(_)) {
         return Vec::new();
     }
     let mut spoken = body.to_lowercase();

@@ -3,6 +3,8 @@
 //! What an API answers, what a document says and what a model wrote is data. It is set off from what the proxy says, and
 //! cannot end the quotation by itself (DESIGN section 8).
 
+use std::borrow::Cow;
+
 use minijinja::value::Value;
 
 use crate::scanner::excerpt::excerpt;
@@ -43,14 +45,22 @@ pub(super) fn line(text: &str) -> String {
     excerpt(text, MAX_CLAUSE).replace('`', "'")
 }
 
+/// Text without the control characters that a terminal obeys: all but tabs and line breaks are replaced, because a message is also printed.
+pub(super) fn printable(text: &str) -> Cow<'_, str> {
+    let is_obeyed = |letter: char| letter.is_control() && !matches!(letter, '\t' | '\n' | '\r');
+    if text.contains(is_obeyed) { text.replace(is_obeyed, "\u{fffd}").into() } else { text.into() }
+}
+
 /// The opening and closing marks of quoted data, without their brackets.
 const MARK: &str = "data";
 
-/// Foreign text as a block between `<data>` and `</data>`. Marks inside it are made harmless: their `<` becomes `&lt;`.
+/// Foreign text as a block between `<data>` and `</data>`. Marks inside it are made harmless: their `<` becomes `&lt;`; so are control
+/// characters ([`printable`]).
 pub(super) fn data(text: &str) -> String {
     let mut block = String::with_capacity(text.len() + 16);
     block.push_str("<data>\n");
-    let mut rest = text.trim();
+    let text = printable(text.trim());
+    let mut rest = &*text;
     while let Some(at) = rest.find('<') {
         let (before, from) = rest.split_at(at);
         block.push_str(before);

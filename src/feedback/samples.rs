@@ -2,15 +2,18 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use minijinja::value::Value;
 use serde_json::json;
 
-use super::{FailedOutcome, fault, outcome, record, unread};
+use super::{FailedOutcome, approval, fault, outcome, record, unread};
 use crate::domain::json::Pointer;
 use crate::domain::outcome::ApiAnswer;
 use crate::domain::rules::{Action, FaultActions, ScanRules};
 use crate::domain::trace::Round;
-use crate::domain::{Call, Diagnosis, Explanation, FaultCode, Outcome, Owner, Passage, Tool};
+use crate::domain::{
+    ApprovalNote, ApprovalStatus, Call, Diagnosis, Explanation, FaultCode, Outcome, Owner, Passage, Tool,
+};
 use crate::scanner::{
     Context, Expectation, Expectations, PastCall, Relevance, Toolbook, Transcript, Validators, scan, scan_in,
 };
@@ -23,6 +26,7 @@ pub(super) fn contexts(name: &str) -> Vec<Value> {
         "faulty_call" => frames(),
         "unread_answer" => unread().iter().map(|(diagnosis, book)| unread::context(diagnosis, book)).collect(),
         "failed_outcome" => outcomes(&call),
+        "unapproved_call" => approvals(&call),
         "lost_result" => vec![minijinja::context! {}],
         "closing" => vec![record::closing(&[]), record::closing(&rounds())],
         "handover" => vec![record::handover(&[], "0"), record::handover(&rounds(), "0")],
@@ -220,6 +224,21 @@ fn outcomes(call: &Call) -> Vec<Value> {
         passages.map(told)
     })
     .collect()
+}
+
+/// Every status, with a person's comment and without.
+fn approvals(call: &Call) -> Vec<Value> {
+    let note = |status, comment: Option<&str>| ApprovalNote {
+        id: "apr_0".to_owned(),
+        status,
+        expires_at: Timestamp::UNIX_EPOCH,
+        decided_at: None,
+        decided_by: comment.map(|_| "Ada".to_owned()),
+        comment: comment.map(str::to_owned),
+    };
+    let both =
+        ApprovalStatus::ALL.into_iter().flat_map(|status| [note(status, None), note(status, Some("Not today."))]);
+    both.map(|note| approval::context(call, &note)).collect()
 }
 
 fn rounds() -> Vec<Round> {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use axum::Router;
+use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{any, get, post};
 use tower_http::catch_panic::CatchPanicLayer;
@@ -59,6 +60,11 @@ pub fn operator_router(state: OperatorSide) -> Router {
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .route("/metrics", get(health::metrics))
+        .route("/admin/approvals", get(admin::approvals::list))
+        .route("/admin/approvals/{id}", get(admin::approvals::show))
+        .route("/admin/approvals/{id}/approve", post(admin::approvals::approve))
+        .route("/admin/approvals/{id}/deny", post(admin::approvals::deny))
+        .layer(DefaultBodyLimit::max(admin::approvals::MAX_BODY))
         .route("/admin/traces", get(admin::traces::list))
         .route("/admin/traces/{id}", get(admin::traces::show))
         .fallback(error::no_such_route)

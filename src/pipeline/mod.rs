@@ -4,6 +4,7 @@
 //! SQL, or OpenAI JSON.
 
 mod answer;
+mod approvals;
 mod dialogue;
 mod pass_through;
 mod record;
@@ -26,11 +27,12 @@ use crate::executor::Executor;
 use crate::feedback::Templates;
 use crate::policy::PolicyBook;
 use crate::scanner::Validators;
-use crate::store::{KeptParts, TraceQueue};
+use crate::store::{Approvals, KeptParts, TraceQueue};
 use crate::telemetry::Metrics;
 use crate::upstream::{Upstream, Upstreams};
 
 pub use answer::{Answer, AnswerBody, NoAnswer, Pending, Receipt, Running};
+pub use approvals::ApprovalDesk;
 pub use pass_through::{PassThrough, Passed};
 pub use settings::{AliasSettings, Settings};
 pub use snapshot::{Snapshot, Tooling};
@@ -62,6 +64,8 @@ pub struct Parts {
     pub executor: Executor,
     /// Where the proxy's part of answers is kept.
     pub kept: Arc<dyn KeptParts>,
+    /// Where the calls are that a person has to approve.
+    pub approvals: Arc<dyn Approvals>,
     /// Where traces go.
     pub traces: TraceQueue,
     /// What is counted.
@@ -80,6 +84,7 @@ pub struct Pipeline {
     templates: Templates,
     executor: Executor,
     kept: Arc<dyn KeptParts>,
+    approvals: ApprovalDesk,
     traces: TraceQueue,
     metrics: Arc<Metrics>,
     called: Called,
@@ -90,7 +95,7 @@ impl Pipeline {
     /// A pipeline of its parts.
     pub fn new(parts: Parts) -> Self {
         let Parts { settings, aliases, upstreams, tooling, policies, .. } = parts;
-        let Parts { validators, templates, executor, kept, traces, metrics, .. } = parts;
+        let Parts { validators, templates, executor, kept, approvals, traces, metrics, .. } = parts;
         Self {
             settings,
             aliases: Arc::new(aliases),
@@ -101,6 +106,7 @@ impl Pipeline {
             templates,
             executor,
             kept,
+            approvals: ApprovalDesk::new(approvals, metrics.clone()),
             traces,
             metrics,
             called: Called::new(),
@@ -145,6 +151,11 @@ impl Pipeline {
     /// Seconds of silence after which a stream gets a keep-alive comment.
     pub fn keep_alive(&self) -> Duration {
         Duration::from_secs(self.settings.keep_alive_seconds.max(1))
+    }
+
+    /// Where people decide about calls.
+    pub fn approvals(&self) -> &ApprovalDesk {
+        &self.approvals
     }
 
     /// The names of the model aliases.

@@ -36,6 +36,10 @@ pub struct Settings {
     pub outcome_chars: usize,
     /// Bytes of the largest part of an answer that is kept for the client's return.
     pub max_kept_bytes: usize,
+    /// Calls that may wait for a person's approval at a time; more are refused.
+    pub max_pending_approvals: u32,
+    /// Bytes of the largest call, target and arguments together, that a person is asked about; a larger one is refused.
+    pub max_approval_bytes: usize,
 }
 
 impl Default for Settings {
@@ -49,6 +53,8 @@ impl Default for Settings {
             max_hold_milliseconds: 15_000,
             outcome_chars: 16_000,
             max_kept_bytes: 1024 * 1024,
+            max_pending_approvals: 1_000,
+            max_approval_bytes: 256 * 1024,
         }
     }
 }

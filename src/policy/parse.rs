@@ -88,7 +88,7 @@ mod tests {
 
     use super::*;
     use crate::domain::FaultCode;
-    use crate::domain::rules::{Action, Mode, OnExhausted, Permission, Report};
+    use crate::domain::rules::{Action, ApprovalMode, ApprovalRules, Mode, OnExhausted, Permission, Report};
     use crate::policy::sources::builtin;
 
     fn source(text: &str) -> Source {
@@ -159,6 +159,11 @@ mod tests {
     fn rules_of_execution_are_read() {
         let rules = policy("execute: {rules: [{methods: [POST], tools: ['crm/*'], permission: allow}]}").execute.rules;
         assert_eq!((rules[0].methods[0].as_str(), rules[0].permission), ("POST", Permission::Allow));
+        let asked =
+            policy("execute: {rules: [{permission: approve}], approval: {mode: notice, valid_seconds: 60}}").execute;
+        assert_eq!(asked.rules[0].permission, Permission::Approve);
+        let approval = ApprovalRules { mode: ApprovalMode::Notice, valid_seconds: 60, ..ApprovalRules::default() };
+        assert_eq!(asked.approval, approval);
     }
 
     #[test]
@@ -219,6 +224,14 @@ mod tests {
             (
                 "execute:\n  rules:\n  - {tools: ['a/['], permission: deny}\n",
                 "team.yaml:3:14: error parsing glob 'a/['",
+            ),
+            (
+                "execute:\n  approval: {timeout_seconds: 0}\n",
+                "team.yaml:2:31: `timeout_seconds` is 0; it must be 1 to 86400",
+            ),
+            (
+                "execute: {approval: {valid_seconds: 9999999}}\n",
+                "team.yaml:1:37: `valid_seconds` is 9999999; it must be 1 to 2592000",
             ),
             ("name: 'a b'\n", "team.yaml:1:7: the name `a b` must be"),
         ];

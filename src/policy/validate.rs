@@ -7,7 +7,7 @@ use super::fault::Fault;
 use super::selector::{Selector, glob};
 use crate::domain::Limits;
 use crate::domain::json::Pointer;
-use crate::domain::rules::{ExecuteRule, ScanRules};
+use crate::domain::rules::{ApprovalRules, ExecuteRule, ScanRules};
 
 /// Longest name: it is a header value, a label and a column.
 const MAX_NAME: usize = 64;
@@ -21,6 +21,8 @@ const ROUNDS: RangeInclusive<u64> = 0..=100;
 const REQUESTS: RangeInclusive<u64> = 1..=1_000;
 /// Seconds: up to a day.
 const SECONDS: RangeInclusive<u64> = 1..=86_400;
+/// Seconds that an approval holds: up to thirty days. What a person approved once is not meant for ever.
+const VALID: RangeInclusive<u64> = 1..=2_592_000;
 /// Calls at the same time: each holds a connection.
 const PARALLEL: RangeInclusive<u64> = 1..=256;
 
@@ -31,6 +33,7 @@ pub(super) fn validate(policy: &Policy) -> Result<Option<Selector>, Fault> {
     limits(&policy.limits, &root.child("limits"))?;
     scan(&policy.scan, &root.child("scan"))?;
     execute(&policy.execute.rules, &root.child("execute").child("rules"))?;
+    approval(&policy.execute.approval, &root.child("execute").child("approval"))?;
     policy.matches.as_ref().map(|matches| Selector::compile(matches, &root.child("match"))).transpose()
 }
 
@@ -72,6 +75,17 @@ fn limits(limits: &Limits, place: &Pointer) -> Result<(), Fault> {
         ("seconds", limits.seconds, SECONDS),
         ("parallel_calls", u64::from(limits.parallel_calls), PARALLEL),
     ];
+    within(ranges, place)
+}
+
+fn approval(rules: &ApprovalRules, place: &Pointer) -> Result<(), Fault> {
+    within([("timeout_seconds", rules.timeout_seconds, SECONDS), ("valid_seconds", rules.valid_seconds, VALID)], place)
+}
+
+fn within(
+    ranges: impl IntoIterator<Item = (&'static str, u64, RangeInclusive<u64>)>,
+    place: &Pointer,
+) -> Result<(), Fault> {
     for (key, value, range) in ranges {
         if !range.contains(&value) {
             let message = format!("`{key}` is {value}; it must be {} to {}", range.start(), range.end());

@@ -1,5 +1,7 @@
 //! The store as the process sees it: open, switched off, or broken and tried again in the background.
 
+mod approvals;
+
 use std::path::Path;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -174,6 +176,10 @@ impl Traces for Store {
 impl Intents for Store {
     fn unfinished_key<'a>(&'a self, key: &'a IntentKey) -> BoxFuture<'a, Result<Option<String>, StoreError>> {
         Box::pin(async move { self.sqlite()?.unfinished_key(key).await })
+    }
+
+    fn earlier<'a>(&'a self, key: &'a IntentKey, turn: &'a str) -> BoxFuture<'a, Result<Option<Begun>, StoreError>> {
+        Box::pin(async move { self.noted(self.sqlite()?.earlier(key, turn).await) })
     }
 
     fn begin<'a>(&'a self, key: &'a IntentKey, beginning: Beginning<'a>) -> BoxFuture<'a, Result<Begun, StoreError>> {

@@ -56,6 +56,13 @@ pub trait Intents: Send + Sync {
     /// [`StoreError`].
     fn unfinished_key<'a>(&'a self, key: &'a IntentKey) -> BoxFuture<'a, Result<Option<String>, StoreError>>;
 
+    /// What a repeat of the call in this turn would find that was begun before and is not settled: [`Begun::UnknownBefore`], or
+    /// [`Begun::UntoldBefore`], which belongs to this turn from here on. `None` where there is nothing of the kind. Begins nothing.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn earlier<'a>(&'a self, key: &'a IntentKey, turn: &'a str) -> BoxFuture<'a, Result<Option<Begun>, StoreError>>;
+
     /// Records that the call is about to be executed and says what was known before. The record is on disk when this
     /// returns. From here on the intent is *begun*, whatever it was before, but for [`Begun::UntoldBefore`].
     ///

@@ -4,8 +4,9 @@
 //! know who asks.
 //!
 //! Two kinds of writing are kept apart. *Memory* ([`Traces`]) goes through [`TraceQueue`], and nothing waits for it. *Turn
-//! state* ([`Intents`], [`KeptParts`]) is committed before the request that depends on it leaves.
+//! state* ([`Intents`], [`KeptParts`], [`Approvals`]) is committed before the request that depends on it leaves.
 
+mod approvals;
 mod cursor;
 mod error;
 mod handle;
@@ -22,6 +23,9 @@ mod sqlite;
 mod traces;
 mod writer;
 
+pub use approvals::{
+    Approval, ApprovalFilter, ApprovalPage, ApprovalSummary, Approvals, Asked, Closed, Decided, Question, Ruling,
+};
 pub use error::StoreError;
 pub use handle::Store;
 pub use health::Health;

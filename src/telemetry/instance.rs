@@ -8,8 +8,8 @@ use prometheus::{Histogram, IntCounter, IntGauge, IntGaugeVec, Registry, TextEnc
 
 use super::family::{Counters, Counters2, Family, Histograms, NamedCounters, Spec, StatusCounters};
 use super::labels::{
-    AttemptOutcome, Endpoint, ExecutionOutcome, Exhausted, FeedbackKind, HoldEnd, KnownNames, Label, OperationState,
-    Purpose, ResultLabel, Stage, TokenKind, TurnMode,
+    AttemptOutcome, Decision, Endpoint, ExecutionOutcome, Exhausted, FeedbackKind, HoldEnd, KnownNames, Label,
+    OperationState, Purpose, ResultLabel, Stage, TokenKind, TurnMode,
 };
 use crate::domain::{FaultCode, RepairKind, Verdict};
 
@@ -106,6 +106,10 @@ metrics! {
     tool_executions: NamedCounters<ExecutionOutcome> = "tool_executions_total" ["tool", "outcome"];
     /// Seconds of executing a call.
     tool_execution_duration: Histogram = "tool_execution_duration_seconds" in THEIR_TIME;
+    /// Calls that a person has to decide about now.
+    approvals_pending: IntGauge = "approvals_pending";
+    /// Calls that a person was asked about, by what became of that.
+    approvals: Counters<Decision> = "approvals_total" ["decision"];
     /// Failed outcomes that were looked up in the documentation, by whether it had something to say.
     explanations: Counters<bool> = "explanations_total" ["hit"];
     /// Schemas of tools with parts that cannot be used, by whether the rest still judges values; each schema counts once.

@@ -209,8 +209,24 @@ labels! {
         Unknown = "unknown",
         /// Not sent: a rule forbids it.
         Refused = "refused",
+        /// Not sent: a person would have to approve it.
+        Unapproved = "unapproved",
         /// None of these.
         Other = OTHER,
+    }
+}
+
+labels! {
+    /// What became of a call that a person was asked about.
+    Decision {
+        /// It may be executed.
+        Approved = "approved",
+        /// It may not.
+        Denied = "denied",
+        /// Nobody decided in time.
+        Expired = "expired",
+        /// The turn that waited for it ended before.
+        Withdrawn = "withdrawn",
     }
 }
 
@@ -327,6 +343,7 @@ mod tests {
         check::<Purpose>();
         check::<Exhausted>();
         check::<ExecutionOutcome>();
+        check::<Decision>();
         check::<TurnMode>();
         check::<Verdict>();
         check::<FaultCode>();

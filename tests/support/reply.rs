@@ -1,5 +1,7 @@
 //! What a scripted server does with a request: whole answers, streams with pauses, and every way to break them.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use serde_json::Value;
 use tokio::sync::watch;
@@ -19,6 +21,8 @@ pub(crate) enum Step {
     Send(Bytes),
     /// Nothing happens until the gate opens.
     Wait(Gate),
+    /// These bytes go out again and again, with a pause after each time, until the client goes away.
+    Again(Bytes, Duration),
     /// The connection is reset: what follows on the client's side is a connection error, not an end.
     Reset,
     /// Nothing happens until the client goes away.
@@ -112,6 +116,12 @@ impl Reply {
     /// Silence from here on.
     pub(crate) fn then_silence(mut self) -> Self {
         self.steps.push(Step::Silence);
+        self
+    }
+
+    /// The same bytes without an end, with a pause after each time.
+    pub(crate) fn then_again(mut self, bytes: impl Into<Bytes>, pause: Duration) -> Self {
+        self.steps.push(Step::Again(bytes.into(), pause));
         self
     }
 

@@ -119,6 +119,11 @@ impl Server {
         format!("http://{}{path}", self.address)
     }
 
+    /// The port that it listens on.
+    pub(crate) fn port(&self) -> u16 {
+        self.address.port()
+    }
+
     /// Everything received so far.
     pub(crate) fn received(&self) -> Vec<Received> {
         self.state.received.lock().unwrap().clone()
@@ -195,6 +200,14 @@ async fn perform(socket: &mut TcpStream, steps: &[Step]) -> End {
                 () = gate.opened() => {}
                 () = peer_gone(socket) => return End::PeerGone,
             },
+            Step::Again(bytes, pause) => {
+                while socket.write_all(bytes).await.is_ok() {
+                    if !pause.is_zero() {
+                        tokio::time::sleep(*pause).await;
+                    }
+                }
+                return End::PeerGone;
+            }
             Step::Silence => {
                 peer_gone(socket).await;
                 return End::PeerGone;

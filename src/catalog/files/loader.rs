@@ -27,13 +27,15 @@ pub enum Origin<'a> {
     Path(&'a Path),
     /// An http or https address.
     Url(&'a Url),
+    /// What these bytes say, as if they stood in a file at this path.
+    Bytes(&'a Path, &'a [u8]),
 }
 
 impl Origin<'_> {
     /// The path or URL, for messages.
     pub(in super::super) fn to_path(self) -> PathBuf {
         match self {
-            Self::Path(path) => path.to_owned(),
+            Self::Path(path) | Self::Bytes(path, _) => path.to_owned(),
             Self::Url(url) => PathBuf::from(shown(url)),
         }
     }
@@ -109,11 +111,13 @@ impl<'a> Loader<'a> {
         let root = match (origin, settings.root.as_str()) {
             // What is remote never refers to local files.
             (Origin::Url(_), _) => PathBuf::new(),
-            (Origin::Path(path), "") => {
+            (Origin::Path(path) | Origin::Bytes(path, _), "") => {
                 let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
                 path.parent().unwrap_or(&path).to_owned()
             }
-            (Origin::Path(_), root) => std::path::absolute(root).unwrap_or_else(|_| PathBuf::from(root)),
+            (Origin::Path(_) | Origin::Bytes(..), root) => {
+                std::path::absolute(root).unwrap_or_else(|_| PathBuf::from(root))
+            }
         };
         Self {
             limits: &settings.limits,
@@ -143,6 +147,7 @@ impl<'a> Loader<'a> {
                 let bytes = read(path, limit).map_err(|source| LoadError::Read { path: path.to_owned(), source })?;
                 (Address::of_path(path), bytes)
             }
+            Origin::Bytes(path, bytes) => (Address::of_path(path), bytes.to_owned()),
             Origin::Url(url) => {
                 let fetched = self.fetch(fetch, url);
                 let fetched = fetched.map_err(|reason| LoadError::Fetch { url: shown(url), reason })?;

@@ -37,7 +37,8 @@ pub(super) fn is_json(media_type: &str) -> bool {
     essence == "application/json" || essence == "text/json" || essence.ends_with("+json")
 }
 
-fn is_form(media_type: &str) -> bool {
+/// Is a media type that of a form, whose body is pairs like a query?
+pub(super) fn is_form(media_type: &str) -> bool {
     essence(media_type) == "application/x-www-form-urlencoded"
 }
 

@@ -5,6 +5,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
 use super::body::is_json;
+use super::disguise::is_disguise;
 use super::style;
 use crate::catalog::Binding;
 use crate::executor::refusal::{Refusal, refuse};
@@ -30,13 +31,10 @@ const FRAMING: [&str; 13] = [
     "upgrade",
 ];
 
-/// Fields by which frameworks let a request say another method than it has. Policy allows methods: no argument may change one.
-const METHOD_OVERRIDES: [&str; 3] = ["x-http-method", "x-http-method-override", "x-method-override"];
-
 /// The header parameters' fields.
 ///
 /// # Errors
-/// Where a name is no field name, frames the message or changes its method, or a value has characters that a field cannot carry: CR and LF, which would begin
+/// Where a name is no field name, frames the message or makes it another one, or a value has characters that a field cannot carry: CR and LF, which would begin
 /// another field, control characters, and what is not ASCII.
 pub(super) fn parameters(parameters: &[(&Binding, &Value)]) -> Result<HeaderMap, Refusal> {
     let mut headers = HeaderMap::new();
@@ -49,9 +47,9 @@ pub(super) fn parameters(parameters: &[(&Binding, &Value)]) -> Result<HeaderMap,
         if FRAMING.contains(&name.as_str()) {
             return Err(refuse!("the header `{name}` belongs to the connection; no argument can set it"));
         }
-        if METHOD_OVERRIDES.contains(&name.as_str()) {
+        if is_disguise(name.as_str()) {
             return Err(refuse!(
-                "the header `{name}` would change the method that policy allows; no argument can set it"
+                "the header `{name}` would make the request another one than policy allows; no argument can set it"
             ));
         }
         let Some(text) = style::header(binding, value) else { continue };

@@ -2,6 +2,7 @@
 
 mod body;
 mod detour;
+mod disguise;
 mod form;
 mod header;
 mod path;
@@ -43,7 +44,9 @@ pub(super) fn build(operation: &Operation, arguments: &Map<String, Value>) -> Re
     };
     let path = path::expand(&operation.path, &at(Location::Path))?;
     let mut query: Vec<String> = path.query.into_iter().collect();
-    query.extend(style::query(&at(Location::Query)));
+    let from_arguments = style::query(&at(Location::Query));
+    disguise::check_pairs(&operation.method, from_arguments.iter().map(String::as_str))?;
+    query.extend(from_arguments);
     let url = target::join(operation, &path.path, &query)?;
 
     let mut headers = header::parameters(&at(Location::Header))?;
@@ -53,7 +56,11 @@ pub(super) fn build(operation: &Operation, arguments: &Map<String, Value>) -> Re
     }
     headers.insert(ACCEPT, header::accept(&operation.produces));
     let body = body::encode(operation.body.as_ref(), placement.body.as_ref())?;
-    if let Some((media_type, _)) = &body {
+    if let Some((media_type, bytes)) = &body {
+        disguise::check_members(&operation.method, placement.body.as_ref().unwrap_or(&Value::Null))?;
+        if body::is_form(media_type.to_str().unwrap_or_default()) {
+            disguise::check_pairs(&operation.method, String::from_utf8_lossy(bytes).split('&'))?;
+        }
         headers.insert(CONTENT_TYPE, media_type.clone());
     }
     Ok(Request { method: operation.method.clone(), url, headers, body: body.map(|(_, bytes)| bytes) })

@@ -46,6 +46,19 @@ impl Intents for Remembered {
         Box::pin(async move { Ok(row.and_then(|row| row.idempotency_key)) })
     }
 
+    fn earlier<'a>(&'a self, key: &'a IntentKey, turn: &'a str) -> BoxFuture<'a, Result<Option<Begun>, StoreError>> {
+        Box::pin(async move {
+            Ok(match self.row(key) {
+                Some(Row { label: None, idempotency_key, .. }) => Some(Begun::UnknownBefore { idempotency_key }),
+                Some(Row { answer: Some(answer), turn: before, .. }) if before != turn => {
+                    self.change(key, |row| row.turn = turn.to_owned());
+                    Some(Begun::UntoldBefore { answer })
+                }
+                _ => None,
+            })
+        })
+    }
+
     fn begin<'a>(&'a self, key: &'a IntentKey, beginning: Beginning<'a>) -> BoxFuture<'a, Result<Begun, StoreError>> {
         Box::pin(async move {
             if self.broken {
@@ -192,7 +205,7 @@ fn executor(settings: &Settings) -> Executor {
 
 fn allow_all() -> ExecuteRules {
     let rule = ExecuteRule { methods: Vec::new(), tools: Vec::new(), permission: Permission::Allow };
-    ExecuteRules { rules: vec![rule] }
+    ExecuteRules { rules: vec![rule], ..ExecuteRules::default() }
 }
 
 /// Runs a call as session `s` with every method allowed.

@@ -3,7 +3,7 @@
 //! - JSON stays valid JSON: of arrays the first items are shown, of strings the first characters, of objects the first members, and what
 //!   is nested too deeply is named; each cut says how much is left out ([`json`]).
 //! - Other text is cut between lines, so that a table keeps its head and whole rows ([`text`]).
-//! - What is no text is described by its type and size.
+//! - What is no text is described by its type and size; of other text than JSON, which has none, control characters are replaced.
 //!
 //! The same answer gives the same text. The work is linear in the answer.
 
@@ -13,9 +13,10 @@ mod text;
 
 use std::borrow::Cow;
 
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use super::quote::code;
+use super::quote::{code, printable};
 use crate::domain::outcome::{ApiAnswer, NextPage};
 
 /// Fewest characters that an answer is shortened to: what a cut says about itself needs some.
@@ -78,14 +79,18 @@ fn content(answer: &ApiAnswer, limit: usize) -> String {
         return format!("(status {}, no content)", answer.status);
     }
     if !answer.truncated && fits(&text, limit) {
-        return text.into_owned();
+        return if is_json(&text) { text.into_owned() } else { printable(&text).into_owned() };
     }
     let whole = if answer.truncated { json::completed(&text) } else { serde_json::from_str(&text).ok() };
     match whole {
         Some(value) if answer.truncated => json::shortened_and_open(&value, limit),
         Some(value) => json::shortened(&value, limit),
-        None => text::shortened(&text, limit, answer.truncated),
+        None => text::shortened(&printable(&text), limit, answer.truncated),
     }
+}
+
+fn is_json(text: &str) -> bool {
+    serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
 /// The items of all pages together, where they can be told, else one page after the other.
@@ -96,7 +101,7 @@ fn paged(answer: &ApiAnswer, limit: usize) -> String {
         Ok(values) => json::shortened(&pages::joined(values), limit),
         Err(_) => {
             let texts: Vec<Cow<'_, str>> = bodies.map(|body| String::from_utf8_lossy(body)).collect();
-            text::shortened(&texts.join("\n"), limit, answer.truncated)
+            text::shortened(&printable(&texts.join("\n")), limit, answer.truncated)
         }
     }
 }

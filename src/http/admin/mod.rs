@@ -1,3 +1,4 @@
 //! `/admin/*`: JSON for operators.
 
+pub(super) mod approvals;
 pub(super) mod traces;

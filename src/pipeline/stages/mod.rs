@@ -15,6 +15,7 @@ mod known;
 
 pub(crate) mod feed_back;
 
+mod approve;
 pub(crate) mod run;
 
 pub(crate) mod keep;

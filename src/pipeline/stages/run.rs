@@ -8,7 +8,7 @@ use futures_util::stream;
 
 use crate::catalog::{Operation, Toolset};
 use crate::domain::trace::{Execution, Round};
-use crate::domain::{Call, Explanation, OperationRef, Outcome, Owner};
+use crate::domain::{ApprovalNote, ApprovalStatus, Call, Explanation, OperationRef, Outcome, Owner};
 use crate::feedback::{self, FailedOutcome};
 use crate::pipeline::Pipeline;
 use crate::pipeline::dialogue::{Purpose, Step};
@@ -17,6 +17,7 @@ use crate::pipeline::turn::Turn;
 use crate::scanner::CheckedCall;
 use crate::telemetry::labels::Stage;
 
+use super::approve::{self, Decision, Leave};
 use super::compose::Draft;
 use super::judge::{JudgedAnswer, action};
 
@@ -30,14 +31,16 @@ pub(crate) struct Ran {
 struct RanCall {
     checked: CheckedCall,
     outcome: Outcome,
-    /// `None` where the outcome is no failure.
+    /// `None` where the outcome is no failure of the API's.
     explanation: Option<Explanation>,
+    /// Has the model to find another way?
+    failed: bool,
 }
 
 impl Ran {
     /// Did any call fail?
     pub(crate) fn any_failed(&self) -> bool {
-        self.results.iter().any(|ran| ran.explanation.is_some())
+        self.results.iter().any(|ran| ran.failed)
     }
 }
 
@@ -46,24 +49,38 @@ pub(crate) async fn run(pipeline: &Pipeline, turn: &mut Turn, calls: Vec<Checked
     let started = Instant::now();
     let side_by_side = turn.policy.limits.parallel_calls.max(1) as usize;
     let shared: &Turn = turn;
-    let executed: Vec<(RanCall, Execution)> =
-        stream::iter(calls).map(|checked| execute(pipeline, shared, checked)).buffered(side_by_side).collect().await;
+    let mut leaves = Vec::with_capacity(calls.len());
+    for checked in &calls {
+        leaves.push(leave(pipeline, shared, checked).await);
+    }
+    let executed: Vec<(RanCall, Execution)> = stream::iter(calls.into_iter().zip(leaves))
+        .map(|(checked, leave)| execute(pipeline, shared, checked, leave))
+        .buffered(side_by_side)
+        .collect()
+        .await;
     let (results, executions) = executed.into_iter().unzip();
     turn.record.executions(executions, started.elapsed());
     Ran { results }
 }
 
-async fn execute(pipeline: &Pipeline, turn: &Turn, checked: CheckedCall) -> (RanCall, Execution) {
+/// May the call be executed? Where a person has to say so, they are asked.
+async fn leave(pipeline: &Pipeline, turn: &Turn, checked: &CheckedCall) -> Leave {
+    match operation(turn, checked) {
+        Some((_, toolset, operation)) => approve::ask(pipeline, turn, checked, (operation, toolset)).await,
+        None => Leave::Settled(Outcome::Refused { reason: "the tool is no longer in the catalog".to_owned() }),
+    }
+}
+
+async fn execute(pipeline: &Pipeline, turn: &Turn, checked: CheckedCall, leave: Leave) -> (RanCall, Execution) {
+    let decision = match leave {
+        Leave::Asked(note, deadline) => Some(approve::decision(pipeline, turn, note, deadline).await),
+        Leave::Settled(outcome) => Some(Decision::Settled(outcome)),
+        Leave::Free => None,
+    };
     let started = Instant::now();
     let found = operation(turn, &checked);
-    let outcome = match &found {
-        Some((_, toolset, operation)) => {
-            let session = turn.record.trace().session.as_deref();
-            let id = &turn.record.trace().id;
-            pipeline.executor.execute(&checked, operation, toolset, &turn.policy.execute, session, id).await
-        }
-        None => Outcome::Refused { reason: "the tool is no longer in the catalog".to_owned() },
-    };
+    let (outcome, approval) =
+        carry_out(pipeline, turn, &checked, found.map(|(_, toolset, operation)| (toolset, operation)), decision).await;
     let explanation = found.as_ref().and_then(|(reference, ..)| {
         let explainer = &turn.snapshot.explainer;
         let started = Instant::now();
@@ -72,15 +89,57 @@ async fn execute(pipeline: &Pipeline, turn: &Turn, checked: CheckedCall) -> (Ran
         pipeline.metrics.overhead.observe(Stage::Explain, started.elapsed());
         Some(explanation)
     });
-    let took = started.elapsed();
-    let execution = trace_of(
+    let failed = explanation.is_some() || is_in_the_way(turn, &outcome);
+    let mut execution = trace_of(
         &checked,
         found.as_ref().map(|(_, toolset, operation)| (*toolset, *operation)),
         &outcome,
         explanation.clone(),
-        took,
+        started.elapsed(),
     );
-    (RanCall { checked, outcome, explanation }, execution)
+    execution.approval = approval;
+    (RanCall { checked, outcome, explanation, failed }, execution)
+}
+
+/// The outcome of a call about which it was decided, or need not be, and the approval that was asked for.
+async fn carry_out(
+    pipeline: &Pipeline,
+    turn: &Turn,
+    checked: &CheckedCall,
+    found: Option<(&Toolset, &Operation)>,
+    decision: Option<Decision>,
+) -> (Outcome, Option<ApprovalNote>) {
+    let approved = match decision {
+        Some(Decision::Settled(outcome)) => {
+            let note = if let Outcome::Unapproved(note) = &outcome { Some(note.clone()) } else { None };
+            return (outcome, note);
+        }
+        Some(Decision::Approved(note)) => Some(note),
+        None => None,
+    };
+    let Some((toolset, operation)) = found else {
+        return (Outcome::Refused { reason: "the tool is no longer in the catalog".to_owned() }, None);
+    };
+    let trace = turn.record.trace();
+    let (session, id) = (trace.session.as_deref(), &trace.id);
+    let executor = &pipeline.executor;
+    let Some(note) = approved else {
+        return (executor.execute(checked, operation, toolset, &turn.policy.execute, session, id).await, None);
+    };
+    let grant = pipeline.approvals.grant(&note.id);
+    match executor.execute_approved(checked, operation, toolset, grant, session, id).await {
+        Outcome::Unapproved(note) => (Outcome::Unapproved(note.clone()), Some(note)),
+        outcome => (outcome, Some(ApprovalNote { status: ApprovalStatus::Used, ..note })),
+    }
+}
+
+/// Is the outcome one with which the model must not go on as it was? What waits for a person is not, unless the model calls it again
+/// all the same.
+fn is_in_the_way(turn: &Turn, outcome: &Outcome) -> bool {
+    let Outcome::Unapproved(note) = outcome else { return false };
+    let earlier = &turn.record.trace().executions;
+    let told = |execution: &Execution| execution.approval.as_ref().is_some_and(|earlier| earlier.id == note.id);
+    note.status != ApprovalStatus::Pending || earlier.iter().any(told)
 }
 
 fn operation<'a>(turn: &'a Turn, checked: &'a CheckedCall) -> Option<(&'a OperationRef, &'a Toolset, &'a Operation)> {
@@ -102,12 +161,14 @@ fn trace_of(
         operation: found.map(|(_, operation)| format!("{} {}", operation.method, operation.path)).unwrap_or_default(),
         outcome: outcome.label().to_owned(),
         status: outcome.status(),
-        body: Some(match outcome {
-            Outcome::Answered(answer) => feedback::answer::recorded(answer),
+        body: match outcome {
+            Outcome::Answered(answer) => Some(feedback::answer::recorded(answer)),
             Outcome::Unreachable { reason } | Outcome::Unknown { reason } | Outcome::Refused { reason } => {
-                reason.clone()
+                Some(reason.clone())
             }
-        }),
+            Outcome::Unapproved(_) => None,
+        },
+        approval: None,
         explanation,
         duration_ms: milliseconds(took),
     }
@@ -119,27 +180,27 @@ pub(crate) fn texts(pipeline: &Pipeline, turn: &mut Turn, ran: &Ran) -> Vec<(Cal
     let mut results: Vec<(Call, String)> = Vec::with_capacity(ran.results.len());
     for result in &ran.results {
         let call = result.checked.call();
-        let text = match &result.explanation {
-            None => succeeded(&result.outcome, pipeline.settings.outcome_chars),
-            Some(explanation) => {
-                let text = pipeline.templates.failed_outcome(&FailedOutcome {
-                    call,
-                    outcome: &result.outcome,
-                    explanation,
-                    tool: result.checked.tool(),
-                    earlier: &earlier,
-                    body_limit: pipeline.settings.outcome_chars,
-                });
-                turn.record.round(Round {
-                    kind: "dynamic".to_owned(),
-                    action: action(call),
-                    observation: text.clone(),
-                    thought: None,
-                    new_action: None,
-                });
-                text
-            }
+        let text = match (&result.outcome, &result.explanation) {
+            (Outcome::Unapproved(note), _) => pipeline.templates.unapproved_call(call, note),
+            (outcome, None) => succeeded(outcome, pipeline.settings.outcome_chars),
+            (outcome, Some(explanation)) => pipeline.templates.failed_outcome(&FailedOutcome {
+                call,
+                outcome,
+                explanation,
+                tool: result.checked.tool(),
+                earlier: &earlier,
+                body_limit: pipeline.settings.outcome_chars,
+            }),
         };
+        if result.failed {
+            turn.record.round(Round {
+                kind: "dynamic".to_owned(),
+                action: action(call),
+                observation: text.clone(),
+                thought: None,
+                new_action: None,
+            });
+        }
         results.push((call.clone(), text));
     }
     results
@@ -172,6 +233,8 @@ pub(crate) fn hand_back(
 fn succeeded(outcome: &Outcome, limit: usize) -> String {
     match outcome {
         Outcome::Answered(answer) => feedback::answer::shown(answer, limit),
-        Outcome::Unreachable { .. } | Outcome::Unknown { .. } | Outcome::Refused { .. } => String::new(),
+        Outcome::Unreachable { .. } | Outcome::Unknown { .. } | Outcome::Refused { .. } | Outcome::Unapproved(_) => {
+            String::new()
+        }
     }
 }

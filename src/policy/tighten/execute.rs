@@ -1,18 +1,18 @@
-//! The rules of execution under which a call runs only if two sets of rules both let it.
+//! The rules of execution under which a call may do no more than two sets of rules both let it.
 //!
 //! Both sets are lists in which the first rule that fits decides. Going through the pairs of their rules in order (first by
 //! the one, then by the other) the first pair that fits is made of the first rule of each that fits; so the list of the
-//! pairs, each asking for what both of its rules ask for, is the answer. That two globs both fit has no glob of its own in
-//! general: what no glob says is left out where it would be allowed, and where it would be denied one of the two globs takes
-//! its place. So the result may be stricter than both sets, and is never looser than one of them.
+//! pairs, each with the stricter permission of its two rules, is the answer. That two globs both fit has no glob of its own in
+//! general: what no glob says is left out where it would be allowed, and where it would not, one of the two globs takes
+//! its place and denies. So the result may be stricter than both sets, and is never looser than one of them.
 
 use std::collections::BTreeSet;
 
 use globset::Glob;
 
-use crate::domain::rules::{ExecuteRule, ExecuteRules, Permission};
+use crate::domain::rules::{ApprovalRules, ExecuteRule, ExecuteRules, Permission};
 
-/// The rules that let a call run only if both sets do.
+/// The rules that let a call do only what both sets let it.
 pub(super) fn both(base: &ExecuteRules, requested: &ExecuteRules) -> ExecuteRules {
     if base == requested {
         return base.clone();
@@ -20,13 +20,22 @@ pub(super) fn both(base: &ExecuteRules, requested: &ExecuteRules) -> ExecuteRule
     let others = complete(requested);
     let mut rules = Vec::new();
     for rule in complete(base) {
-        match rule.permission {
+        if rule.permission == Permission::Deny {
             // Whatever the other set says, the call does not run.
-            Permission::Deny => rules.push(rule),
-            Permission::Allow => rules.extend(others.iter().filter_map(|other| allowed_pair(&rule, other))),
+            rules.push(rule);
+        } else {
+            rules.extend(others.iter().flat_map(|other| pair(&rule, other)));
         }
     }
-    ExecuteRules { rules }
+    ExecuteRules { rules, approval: approval(&base.approval, &requested.approval) }
+}
+
+fn approval(base: &ApprovalRules, requested: &ApprovalRules) -> ApprovalRules {
+    ApprovalRules {
+        mode: base.mode.max(requested.mode),
+        timeout_seconds: base.timeout_seconds.min(requested.timeout_seconds),
+        valid_seconds: base.valid_seconds.min(requested.valid_seconds),
+    }
 }
 
 /// The rules with those that hold where none fits written out: `GET` and `HEAD` run, everything else is denied.
@@ -37,11 +46,24 @@ fn complete(rules: &ExecuteRules) -> Vec<ExecuteRule> {
     rules.rules.iter().cloned().chain([reads, rest]).collect()
 }
 
-/// The rule for calls that `allow` allows and for which `other` decides; `None` where there are no such calls.
-fn allowed_pair(allow: &ExecuteRule, other: &ExecuteRule) -> Option<ExecuteRule> {
-    let methods = common_methods(&allow.methods, &other.methods)?;
-    let tools = common_tools(&allow.tools, &other.tools, other.permission)?;
-    Some(ExecuteRule { methods, tools, permission: other.permission })
+/// The rules for calls about which both `one` and `other` decide; none where there are no such calls.
+fn pair(one: &ExecuteRule, other: &ExecuteRule) -> Vec<ExecuteRule> {
+    let Some(methods) = common_methods(&one.methods, &other.methods) else { return Vec::new() };
+    let permission = one.permission.max(other.permission);
+    let rule = |tools, permission| ExecuteRule { methods: methods.clone(), tools, permission };
+    if one.tools.is_empty() || other.tools.is_empty() {
+        return vec![rule([one.tools.as_slice(), &other.tools].concat(), permission)];
+    }
+    let Common { said, unsaid } = common_tools(&one.tools, &other.tools);
+    let mut rules = Vec::new();
+    if !said.is_empty() {
+        rules.push(rule(said.into_iter().collect(), permission));
+    }
+    // What is left out where it would be allowed falls to later pairs, which are no looser than that.
+    if !unsaid.is_empty() && permission != Permission::Allow {
+        rules.push(rule(unsaid.into_iter().collect(), Permission::Deny));
+    }
+    rules
 }
 
 /// The methods in both lists, where an empty list is all of them.
@@ -55,21 +77,27 @@ fn common_methods(one: &[String], other: &[String]) -> Option<Vec<String>> {
     }
 }
 
-/// Globs for what both lists fit, where an empty list fits everything. What they have in common and no glob says is left out
-/// of an allowance, and a denial takes more instead.
-fn common_tools(one: &[String], other: &[String], permission: Permission) -> Option<Vec<String>> {
-    let ([_, ..], [_, ..]) = (one, other) else { return Some([one, other].concat()) };
-    let mut common = BTreeSet::new();
+/// What two lists of globs both fit.
+#[derive(Default)]
+struct Common {
+    /// Globs for it.
+    said: BTreeSet<String>,
+    /// Globs that fit the rest of it, and more.
+    unsaid: BTreeSet<String>,
+}
+
+fn common_tools(one: &[String], other: &[String]) -> Common {
+    let mut common = Common::default();
     for one in one {
         for other in other {
-            match (meet(one, other), permission) {
-                (Meet::Glob(glob), _) => common.insert(glob.to_owned()),
-                (Meet::Unsaid, Permission::Deny) => common.insert(other.clone()),
-                (Meet::Unsaid, Permission::Allow) | (Meet::Nothing, _) => false,
+            match meet(one, other) {
+                Meet::Glob(glob) => common.said.insert(glob.to_owned()),
+                Meet::Unsaid => common.unsaid.insert(other.clone()),
+                Meet::Nothing => false,
             };
         }
     }
-    (!common.is_empty()).then(|| common.into_iter().collect())
+    common
 }
 
 /// What two globs both fit.

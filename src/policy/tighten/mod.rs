@@ -13,7 +13,9 @@
 //! | `repair.rescue.*` | the weaker evidence, the surer (less is taken for a call) |
 //! | `repair.*` | `true`, `false` (less is changed without the model) |
 //! | `on_exhausted` | `pass`, `strip`, `error` |
-//! | `execute` | a call runs only if both let it ([`execute`]) |
+//! | `execute.rules` | for each call: `allow`, `approve`, `deny` ([`execute`]) |
+//! | `execute.approval.mode` | `notice`, `wait` (an approval ends with its turn) |
+//! | `execute.approval.*` | the larger number, the smaller |
 //! | `record.bodies` | `true`, `false` |
 //! | `usage` | neither is stricter: the base's |
 //!

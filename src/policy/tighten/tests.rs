@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::domain::FaultCode;
 use crate::domain::rules::{
-    Action, ExecuteRule, ExecuteRules, FaultActions, Mode, OnExhausted, Permission, UnknownParameters, UsageReport,
+    Action, ApprovalMode, ApprovalRules, ExecuteRule, ExecuteRules, FaultActions, Mode, OnExhausted, Permission,
+    UnknownParameters, UsageReport,
 };
 
 /// Applies `loose` and `strict` to a policy each, and expects the stricter whichever of them was asked for.
@@ -91,24 +92,32 @@ fn rule(methods: &[&str], tools: &[&str], permission: Permission) -> ExecuteRule
     ExecuteRule { methods: owned(methods), tools: owned(tools), permission }
 }
 
+fn execution(rules: Vec<ExecuteRule>) -> ExecuteRules {
+    ExecuteRules { rules, ..ExecuteRules::default() }
+}
+
 /// What the rules decide, by their definition.
-fn runs(rules: &ExecuteRules, method: &str, tool: &str) -> bool {
+fn decided(rules: &ExecuteRules, method: &str, tool: &str) -> Permission {
     let glob_fits = |glob: &String| Glob::new(glob).unwrap().compile_matcher().is_match(tool);
     let fits = |rule: &&ExecuteRule| {
         (rule.methods.is_empty() || rule.methods.iter().any(|known| known == method))
             && (rule.tools.is_empty() || rule.tools.iter().any(glob_fits))
     };
     match rules.rules.iter().find(fits) {
-        Some(rule) => rule.permission == Permission::Allow,
-        None => ["GET", "HEAD"].contains(&method),
+        Some(rule) => rule.permission,
+        None if ["GET", "HEAD"].contains(&method) => Permission::Allow,
+        None => Permission::Deny,
     }
+}
+
+fn runs(rules: &ExecuteRules, method: &str, tool: &str) -> bool {
+    decided(rules, method, tool) == Permission::Allow
 }
 
 #[test]
 fn a_policy_without_rules_of_execution_takes_writing_away_and_leaves_reading() {
-    let allow = ExecuteRules {
-        rules: vec![rule(&["POST"], &["crm/*"], Permission::Allow), rule(&[], &["billing/*"], Permission::Deny)],
-    };
+    let allow =
+        execution(vec![rule(&["POST"], &["crm/*"], Permission::Allow), rule(&[], &["billing/*"], Permission::Deny)]);
     for both in [execute::both(&allow, &ExecuteRules::default()), execute::both(&ExecuteRules::default(), &allow)] {
         assert!(!runs(&both, "POST", "crm/create"));
         assert!(runs(&both, "GET", "crm/read"));
@@ -118,13 +127,42 @@ fn a_policy_without_rules_of_execution_takes_writing_away_and_leaves_reading() {
 
 #[test]
 fn what_both_policies_allow_still_runs() {
-    let wide = ExecuteRules { rules: vec![rule(&["POST", "PUT"], &["crm/*"], Permission::Allow)] };
-    let narrow = ExecuteRules { rules: vec![rule(&["POST"], &["crm/create_*", "hr/*"], Permission::Allow)] };
+    let wide = execution(vec![rule(&["POST", "PUT"], &["crm/*"], Permission::Allow)]);
+    let narrow = execution(vec![rule(&["POST"], &["crm/create_*", "hr/*"], Permission::Allow)]);
     let both = execute::both(&wide, &narrow);
     assert!(runs(&both, "POST", "crm/create_lead"));
     assert!(!runs(&both, "POST", "crm/drop"));
     assert!(!runs(&both, "PUT", "crm/create_lead"));
     assert!(!runs(&both, "POST", "hr/hire"));
+}
+
+#[test]
+fn what_one_policy_allows_and_the_other_wants_approved_is_approved_and_a_denial_wins() {
+    let allow = execution(vec![rule(&["POST"], &[], Permission::Allow)]);
+    let approve = execution(vec![
+        rule(&["POST"], &["crm/*"], Permission::Approve),
+        rule(&["GET"], &["hr/*"], Permission::Approve),
+        rule(&["POST"], &["billing/*"], Permission::Deny),
+    ]);
+    for both in [execute::both(&allow, &approve), execute::both(&approve, &allow)] {
+        assert_eq!(decided(&both, "POST", "crm/create"), Permission::Approve);
+        assert_eq!(decided(&both, "GET", "hr/read"), Permission::Approve);
+        assert_eq!(decided(&both, "POST", "billing/pay"), Permission::Deny);
+        assert_eq!(decided(&both, "GET", "crm/read"), Permission::Allow);
+        assert_eq!(decided(&both, "PUT", "crm/create"), Permission::Deny);
+    }
+}
+
+#[test]
+fn the_stricter_way_of_asking_holds() {
+    let with = |mode, timeout_seconds, valid_seconds| ExecuteRules {
+        approval: ApprovalRules { mode, timeout_seconds, valid_seconds },
+        ..ExecuteRules::default()
+    };
+    let (one, other) = (with(ApprovalMode::Notice, 5, 70), with(ApprovalMode::Wait, 6, 60));
+    let stricter = ApprovalRules { mode: ApprovalMode::Wait, timeout_seconds: 5, valid_seconds: 60 };
+    assert_eq!(execute::both(&one, &other).approval, stricter);
+    assert_eq!(execute::both(&other, &one).approval, stricter);
 }
 
 fn globs() -> impl Strategy<Value = Vec<String>> {
@@ -145,13 +183,13 @@ fn globs() -> impl Strategy<Value = Vec<String>> {
 fn rules() -> impl Strategy<Value = ExecuteRules> {
     let methods = prop::sample::subsequence(vec!["GET", "POST", "DELETE"], 0..3)
         .prop_map(|methods| methods.into_iter().map(str::to_owned).collect::<Vec<_>>());
-    let permission = prop_oneof![Just(Permission::Allow), Just(Permission::Deny)];
+    let permission = prop_oneof![Just(Permission::Allow), Just(Permission::Approve), Just(Permission::Deny)];
     let rule = (methods, globs(), permission).prop_map(|(methods, tools, permission)| ExecuteRule {
         methods,
         tools,
         permission,
     });
-    prop::collection::vec(rule, 0..5).prop_map(|rules| ExecuteRules { rules })
+    prop::collection::vec(rule, 0..5).prop_map(execution)
 }
 
 fn exact_rules() -> impl Strategy<Value = ExecuteRules> {
@@ -168,20 +206,20 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, rng_seed: prop::test_runner::RngSeed::Fixed(11), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_call_runs_only_if_both_sets_of_rules_let_it(
+    fn a_call_may_do_no_more_than_both_sets_of_rules_let_it(
         base in rules(), requested in rules(), method in "GET|HEAD|POST|DELETE|PUT", tool in "[ab]{1,2}/[xy]{1,2}",
     ) {
         let both = execute::both(&base, &requested);
-        let allowed = runs(&base, &method, &tool) && runs(&requested, &method, &tool);
-        prop_assert!(allowed || !runs(&both, &method, &tool), "{both:?}");
+        let stricter = decided(&base, &method, &tool).max(decided(&requested, &method, &tool));
+        prop_assert!(decided(&both, &method, &tool) >= stricter, "{both:?}");
     }
 
     #[test]
-    fn without_globs_every_call_that_both_let_run_does(
+    fn without_globs_the_stricter_permission_holds(
         base in exact_rules(), requested in exact_rules(), method in "GET|HEAD|POST|DELETE|PUT", tool in "[ab]/[xy]",
     ) {
         let both = execute::both(&base, &requested);
-        let allowed = runs(&base, &method, &tool) && runs(&requested, &method, &tool);
-        prop_assert_eq!(runs(&both, &method, &tool), allowed, "{:?}", both);
+        let stricter = decided(&base, &method, &tool).max(decided(&requested, &method, &tool));
+        prop_assert_eq!(decided(&both, &method, &tool), stricter, "{:?}", both);
     }
 }

@@ -33,6 +33,29 @@ impl Sqlite {
         Ok(row.filter(|row| row.label.is_none()).and_then(|row| row.idempotency_key))
     }
 
+    /// See [`crate::store::Intents::earlier`].
+    pub(in crate::store) async fn earlier(&self, key: &IntentKey, turn: &str) -> Result<Option<Begun>, StoreError> {
+        self.take_up(key, turn).await.map_err(fault)
+    }
+
+    async fn take_up(&self, key: &IntentKey, turn: &str) -> Result<Option<Begun>, sqlx::Error> {
+        let mut transaction = self.writer.begin_with("BEGIN IMMEDIATE").await?;
+        let before = bound(sqlx::query_as::<_, Row>(SELECT), key).fetch_optional(&mut *transaction).await?;
+        let begun = match found(before, turn) {
+            Begun::Fresh | Begun::FinishedBefore { .. } => return Ok(None),
+            begun => begun,
+        };
+        sqlx::query(TAKE_OVER)
+            .bind(turn)
+            .bind(&key.session)
+            .bind(&key.operation)
+            .bind(&key.arguments_hash)
+            .execute(&mut *transaction)
+            .await?;
+        transaction.commit().await?;
+        Ok(Some(begun))
+    }
+
     /// See [`crate::store::Intents::begin`].
     pub(in crate::store) async fn begin(&self, key: &IntentKey, beginning: Beginning<'_>) -> Result<Begun, StoreError> {
         self.mark_begun(key, beginning).await.map_err(fault)
@@ -42,12 +65,7 @@ impl Sqlite {
         // Takes the write lock before it reads: no other process can begin the same in between.
         let mut transaction = self.writer.begin_with("BEGIN IMMEDIATE").await?;
         let before = bound(sqlx::query_as::<_, Row>(SELECT), key).fetch_optional(&mut *transaction).await?;
-        let begun = match before {
-            None => Begun::Fresh,
-            Some(Row { label: None, idempotency_key, .. }) => Begun::UnknownBefore { idempotency_key },
-            Some(Row { answer: Some(answer), turn, .. }) if turn != beginning.turn => Begun::UntoldBefore { answer },
-            Some(Row { label: Some(label), .. }) => Begun::FinishedBefore { label },
-        };
+        let begun = found(before, beginning.turn);
         match begun {
             Begun::Fresh | Begun::FinishedBefore { .. } => {
                 sqlx::query(BEGIN)
@@ -103,6 +121,16 @@ impl Sqlite {
             .await
             .map(|_| ())
             .map_err(fault)
+    }
+}
+
+/// What turn `turn` finds.
+fn found(before: Option<Row>, turn: &str) -> Begun {
+    match before {
+        None => Begun::Fresh,
+        Some(Row { label: None, idempotency_key, .. }) => Begun::UnknownBefore { idempotency_key },
+        Some(Row { answer: Some(answer), turn: before, .. }) if before != turn => Begun::UntoldBefore { answer },
+        Some(Row { label: Some(label), .. }) => Begun::FinishedBefore { label },
     }
 }
 

@@ -1,5 +1,6 @@
 //! SQLite behind the traits of the store.
 
+mod approvals;
 mod fault;
 mod intents;
 mod kept;

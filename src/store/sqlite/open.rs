@@ -59,7 +59,8 @@ impl Sqlite {
 
     async fn prepare(&self) -> Result<(), String> {
         MIGRATIONS.run(&self.writer).await.map_err(|error| error.to_string())?;
-        prove_writable(&self.writer).await.map_err(|error| error.to_string())
+        prove_writable(&self.writer).await.map_err(|error| error.to_string())?;
+        self.abandon_waiting().await.map_err(|error| error.to_string())
     }
 }
 

@@ -41,6 +41,12 @@ const EXPIRE_UNKNOWN_INTENTS: &str = "\
     DELETE FROM intents WHERE (session, operation, arguments_hash) IN \
         (SELECT session, operation, arguments_hash FROM intents WHERE begun_at < ?1 AND label IS NULL ORDER BY begun_at LIMIT ?2)";
 
+/// Entries that something may still depend on have not come to an end.
+const EXPIRE_APPROVALS: &str = "\
+    DELETE FROM approvals WHERE id IN \
+        (SELECT id FROM approvals WHERE created_at < ?1 AND expires_at < ?1 AND status NOT IN ('pending', 'approved') \
+        ORDER BY created_at LIMIT ?2)";
+
 const SUMMARY: &str = "\
     SELECT t.id, t.started_at, t.session, t.endpoint, t.model, t.upstream, t.policy, t.mode, t.verdict, t.status, t.duration_ms ";
 
@@ -97,6 +103,7 @@ impl Sqlite {
                 (EXPIRE_TRACES, ages.before),
                 (EXPIRE_FINISHED_INTENTS, ages.before),
                 (EXPIRE_UNKNOWN_INTENTS, ages.unknown_before),
+                (EXPIRE_APPROVALS, ages.before),
             ];
             for (statement, before) in statements {
                 let Some(before) = before else { continue };

@@ -1,0 +1,59 @@
+//! Writes what the executor would send for generated arguments, for a validator to judge: see `bench/requests/run`.
+
+mod arguments;
+mod effective;
+mod generator;
+mod numbers;
+mod texts;
+mod written;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// Makes requests from the documents that a list names, one file of JSON Lines for each document.
+#[derive(Parser)]
+struct Arguments {
+    /// A file with one path of a document on each line, relative to `--documents`.
+    #[arg(long)]
+    list: PathBuf,
+    /// The folder of the documents.
+    #[arg(long)]
+    documents: PathBuf,
+    /// The folder to write to: `N.jsonl` for the document on line N (from 0), and `summary.json`.
+    #[arg(long)]
+    out: PathBuf,
+    /// Where the random choices begin.
+    #[arg(long, default_value_t = 4)]
+    seed: u64,
+    /// Operations of one document, chosen at random where it has more; 0: all.
+    #[arg(long, default_value_t = 0)]
+    operations: usize,
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            anstream::eprintln!("requests: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<(), String> {
+    let in_file = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
+    let list = fs::read_to_string(&arguments.list).map_err(|error| in_file(&arguments.list, error))?;
+    fs::create_dir_all(&arguments.out).map_err(|error| in_file(&arguments.out, error))?;
+    let mut documents = Vec::new();
+    for (index, file) in list.lines().enumerate() {
+        let out = arguments.out.join(format!("{index}.jsonl"));
+        let document = written::write(file, arguments, index as u64, &out).map_err(|error| in_file(&out, error))?;
+        documents.push(document);
+    }
+    let summary = arguments.out.join("summary.json");
+    let text = serde_json::to_string(&documents).map_err(|error| error.to_string())?;
+    fs::write(&summary, text).map_err(|error| in_file(&summary, error))
+}

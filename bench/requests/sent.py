@@ -1,0 +1,70 @@
+"""A request as the validator takes it, read from what the executor would send with the parsers that web frameworks use."""
+
+import base64
+import re
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
+
+from openapi_core.datatypes import RequestParameters
+from openapi_core.templating.datatypes import TemplateResult
+from openapi_core.templating.paths.datatypes import PathOperationServer
+from openapi_core.templating.paths.finders import APICallPathFinder
+from werkzeug.datastructures import Headers, ImmutableMultiDict
+from werkzeug.http import parse_cookie
+
+
+class Sent:
+    """`is_routed`: the way of a framework that has found the route itself, and hands the validator its template and its values."""
+
+    def __init__(self, line, is_routed=False):
+        url = urlsplit(line["url"])
+        headers = Headers(line["headers"])
+        cookies = parse_cookie(headers.get("cookie", ""))
+        self.host_url = f"{url.scheme}://{url.netloc}"
+        self.path = url.path
+        self.method = line["method"].lower()
+        self.content_type = headers.get("content-type", "")
+        self.body = base64.b64decode(line["body"]) if line["body"] is not None else None
+        self.parameters = RequestParameters(
+            query=ImmutableMultiDict(parse_qsl(url.query, keep_blank_values=True)),
+            header=headers,
+            cookie=ImmutableMultiDict([(unquote(name), unquote(value)) for name, value in cookies.items(multi=True)]),
+        )
+        if is_routed:
+            found = route(line["path"], url)
+            if found is None:
+                raise ValueError(f"{line['url']} does not lead to {line['path']}")
+            base, self.parameters.path = found
+            self.path_pattern = base + line["path"]
+
+
+def route(template, url):
+    """The path before the template, and the values of its places; `None` where it does not match. A fragment of a template is never sent."""
+    path, _, query = template.partition("#")[0].partition("?")
+    if query and not url.query.startswith(query) and "{" not in query:
+        return None
+    pieces = re.split(r"{([^}]*)}", path)
+    literals, names = pieces[::2], pieces[1::2]
+    written = [f"(?:{re.escape(literal)}|{re.escape(quote(literal))})" for literal in literals]
+    match = re.search("([^/]*)".join(written) + "$", url.path)
+    return match and (url.path[: match.start()], values(zip(names, match.groups())))
+
+
+def values(pairs):
+    """Decoded, as routers do; also under the names that the validator wants for the styles `matrix` and `label`."""
+    decoded = {}
+    for name, value in pairs:
+        for alias in (name, f";{name}", f";{name}*", f".{name}", f".{name}*"):
+            decoded[alias] = unquote(value)
+    return decoded
+
+
+class Finder(APICallPathFinder):
+    """Finds the operation by the path as it stands in the request, and decodes the values of its places afterwards."""
+
+    found = None
+
+    def find(self, method, name):
+        path, operation, server, result, server_result = super().find(method, name)
+        self.found = result.pattern
+        result = TemplateResult(result.pattern, values(result.variables.items()))
+        return PathOperationServer(path, operation, server, result, server_result)

@@ -1,0 +1,113 @@
+//! The requests of one document.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use callwright::catalog::{Operation, Toolset, ToolsetSettings, load_document};
+use callwright::domain::Outcome;
+use callwright::executor::{Preview, preview};
+use callwright::scanner::{CheckedCall, Toolbook, Validators};
+use serde::Serialize;
+use serde_json::json;
+
+use crate::arguments::{KINDS, Kind, checked};
+
+/// Stands for the operator's `base_url` where a document names no server.
+const BASE_URL: &str = "https://api.callwright.test/base";
+
+/// What became of one document.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Written {
+    file: String,
+    /// Why nothing was made of it.
+    error: Option<String>,
+    /// What the operator would have set, where the document names no server.
+    base_url: Option<&'static str>,
+    operations: usize,
+    requests: usize,
+    /// Kinds of arguments for which none were found that the tool's schema accepts: operations, and the last reason.
+    not_made: Vec<(String, String)>,
+    /// Requests that the executor refuses to write, by reason.
+    refused: BTreeMap<String, usize>,
+}
+
+/// Writes the requests of the document `file` to `out`.
+pub(crate) fn write(file: &str, arguments: &crate::Arguments, index: u64, out: &Path) -> io::Result<Written> {
+    let mut written = Written { file: file.to_owned(), ..Written::default() };
+    let mut lines = BufWriter::new(File::create(out)?);
+    let mut settings = ToolsetSettings::default();
+    let load = |settings: &ToolsetSettings| load_document("bench", &arguments.documents.join(file), settings);
+    let toolset = match load(&settings) {
+        Ok(toolset) if toolset.servers.is_empty() => {
+            BASE_URL.clone_into(&mut settings.base_url);
+            written.base_url = Some(BASE_URL);
+            load(&settings)
+        }
+        loaded => loaded,
+    };
+    match toolset {
+        Ok(toolset) => write_toolset(&toolset, arguments, index, &mut lines, &mut written)?,
+        Err(error) => written.error = Some(error.to_string()),
+    }
+    lines.flush()?;
+    Ok(written)
+}
+
+fn write_toolset(
+    toolset: &Toolset,
+    arguments: &crate::Arguments,
+    index: u64,
+    lines: &mut impl Write,
+    written: &mut Written,
+) -> io::Result<()> {
+    let mut random = fastrand::Rng::with_seed(arguments.seed.wrapping_add(index));
+    let mut operations: Vec<&Operation> = toolset.operations.iter().collect();
+    if arguments.operations > 0 && operations.len() > arguments.operations {
+        operations = random.choose_multiple(operations, arguments.operations);
+    }
+    written.operations = operations.len();
+    let validators = Validators::default();
+    for operation in operations {
+        let toolbook = Toolbook::compile(vec![Arc::clone(&operation.tool)], &validators);
+        for kind in KINDS {
+            match checked(operation, &toolbook, kind, &mut random) {
+                Ok(call) => write_request(operation, &call, kind, lines, written)?,
+                Err(reason) => written.not_made.push((format!("{} ({kind:?})", operation.label()), reason)),
+            }
+        }
+    }
+    Ok(())
+}
+
+fn write_request(
+    operation: &Operation,
+    call: &CheckedCall,
+    kind: Kind,
+    lines: &mut impl Write,
+    written: &mut Written,
+) -> io::Result<()> {
+    let Preview { method, url, headers, body } = match preview(call, operation) {
+        Ok(preview) => preview,
+        Err(outcome) => {
+            let reason = if let Outcome::Refused { reason } = outcome { reason } else { format!("{outcome:?}") };
+            *written.refused.entry(reason).or_default() += 1;
+            return Ok(());
+        }
+    };
+    let headers: Vec<(&str, String)> = headers
+        .iter()
+        .map(|(name, value)| (name.as_str(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
+        .collect();
+    let line = json!({
+        "operation": operation.label(), "path": operation.path, "kind": format!("{kind:?}").to_lowercase(),
+        "method": method.as_str(), "url": url.as_str(), "headers": headers,
+        "body": body.map(|bytes| STANDARD.encode(bytes)), "arguments": call.arguments(),
+    });
+    written.requests += 1;
+    writeln!(lines, "{line}")
+}

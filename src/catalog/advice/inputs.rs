@@ -1,0 +1,118 @@
+//! The arguments that a tool asks a model for, as the model is shown them, each with its place in the document.
+
+use serde_json::Value;
+
+use super::super::binding::BodyShape;
+use super::super::body::Body;
+use super::super::document::Document;
+use super::super::files::Place;
+use super::super::notes::Notes;
+use super::super::parameter::Parameter;
+use super::super::reader::request;
+use super::super::walk::Found;
+use super::super::{Binding, Operation};
+
+/// Schemas that are looked into for one argument: itself, what it refers to, its parts. Those that matter are among the first.
+const MAX_LAYERS: usize = 16;
+
+/// One argument.
+pub(super) struct Input<'c> {
+    pub(super) argument: &'c str,
+    /// What it is, for messages: `query parameter`.
+    pub(super) kind: &'static str,
+    /// Where it is described; the operation itself where it is nowhere.
+    pub(super) at: Place<'c>,
+    /// Its schema in the tool, then what that refers to and consists of.
+    layers: Vec<&'c Value>,
+}
+
+impl<'c> Input<'c> {
+    /// The value of `keyword` in the first of its schemas that has it.
+    pub(super) fn keyword(&self, keyword: &str) -> Option<&'c Value> {
+        self.layers.iter().find_map(|schema| schema.get(keyword))
+    }
+
+    /// Everything that its schemas say in words.
+    pub(super) fn description(&self) -> Option<&'c str> {
+        let texts = self.layers.iter().filter_map(|schema| schema.get("description")?.as_str());
+        texts.map(str::trim).find(|text| !text.is_empty())
+    }
+
+    /// Does anything show a value that it may have?
+    pub(super) fn shows_a_value(&self) -> bool {
+        ["examples", "default", "enum", "const"].iter().any(|keyword| self.keyword(keyword).is_some())
+    }
+}
+
+/// The arguments of `operation`, which was found as `found`, in the order of the document.
+pub(super) fn inputs<'c>(document: &'c Document, found: &Found<'c>, operation: &'c Operation) -> Vec<Input<'c>> {
+    // What there is to say about broken parts was said when the operation was read.
+    let Ok((parameters, body)) = request(document, found, &mut Notes::default()) else { return Vec::new() };
+    let root: &Value = &operation.tool.parameters;
+    let input = |argument: &'c str, kind: &'static str, at: Place<'c>| {
+        let layers = layers(root, root.get("properties")?.get(argument)?);
+        Some(Input { argument, kind, at, layers })
+    };
+    let of_parameter = |binding: &'c Binding| {
+        let described = parameters.iter().find(|parameter| is_described_by(binding, parameter));
+        let at = described.map_or_else(|| found.operation.at.clone(), |parameter| parameter.at.at.clone());
+        input(&binding.argument, kind(binding), at)
+    };
+    let mut inputs: Vec<Input<'c>> = operation.bindings.iter().filter_map(of_parameter).collect();
+    let place = |name: Option<&str>| {
+        body.as_ref().and_then(|body| place_in(document, body, name)).unwrap_or_else(|| found.operation.at.clone())
+    };
+    match operation.body.as_ref().map(|body| &body.shape) {
+        Some(BodyShape::Argument(name)) => inputs.extend(input(name, "request body", place(None))),
+        Some(BodyShape::Properties(names)) => {
+            let properties = names.iter().filter_map(|name| input(name, "body property", place(Some(name))));
+            inputs.extend(properties);
+        }
+        None => {}
+    }
+    inputs
+}
+
+fn is_described_by(binding: &Binding, parameter: &Parameter<'_>) -> bool {
+    parameter.location == binding.location && [&binding.argument, &binding.name].contains(&&parameter.name)
+}
+
+fn kind(binding: &Binding) -> &'static str {
+    match binding.location.as_str() {
+        "path" => "path parameter",
+        "header" => "header parameter",
+        "cookie" => "cookie parameter",
+        _ => "query parameter",
+    }
+}
+
+/// Where the body, or its property `name`, is described.
+fn place_in<'c>(document: &'c Document, body: &Body<'c>, name: Option<&str>) -> Option<Place<'c>> {
+    let whole = || Some(body.schema.as_ref().or(body.at.as_ref())?.at.clone());
+    let Some(name) = name else { return whole() };
+    let field = body.fields.iter().find(|field| field.name == name).and_then(|field| field.schema.as_ref());
+    if let Some(field) = field {
+        return Some(field.at.clone());
+    }
+    let schema = body.schema.clone().and_then(|schema| document.follow(schema).ok());
+    let property = schema.as_ref().and_then(|schema| schema.member("properties")?.member(name));
+    property.map(|property| property.at).or_else(whole)
+}
+
+/// `schema`, a part of the tool's schema `root`, what it refers to, and what it consists of: parts of `allOf` and the alternatives that make
+/// it nullable, the items of an array.
+fn layers<'c>(root: &'c Value, schema: &'c Value) -> Vec<&'c Value> {
+    let mut layers = vec![schema];
+    let mut next = 0;
+    while let Some(schema) = layers.get(next).copied() {
+        next += 1;
+        let target = schema.get("$ref").and_then(Value::as_str).and_then(|text| root.pointer(text.strip_prefix('#')?));
+        let parts = ["allOf", "anyOf"].into_iter().filter_map(|keyword| schema.get(keyword)?.as_array()).flatten();
+        for layer in target.into_iter().chain(parts).chain(schema.get("items")) {
+            if layers.len() < MAX_LAYERS && !layers.iter().any(|known| std::ptr::eq(*known, layer)) {
+                layers.push(layer);
+            }
+        }
+    }
+    layers
+}

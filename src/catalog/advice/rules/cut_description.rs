@@ -1,0 +1,38 @@
+//! `cut-description`: descriptions that are longer than what a model gets to read.
+
+use super::super::super::description::tool_description;
+use super::super::findings::Findings;
+use super::super::subject::{Case, Subject};
+
+pub(crate) fn look(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
+    let operation = &case.found.operation;
+    let (limit, whole) = (subject.limits.description_chars, tool_description(operation, &case.label, usize::MAX));
+    let chars = whole.chars().count();
+    if chars > limit {
+        let text = ["description", "summary"].into_iter().find_map(|key| operation.member(key));
+        let at = text.map_or_else(|| operation.at.clone(), |text| text.at);
+        let message = format!(
+            "the description has {chars} characters, of which a model reads the first {limit}; put there what it does and when to use \
+             it, or raise the toolset's `limits.description_chars` if the provider takes more"
+        );
+        findings.add(&case.label, &at, message);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::tests::advice_on_operation;
+    use serde_json::json;
+
+    #[test]
+    fn only_what_is_cut_is_told() {
+        let found =
+            advice_on_operation("cut-description", json!({"summary": "Short", "description": "é".repeat(1100)}));
+        assert!(
+            found[0].message.starts_with("the description has 1107 characters, of which a model reads the first 1024"),
+            "{found:?}"
+        );
+        assert_eq!(found[0].at, "api.json #/paths/~1x~1{id}/post/description");
+        assert!(advice_on_operation("cut-description", json!({"description": "é".repeat(1024)})).is_empty());
+    }
+}

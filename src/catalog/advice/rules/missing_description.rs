@@ -1,0 +1,46 @@
+//! `missing-description`: operations of which a model reads no more than the name.
+
+use super::super::findings::Findings;
+use super::super::subject::{Case, Subject};
+use super::super::words::words;
+
+/// A description that only repeats the name in other letters is none.
+pub(crate) fn look(_: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
+    let operation = &case.found.operation;
+    let texts: Vec<&str> = ["summary", "description"].into_iter().filter_map(|key| operation.text(key)).collect();
+    let name = words(case.operation.operation_id.as_deref().unwrap_or_else(|| case.operation.own_name()));
+    let lack = if texts.is_empty() {
+        format!("of `{}` a model reads only `{}`", case.operation.own_name(), case.label)
+    } else if texts.iter().all(|text| words(text) == name) {
+        format!("the description of `{}` only repeats its name", case.operation.own_name())
+    } else {
+        return;
+    };
+    let message =
+        format!("{lack}; say in `summary` or `description` what it does, what it gives back, and when to use it");
+    findings.add(&case.label, &operation.at, message);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::tests::advice_on_operation;
+    use serde_json::json;
+
+    #[test]
+    fn operations_without_words_of_their_own_are_found() {
+        let bare = advice_on_operation("missing-description", json!({"operationId": "makeOrder", "description": " "}));
+        assert!(bare[0].message.starts_with("of `makeOrder` a model reads only `POST /x/{id}`; say"), "{bare:?}");
+        let repeated = json!({"operationId": "makeOrder", "summary": "Make order", "description": "make_order."});
+        let repeated = advice_on_operation("missing-description", repeated);
+        assert!(
+            repeated[0].message.starts_with("the description of `makeOrder` only repeats its name"),
+            "{repeated:?}"
+        );
+    }
+
+    #[test]
+    fn one_sentence_is_enough() {
+        let described = json!({"operationId": "makeOrder", "summary": "Make order", "description": "Orders what is in the basket."});
+        assert!(advice_on_operation("missing-description", described).is_empty());
+    }
+}

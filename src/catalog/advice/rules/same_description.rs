@@ -1,0 +1,52 @@
+//! `same-description`: operations that a model cannot tell apart by what it reads.
+
+use std::collections::HashMap;
+
+use super::super::findings::Findings;
+use super::super::subject::Subject;
+use super::super::words::listed;
+
+/// Names that are listed for one group.
+const SHOWN: usize = 5;
+
+/// Operations without a description of their own are `missing-description`'s.
+pub(crate) fn look(subject: &Subject<'_>, findings: &mut Findings) {
+    let mut groups: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (index, (found, operation)) in subject.tools.iter().enumerate() {
+        if ["summary", "description"].iter().any(|key| found.operation.text(key).is_some()) {
+            groups.entry(operation.tool.description.as_str()).or_default().push(index);
+        }
+    }
+    let mut groups: Vec<Vec<usize>> = groups.into_values().filter(|group| group.len() > 1).collect();
+    groups.sort_unstable();
+    for group in groups {
+        let tools: Vec<_> = group.into_iter().filter_map(|index| subject.tools.get(index)).collect();
+        let Some((found, _)) = tools.first() else { continue };
+        let names = listed(tools.iter().map(|(_, operation)| operation.own_name()), SHOWN);
+        let text = ["description", "summary"].into_iter().find_map(|key| found.operation.member(key));
+        let at = text.map_or_else(|| found.operation.at.clone(), |text| text.at);
+        let message =
+            format!("one text describes {names}; say in each when it is the right one and the others are not");
+        findings.add(&found.label(), &at, message);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::tests::{advice_on, messages};
+    use serde_json::json;
+
+    #[test]
+    fn operations_with_one_text_are_told_once_and_those_without_any_are_not() {
+        let found = advice_on(
+            "same-description",
+            json!({"openapi": "3.0.0", "paths": {
+                "/a": {"get": {"operationId": "a", "summary": "Get it."}, "post": {"operationId": "b", "description": "Get it. "}},
+                "/b": {"get": {"operationId": "c", "summary": "Get another."}, "post": {"operationId": "d"}, "put": {"operationId": "e"}}
+            }}),
+        );
+        let expected = "one text describes `a`, `b`; say in each when it is the right one and the others are not";
+        assert_eq!(messages(&found), [("GET /a", expected)]);
+        assert_eq!(found[0].at, "api.json #/paths/~1a/get/summary");
+    }
+}

@@ -1,0 +1,79 @@
+//! `undocumented-errors`: operations whose failures nothing explains.
+
+use http::StatusCode;
+
+use super::super::super::document::Located;
+use super::super::super::documentation::is_error;
+use super::super::findings::Findings;
+use super::super::subject::{Case, Subject};
+use super::super::words::words;
+
+/// Members of a Response Object that tell more than its description: Swagger 2.0, OpenAPI 3.
+const DETAILS: [&str; 3] = ["schema", "examples", "content"];
+
+/// What an API's own text does not say about a failed call is looked up in the document; here there is nothing to find.
+pub(crate) fn look(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
+    let operation = &case.found.operation;
+    let responses = operation.member("responses");
+    let mut named = Vec::new();
+    for (status, response) in responses.iter().flat_map(Located::members) {
+        if !is_error(status) || status.starts_with("x-") {
+            continue;
+        }
+        let Ok(response) = subject.document.follow(response) else { continue };
+        if is_explained(status, &response) {
+            return;
+        }
+        named.push(status.as_str());
+    }
+    let lack = if named.is_empty() {
+        "no answer of an error is documented".to_owned()
+    } else {
+        format!("the errors {} are named and not explained", named.join(", "))
+    };
+    let at = responses.map_or_else(|| operation.at.clone(), |responses| responses.at);
+    let message = format!(
+        "{lack}, so a model that fails is not told why; describe under `responses` what causes each `4xx` and what mends it"
+    );
+    findings.add(&case.label, &at, message);
+}
+
+/// Is there more than the name that the status has anyway?
+fn is_explained(status: &str, response: &Located<'_>) -> bool {
+    let has_details = DETAILS.iter().any(|key| response.member(key).is_some());
+    let phrase = StatusCode::from_bytes(status.as_bytes()).ok().and_then(|status| status.canonical_reason());
+    let is_phrase = |text: &str| {
+        ["error", "default"].contains(&text.to_ascii_lowercase().as_str())
+            || phrase.is_some_and(|phrase| words(phrase) == words(text))
+    };
+    has_details || response.text("description").is_some_and(|text| !is_phrase(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::tests::advice_on_operation;
+    use serde_json::{Value, json};
+
+    fn found(responses: Value) -> Vec<String> {
+        let found = advice_on_operation("undocumented-errors", json!({"responses": responses}));
+        found.into_iter().map(|advice| advice.message).collect()
+    }
+
+    #[test]
+    fn errors_that_are_absent_or_only_named_are_found() {
+        let none = found(json!({"200": {"description": "ok"}, "x-note": {}}));
+        assert!(none[0].starts_with("no answer of an error is documented, so"), "{none:?}");
+        let named =
+            found(json!({"400": {"description": "Bad Request."}, "404": {"description": "not found"}, "default": {}}));
+        assert!(named[0].starts_with("the errors 400, 404, default are named and not explained"), "{named:?}");
+        let found = advice_on_operation("undocumented-errors", json!({}));
+        assert_eq!(found[0].at, "api.json #/paths/~1x~1{id}/post", "without responses, the operation's place");
+    }
+
+    #[test]
+    fn one_explained_error_is_enough() {
+        assert!(found(json!({"404": {"description": "No such order; ask for the list first."}})).is_empty());
+        assert!(found(json!({"default": {"description": "Error", "content": {"application/json": {}}}})).is_empty());
+        assert!(found(json!({"4XX": {"description": "See `code`."}})).is_empty());
+    }
+}

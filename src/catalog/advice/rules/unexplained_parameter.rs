@@ -1,0 +1,82 @@
+//! `unexplained-parameter`: arguments of which a model reads no more than the name.
+
+use super::super::findings::Findings;
+use super::super::subject::{Case, Subject};
+
+/// A body that is one argument is explained by its own properties.
+pub(crate) fn look(_: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
+    for input in &case.inputs {
+        if input.description().is_none() && input.keyword("properties").is_none() {
+            let (kind, argument) = (input.kind, input.argument);
+            let message = format!(
+                "nothing says what the {kind} `{argument}` is for; give it a `description`: its meaning, its unit or form, what holds \
+                 without it"
+            );
+            findings.add(&case.label, &input.at, message);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::tests::{advice_on, advice_on_operation};
+    use serde_json::json;
+
+    #[test]
+    fn arguments_without_words_are_found_wherever_they_go() {
+        let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}, "told": {"type": "string", "description": "d"}}});
+        let found = advice_on_operation(
+            "unexplained-parameter",
+            json!({
+                "parameters": [
+                    {"name": "q", "in": "query", "schema": {"type": "string"}},
+                    {"name": "told", "in": "header", "description": "d", "schema": {}},
+                    {"name": "referred", "in": "query", "schema": {"$ref": "#/components/schemas/Told"}}
+                ],
+                "requestBody": {"required": true, "content": {"application/json": {"schema": schema}}}
+            }),
+        );
+        let told: Vec<(&str, &str)> =
+            found.iter().map(|advice| (advice.message.split('`').nth(1).unwrap(), advice.at.as_str())).collect();
+        let operation = "api.json #/paths/~1x~1{id}/post";
+        let body = format!("{operation}/requestBody/content/application~1json/schema/properties/n");
+        // `told` is a header and a property, so the body stays one argument, which its properties explain.
+        assert!(told.contains(&("id", operation)), "{told:?}");
+        assert!(told.contains(&("q", &format!("{operation}/parameters/0"))), "{told:?}");
+        assert!(!told.iter().any(|(name, _)| ["told", "referred", "body"].contains(name)), "{told:?}");
+        assert!(!told.contains(&("n", &body)));
+    }
+
+    #[test]
+    fn what_operations_share_is_told_once_with_its_own_place() {
+        let shared = json!([{"$ref": "#/components/parameters/Page"}]);
+        let found = advice_on(
+            "unexplained-parameter",
+            json!({"openapi": "3.0.0",
+                "components": {"parameters": {"Page": {"name": "page", "in": "query", "schema": {"type": "integer"}}}},
+                "paths": {"/a": {"get": {"parameters": shared}}, "/b": {"get": {"parameters": shared}}}}),
+        );
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].at, "api.json #/components/parameters/Page");
+    }
+
+    #[test]
+    fn properties_and_form_fields_have_places_of_their_own() {
+        let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
+        let body = json!({"required": true, "content": {"application/json": {"schema": schema}}});
+        let found = advice_on(
+            "unexplained-parameter",
+            json!({"openapi": "3.0.0", "paths": {"/a": {"post": {"requestBody": body}}}}),
+        );
+        assert!(
+            found[0].message.contains("body property `n`") && found[0].at.ends_with("/schema/properties/n"),
+            "{found:?}"
+        );
+        let field = json!({"name": "n", "in": "formData", "type": "integer"});
+        let found = advice_on(
+            "unexplained-parameter",
+            json!({"swagger": "2.0", "paths": {"/a": {"post": {"parameters": [field]}}}}),
+        );
+        assert_eq!(found[0].at, "api.json #/paths/~1a/post/parameters/0", "{found:?}");
+    }
+}

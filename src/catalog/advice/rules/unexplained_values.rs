@@ -1,0 +1,90 @@
+//! `unexplained-values`: codes that a model has to choose from without being told what they mean.
+
+use serde_json::Value;
+
+use super::super::findings::Findings;
+use super::super::inputs::Input;
+use super::super::subject::{Case, Subject};
+use super::super::words::listed;
+
+/// Values that are listed in a message.
+const SHOWN: usize = 6;
+
+/// Longer values are words, which say what they mean.
+const MAX_CODE_CHARS: usize = 3;
+
+/// Larger numbers are amounts, such as the sizes of a page.
+const MAX_CODE_NUMBER: u64 = 9;
+
+pub(crate) fn look(_: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
+    for input in &case.inputs {
+        let Some(codes) = codes(input) else { continue };
+        let told: Vec<&str> = input.description().unwrap_or_default().split(|c: char| !c.is_alphanumeric()).collect();
+        let explained = codes.iter().filter(|code| told.contains(&code.as_str())).count();
+        if explained * 2 < codes.len() {
+            let (kind, argument, codes) = (input.kind, input.argument, listed(codes.iter().map(String::as_str), SHOWN));
+            let message = format!(
+                "nothing says what {codes} mean; list them with their meanings in the description of the {kind} `{argument}`"
+            );
+            findings.add(&case.label, &input.at, message);
+        }
+    }
+}
+
+/// The values, where there are several and all of them are codes.
+fn codes(input: &Input<'_>) -> Option<Vec<String>> {
+    let values = input.keyword("enum")?.as_array()?.iter().filter(|value| !value.is_null());
+    let codes: Vec<String> = values.map(code).collect::<Option<_>>()?;
+    (codes.len() > 1).then_some(codes)
+}
+
+/// A small number, or a short text with less than two letters: two letters are a country or a language.
+fn code(value: &Value) -> Option<String> {
+    match value {
+        Value::Number(number) => {
+            number.as_u64().filter(|number| *number <= MAX_CODE_NUMBER).map(|number| number.to_string())
+        }
+        Value::String(text) => {
+            let is_short = (1..=MAX_CODE_CHARS).contains(&text.chars().count());
+            let is_code = text.chars().all(char::is_alphanumeric)
+                && text.chars().filter(|letter| letter.is_alphabetic()).count() < 2;
+            (is_short && is_code).then(|| text.clone())
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::tests::advice_on_operation;
+    use serde_json::{Value, json};
+
+    fn found(values: &Value, description: &str) -> Vec<String> {
+        let schema = json!({"type": "array", "items": {"enum": values}});
+        let parameter = json!({"name": "s", "in": "query", "schema": schema, "description": description});
+        let found = advice_on_operation("unexplained-values", json!({"parameters": [parameter]}));
+        found.into_iter().map(|advice| advice.message).collect()
+    }
+
+    #[test]
+    fn codes_without_meanings_are_found() {
+        let expected = "nothing says what `0`, `1`, `2` mean; list them with their meanings in the description of the query parameter `s`";
+        assert_eq!(found(&json!([0, 1, 2]), "The status."), [expected]);
+        assert_eq!(found(&json!(["A", "T1", null]), "The status.").len(), 1);
+    }
+
+    #[test]
+    fn meanings_words_and_amounts_are_enough() {
+        assert!(found(&json!([0, 1, 2]), "0: open, 1: closed").is_empty(), "most of them are told");
+        for values in [
+            json!(["open", "closed"]),
+            json!(["de", "en"]),
+            json!([10, 20]),
+            json!([1]),
+            json!([true, 1]),
+            json!([-1, 1]),
+        ] {
+            assert!(found(&values, "").is_empty(), "{values}");
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! What the tests of single rules have in common, and the table as a whole.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::super::document::Document;
+use super::super::load::toolset_of;
+use super::super::{DocumentLimits, ToolsetSettings};
+use super::{Advice, Rule, advise};
+
+/// What `rules` say about `document`, which is `api.json`.
+fn advised(rules: &[Rule], document: Value) -> Vec<Advice> {
+    let path = Path::new("api.json");
+    let toolset = toolset_of(document.clone(), "api", path, &ToolsetSettings::default()).unwrap();
+    assert_eq!(toolset.report.operations_skipped, []);
+    advise(&Document::new(document, path).unwrap(), &toolset, &DocumentLimits::default(), rules)
+}
+
+/// What the rule `code` says about `document`.
+pub(super) fn advice_on(code: &str, document: Value) -> Vec<Advice> {
+    let found = advised(&[Rule::named(code).unwrap()], document);
+    assert!(found.iter().all(|advice| advice.code == code));
+    found
+}
+
+/// What the rule `code` says about the one operation of a document, `POST /x/{id}`.
+pub(super) fn advice_on_operation(code: &str, operation: Value) -> Vec<Advice> {
+    let schemas = json!({"Told": {"type": "string", "description": "told"}});
+    advice_on(
+        code,
+        json!({"openapi": "3.0.0", "paths": {"/x/{id}": {"post": operation}}, "components": {"schemas": schemas}}),
+    )
+}
+
+/// Operations and messages.
+pub(super) fn messages(found: &[Advice]) -> Vec<(&str, &str)> {
+    found.iter().map(|advice| (advice.operation.as_str(), advice.message.as_str())).collect()
+}
+
+#[test]
+fn every_rule_has_a_name_of_its_own_that_a_command_line_takes() {
+    let codes: HashSet<&str> = Rule::ALL.iter().map(|rule| rule.code).collect();
+    assert_eq!(codes.len(), Rule::ALL.len());
+    assert!(codes.iter().all(|code| code.chars().all(|letter| letter.is_ascii_lowercase() || letter == '-')));
+    assert!(Rule::ALL.iter().all(|rule| Rule::named(rule.code) == Some(*rule)));
+    assert_eq!(Rule::named("no-such-rule"), None);
+}
+
+/// The shape of a document that one would be glad to get.
+fn exemplary() -> Value {
+    json!({
+        "openapi": "3.0.0",
+        "servers": [{"url": "https://shop.example"}],
+        "paths": {"/orders/{id}": {"get": {
+            "operationId": "getOrder",
+            "description": "Gives one order with its items. Use `listOrders` where the number is not known.",
+            "parameters": [{"name": "id", "in": "path", "required": true, "description": "The order's number.",
+                "schema": {"type": "string", "pattern": "^[A-Z]{2}-\\d+$"}, "example": "AB-1"}],
+            "responses": {"200": {"description": "The order."}, "404": {"description": "No order has this number."}}
+        }}}
+    })
+}
+
+#[test]
+fn nothing_is_said_about_a_document_that_has_everything() {
+    assert_eq!(advised(&Rule::ALL, exemplary()), []);
+}
+
+#[test]
+fn rules_that_are_not_asked_say_nothing_and_the_others_speak_in_the_order_of_the_document() {
+    let document = json!({"openapi": "3.0.0", "paths": {"/a": {"get": {}, "post": {}}}});
+    let codes = |rules: &[Rule]| advised(rules, document.clone()).iter().map(|advice| advice.code).collect::<Vec<_>>();
+    assert_eq!(codes(&[]), Vec::<&str>::new());
+    let operation = ["missing-operation-id", "missing-description", "undocumented-errors"];
+    assert_eq!(codes(&Rule::ALL), [&["missing-server"][..], &operation, &operation].concat());
+    let rules = [Rule::named("missing-description").unwrap()];
+    assert_eq!(codes(&rules), ["missing-description"; 2]);
+}
+
+#[test]
+fn operations_that_were_skipped_are_passed_over() {
+    let mut document = exemplary();
+    document["paths"]["/a{"] = json!({"get": {}});
+    document["paths"]["/b"] = json!({"get": {"operationId": "b"}});
+    let path = Path::new("api.json");
+    let toolset = toolset_of(document.clone(), "api", path, &ToolsetSettings::default()).unwrap();
+    let found = advise(&Document::new(document, path).unwrap(), &toolset, &DocumentLimits::default(), &Rule::ALL);
+    assert_eq!((toolset.report.operations_skipped.len(), toolset.operations.len()), (1, 2));
+    assert!(!found.is_empty() && found.iter().all(|advice| advice.operation == "GET /b"), "{found:?}");
+}

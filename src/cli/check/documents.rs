@@ -1,0 +1,196 @@
+//! What there is to check: documents that were named, and those that are found in folders.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use url::Url;
+
+use crate::catalog::{self, Discovered};
+
+/// The name that stands for standard input.
+const STANDARD_INPUT: &str = "-";
+
+/// A document, and what its report calls it.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) source: Source,
+    /// From the folder that was given; of a document that was named itself, that name.
+    pub(super) name: String,
+    /// What people read: the name, or the path where names of several folders could be mistaken for each other.
+    pub(super) shown: String,
+}
+
+/// Where a document comes from.
+#[derive(Debug)]
+pub(super) enum Source {
+    File(PathBuf),
+    /// An http or https address.
+    Url(Url),
+    /// Under the name that it is given.
+    StandardInput(PathBuf),
+    /// It cannot be had, for this reason.
+    Fault(String),
+}
+
+/// Why there is nothing to check.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum FindError {
+    #[error("{}: {source}; --files-from takes a file that names documents, one a line", list.display())]
+    List { list: PathBuf, source: io::Error },
+    #[error("standard input cannot be a document and the list of --files-from; give one of them as a file")]
+    StandardInputTwice,
+}
+
+impl Entry {
+    /// The way to the document from the working folder.
+    pub(super) fn path(&self) -> String {
+        match &self.source {
+            Source::File(path) => path.display().to_string(),
+            Source::Url(_) | Source::StandardInput(_) | Source::Fault(_) => self.name.clone(),
+        }
+    }
+
+    /// The size of its first file; nothing where that is not known.
+    pub(super) fn bytes(&self) -> u64 {
+        match &self.source {
+            Source::File(path) => fs::metadata(path).map_or(0, |metadata| metadata.len()),
+            Source::Url(_) | Source::StandardInput(_) | Source::Fault(_) => 0,
+        }
+    }
+
+    fn named(path: &Path) -> Self {
+        let name = path.display().to_string();
+        let url = Url::parse(&name).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+        let source = url.map_or_else(|| Source::File(path.to_owned()), Source::Url);
+        Self { source, shown: name.clone(), name }
+    }
+
+    fn found(found: Discovered, is_only_folder: bool) -> Self {
+        let shown = if is_only_folder { found.name.clone() } else { found.path.display().to_string() };
+        Self { source: Source::File(found.path), name: found.name, shown }
+    }
+}
+
+/// Every document that is named or found, in the order of the arguments; a folder's in the order of their names. A path that leads to
+/// nothing is an entry too: its report says so.
+///
+/// # Errors
+/// [`FindError`].
+pub(super) fn find(paths: &[PathBuf], files_from: Option<&Path>) -> Result<Vec<Entry>, FindError> {
+    let is_standard_input = |path: &Path| path.as_os_str() == STANDARD_INPUT;
+    if files_from.is_some_and(is_standard_input) && paths.iter().any(|path| is_standard_input(path)) {
+        return Err(FindError::StandardInputTwice);
+    }
+    let mut entries = Vec::new();
+    let is_only_folder = paths.len() == 1 && files_from.is_none();
+    for path in paths {
+        if is_standard_input(path) {
+            let name = STANDARD_INPUT.to_owned();
+            entries.push(Entry { source: Source::StandardInput(path.clone()), shown: name.clone(), name });
+        } else {
+            add(path, is_only_folder, &mut entries);
+        }
+    }
+    if let Some(list) = files_from {
+        let lines = lines(list).map_err(|source| FindError::List { list: list.to_owned(), source })?;
+        for path in &lines {
+            add(path, false, &mut entries);
+        }
+    }
+    Ok(entries)
+}
+
+fn add(path: &Path, is_only_folder: bool, entries: &mut Vec<Entry>) {
+    if !path.is_dir() {
+        entries.push(Entry::named(path));
+        return;
+    }
+    match catalog::discover(path) {
+        Ok(found) => entries.extend(found.into_iter().map(|found| Entry::found(found, is_only_folder))),
+        Err(error) => entries.push(Entry { source: Source::Fault(error.to_string()), ..Entry::named(path) }),
+    }
+}
+
+/// The paths of a list. They need not be UTF-8.
+fn lines(list: &Path) -> io::Result<Vec<PathBuf>> {
+    let reader: Box<dyn BufRead> = if list.as_os_str() == STANDARD_INPUT {
+        Box::new(io::stdin().lock())
+    } else {
+        Box::new(BufReader::new(File::open(list)?))
+    };
+    let mut paths = Vec::new();
+    for line in reader.split(b'\n') {
+        let line = line?;
+        let line = line.trim_ascii();
+        if !line.is_empty() {
+            paths.push(path_of(line));
+        }
+    }
+    Ok(paths)
+}
+
+#[cfg(unix)]
+fn path_of(bytes: &[u8]) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt;
+    PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
+}
+
+#[cfg(not(unix))]
+fn path_of(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(paths: &[&Path], list: Option<&Path>) -> Vec<String> {
+        let paths: Vec<PathBuf> = paths.iter().map(|path| (*path).to_owned()).collect();
+        find(&paths, list).unwrap().into_iter().map(|entry| entry.name).collect()
+    }
+
+    #[test]
+    fn folders_give_their_documents_and_what_is_named_is_taken_whatever_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let notes = folder.path().join("notes.txt");
+        for (file, text) in
+            [("b.yaml", "openapi: 3.0.0"), ("a.json", "{\"swagger\": 2.0}"), ("c.json", "{}"), ("notes.txt", "")]
+        {
+            fs::write(folder.path().join(file), text).unwrap();
+        }
+        let absent = Path::new("absent.json");
+        let named = notes.display().to_string();
+        assert_eq!(names(&[folder.path(), &notes, absent], None), ["a.json", "b.yaml", &named, "absent.json"]);
+    }
+
+    #[test]
+    fn documents_of_several_folders_are_shown_with_their_paths() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a.json"), "{\"swagger\": 2.0}").unwrap();
+        let path = folder.path().to_owned();
+        let shown =
+            |paths: &[PathBuf]| find(paths, None).unwrap().into_iter().map(|entry| entry.shown).collect::<Vec<_>>();
+        let long = path.join("a.json").display().to_string();
+        assert_eq!(shown(std::slice::from_ref(&path)), ["a.json"]);
+        assert_eq!(shown(&[path.clone(), path]), [long.clone(), long]);
+    }
+
+    #[test]
+    fn a_list_names_documents_and_folders() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a.json"), "{\"swagger\": 2.0}").unwrap();
+        let list = folder.path().join("list");
+        fs::write(&list, format!("one.json\r\n\n two.txt\n{}\n", folder.path().display())).unwrap();
+        assert_eq!(names(&[], Some(&list)), ["one.json", "two.txt", "a.json"]);
+        let error = find(&[], Some(Path::new("absent-list"))).unwrap_err().to_string();
+        assert!(error.starts_with("absent-list: "), "{error}");
+    }
+
+    #[test]
+    fn standard_input_is_one_thing_or_the_other() {
+        let standard = PathBuf::from("-");
+        assert!(matches!(find(&[standard.clone()], None).unwrap()[0].source, Source::StandardInput(_)));
+        assert!(matches!(find(&[standard.clone()], Some(&standard)), Err(FindError::StandardInputTwice)));
+    }
+}

@@ -1,0 +1,152 @@
+//! `callwright check`: what of OpenAPI documents can be used as tools.
+
+mod arguments;
+mod documents;
+mod guard;
+mod json;
+mod plain;
+mod side_by_side;
+mod tally;
+mod text;
+
+use std::io::{self, Read, Write};
+
+pub(super) use arguments::Arguments;
+use arguments::Format;
+use documents::{Entry, Source};
+use side_by_side::{Bounds, in_order};
+use tally::{Denied, Tally};
+
+use super::errors::VerbResult;
+use super::scan::threads;
+use crate::app;
+use crate::catalog::{self, Fetch, Offline, Origin, Report, Review, ToolsetSettings};
+
+/// Bytes of documents that are read at the same time, by the sizes of their first files. In memory a document takes some ten times its
+/// bytes, so that this is what bounds a run over documents of any number. A larger document is read while no other one is.
+const BYTES_AT_ONCE: u64 = 24 << 20;
+
+/// Reports that wait for one before them, at most.
+const REPORTS_AHEAD: usize = 256;
+
+/// Why `check` fails although it went through, or could not begin.
+#[derive(Debug, thiserror::Error)]
+enum CheckError {
+    #[error("{failed} of {all} documents could not be loaded; their reports say why")]
+    Failed { failed: usize, all: usize },
+    #[error("{found}, which --deny forbids; the reports say where")]
+    Denied { found: String },
+    #[error(
+        "no OpenAPI document in {places}; a document says `openapi` or `swagger` at its top and ends in .json, .yaml or .yml"
+    )]
+    Nothing { places: String },
+    #[error("the reports cannot be written: {0}")]
+    Output(io::Error),
+}
+
+/// What became of one document, ready to be written.
+struct Checked {
+    tally: Tally,
+    text: String,
+}
+
+pub(super) fn run(arguments: &Arguments) -> VerbResult {
+    let entries = documents::find(&arguments.paths, arguments.files_from.as_deref())?;
+    if entries.is_empty() {
+        let places: Vec<String> = arguments.paths.iter().map(|path| plain::text(&path.display().to_string())).collect();
+        let places = if places.is_empty() { "the list".to_owned() } else { places.join(", ") };
+        return Err(CheckError::Nothing { places }.into());
+    }
+    let is_remote = entries.iter().any(|entry| matches!(entry.source, Source::Url(_)));
+    let fetch = if is_remote { app::public_fetcher()? } else { Box::new(Offline) };
+    guard::listen();
+    match write(arguments, &entries, fetch.as_ref()) {
+        // `callwright check specs | head`: nothing is left to do, and nothing is wrong.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(error) => Err(CheckError::Output(error).into()),
+        Ok(total) => verdict(&total, &arguments.deny),
+    }
+}
+
+/// Writes the reports as they come, in the order of `entries`.
+fn write(arguments: &Arguments, entries: &[Entry], fetch: &dyn Fetch) -> io::Result<Tally> {
+    let mut out: Box<dyn Write> = match arguments.format {
+        Format::Json => Box::new(io::stdout().lock()),
+        Format::Text => Box::new(anstream::stdout().lock()),
+    };
+    if arguments.format == Format::Text {
+        out.write_all(text::header().as_bytes())?;
+    }
+    let review = Review { dialect: arguments.dialect, advice: arguments.advice.0.clone() };
+    let weights: Vec<u64> = entries.iter().map(Entry::bytes).collect();
+    let bounds = Bounds { workers: threads(arguments.jobs), weight: BYTES_AT_ONCE, ahead: REPORTS_AHEAD };
+    let work = |index: usize| entries.get(index).map(|entry| checked(entry, &review, arguments.format, fetch));
+    let mut total = Tally::default();
+    in_order(&weights, &bounds, work, |checked| {
+        let Some(Checked { tally, text }) = checked else { return Ok(()) };
+        total += tally;
+        out.write_all(text.as_bytes())
+    })?;
+    if arguments.format == Format::Text {
+        out.write_all(text::summary(&total).as_bytes())?;
+    }
+    out.flush()?;
+    Ok(total)
+}
+
+fn checked(entry: &Entry, review: &Review, format: Format, fetch: &dyn Fetch) -> Checked {
+    let report =
+        guard::guarded(|| reviewed(entry, review, fetch)).unwrap_or_else(|fault| Report::of_failure("", fault));
+    let report = Report { file: entry.name.clone(), ..report };
+    let text = match format {
+        Format::Json => json::line(&report, &entry.path()),
+        Format::Text => text::document(&report, &entry.shown),
+    };
+    Checked { tally: Tally::of(&report), text }
+}
+
+fn reviewed(entry: &Entry, review: &Review, fetch: &dyn Fetch) -> Report {
+    let settings = ToolsetSettings::default();
+    let reviewed = match &entry.source {
+        Source::File(path) => catalog::review(Origin::Path(path), &settings, review, fetch),
+        Source::Url(url) => catalog::review(Origin::Url(url), &settings, review, fetch),
+        Source::StandardInput(path) => {
+            let mut bytes = Vec::new();
+            // One byte more than is read, so that what is too large is known to be.
+            let limit = settings.limits.document_bytes.saturating_add(1);
+            match io::stdin().lock().take(limit).read_to_end(&mut bytes) {
+                Ok(_) => catalog::review(Origin::Bytes(path, &bytes), &settings, review, fetch),
+                Err(error) => return Report::of_failure("", format!("standard input cannot be read: {error}")),
+            }
+        }
+        Source::Fault(fault) => return Report::of_failure("", fault),
+    };
+    reviewed.unwrap_or_else(|error| Report::of_failure("", error))
+}
+
+fn verdict(total: &Tally, denied: &[Denied]) -> VerbResult {
+    let Tally { documents, failed, .. } = *total;
+    let found: Vec<String> = denied.iter().filter_map(|what| total.of_denied(*what)).collect();
+    match (failed, found.as_slice()) {
+        (0, []) => Ok(()),
+        (0, _) => Err(CheckError::Denied { found: found.join(" and ") }.into()),
+        _ => Err(CheckError::Failed { failed, all: documents }.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_that_cannot_be_loaded_fail_and_what_is_denied_does_only_where_it_is_found() {
+        let tally = Tally { documents: 3, skipped: 2, advice: 1, ..Tally::default() };
+        let message = |tally: &Tally, denied: &[Denied]| verdict(tally, denied).err().map(|error| error.to_string());
+        assert_eq!(message(&tally, &[]), None);
+        assert_eq!(message(&tally, &[Denied::Renamed]), None);
+        let denied = message(&tally, &[Denied::Skipped, Denied::Renamed, Denied::Advice]).unwrap();
+        assert!(denied.starts_with("2 operations skipped and 1 piece of advice, which --deny forbids"), "{denied}");
+        let failed = message(&Tally { failed: 1, ..tally }, &[Denied::Skipped]).unwrap();
+        assert!(failed.starts_with("1 of 3 documents could not be loaded"), "{failed}");
+    }
+}

@@ -1,0 +1,78 @@
+//! Text of documents, made fit for a terminal.
+
+use std::fmt::Write as _;
+
+/// Characters of one text that are shown.
+const MAX_CHARS: usize = 500;
+
+/// `text` on one line and in at most [`MAX_CHARS`] characters; what would act on the terminal instead of being seen is spelled out.
+pub(super) fn text(text: &str) -> String {
+    let mut plain = String::new();
+    let mut left = MAX_CHARS;
+    for c in text.chars() {
+        if left == 0 {
+            plain.push('…');
+            break;
+        }
+        left -= 1;
+        match c {
+            '\n' | '\r' | '\t' => plain.push(' '),
+            c if acts(c) => plain.extend(c.escape_unicode()),
+            c => plain.push(c),
+        }
+    }
+    plain
+}
+
+/// The same JSON, in which nothing acts on a terminal. Such characters only stand within strings, where JSON knows another way to write them
+/// (RFC 8259, section 7); the control characters of ASCII are never written otherwise.
+pub(super) fn json(json: String) -> String {
+    if !json.contains(acts) {
+        return json;
+    }
+    let mut plain = String::with_capacity(json.len());
+    for c in json.chars() {
+        if acts(c) {
+            // All of them have four hexadecimal digits at most; writing to a string cannot fail.
+            let _ = write!(plain, "\\u{:04x}", u32::from(c));
+        } else {
+            plain.push(c);
+        }
+    }
+    plain
+}
+
+/// Control characters of ASCII and Latin-1, with which escape sequences begin, and those that turn the order of what is shown or break lines
+/// (Unicode Standard Annex 9, section 2).
+fn acts(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escape_sequences_are_spelled_out_and_lines_joined() {
+        assert_eq!(text("a\u{1b}[31mred\u{9b}0m\u{7f}"), "a\\u{1b}[31mred\\u{9b}0m\\u{7f}");
+        assert_eq!(text("one\r\ntwo\tthree"), "one  two three");
+        assert_eq!(text("user\u{202e}nimda\u{2066}"), "user\\u{202e}nimda\\u{2066}");
+        assert_eq!(text("Zürich 取得 🏔"), "Zürich 取得 🏔");
+    }
+
+    #[test]
+    fn long_texts_are_cut() {
+        assert_eq!(text(&"é".repeat(MAX_CHARS)).chars().count(), MAX_CHARS);
+        let cut = text(&"é".repeat(MAX_CHARS + 1));
+        assert_eq!((cut.chars().count(), cut.ends_with('…')), (MAX_CHARS + 1, true));
+    }
+
+    #[test]
+    fn json_means_the_same_afterwards() {
+        let value = serde_json::json!({"a\u{9b}": "\u{1b}[0m\u{7f}\u{202e}ü"});
+        let plain = json(value.to_string());
+        assert!(!plain.contains(acts), "{plain}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&plain).unwrap(), value);
+    }
+}

@@ -1,0 +1,201 @@
+//! Documents read side by side, with the results in the order of the documents.
+//!
+//! Documents differ in size by a factor of a hundred thousand, so each is taken by whoever is free, and what bounds them is how many bytes
+//! are under way, not how many documents.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+/// What a worker's stack has. Nesting of documents is bounded; this is more than ten times what the deepest one takes.
+const STACK_BYTES: usize = 16 << 20;
+
+/// How much is done at the same time.
+pub(super) struct Bounds {
+    pub(super) workers: usize,
+    /// The sum of the weights that are worked on. One alone may be heavier.
+    pub(super) weight: u64,
+    /// Results that wait for one before them.
+    pub(super) ahead: usize,
+}
+
+struct State<R> {
+    /// What is taken next.
+    next: usize,
+    /// The result that is waited for.
+    wanted: usize,
+    /// How many are worked on, and what they weigh.
+    at_work: usize,
+    weight: u64,
+    done: BTreeMap<usize, R>,
+    stopped: bool,
+}
+
+/// A state, and a bell that rings whenever it changes.
+struct Board<R> {
+    state: Mutex<State<R>>,
+    changed: Condvar,
+}
+
+/// Does `work` for every index of `weights` and gives each result to `sink`, in their order. `work` must not panic.
+///
+/// # Errors
+/// The first error of `sink`, after which nothing more is begun, or what keeps threads from being started.
+pub(super) fn in_order<R: Send>(
+    weights: &[u64],
+    bounds: &Bounds,
+    work: impl Fn(usize) -> R + Sync,
+    mut sink: impl FnMut(R) -> io::Result<()>,
+) -> io::Result<()> {
+    let state = State { next: 0, wanted: 0, at_work: 0, weight: 0, done: BTreeMap::new(), stopped: false };
+    let board = Board { state: Mutex::new(state), changed: Condvar::new() };
+    let (board, work) = (&board, &work);
+    thread::scope(|scope| {
+        let mut run = || {
+            for _ in 0..bounds.workers.clamp(1, weights.len().max(1)) {
+                let worker = move || {
+                    while let Some((index, weight)) = board.take(weights, bounds) {
+                        let result = work(index);
+                        board.give(index, weight, result);
+                    }
+                };
+                thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, worker)?;
+            }
+            (0..weights.len()).try_for_each(|index| sink(board.fetch(index)))
+        };
+        let ended = run();
+        board.stop();
+        ended
+    })
+}
+
+impl<R> Board<R> {
+    fn state(&self) -> MutexGuard<'_, State<R>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'b>(&'b self, state: MutexGuard<'b, State<R>>) -> MutexGuard<'b, State<R>> {
+        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next index to work on and its weight, as soon as there is room for it; `None` where nothing is left to do.
+    fn take(&self, weights: &[u64], bounds: &Bounds) -> Option<(usize, u64)> {
+        let mut state = self.state();
+        loop {
+            let index = state.next;
+            let weight = *weights.get(index).filter(|_| !state.stopped)?;
+            let fits = state.at_work == 0 || state.weight.saturating_add(weight) <= bounds.weight;
+            if fits && index - state.wanted <= bounds.ahead {
+                state.next += 1;
+                state.at_work += 1;
+                state.weight = state.weight.saturating_add(weight);
+                return Some((index, weight));
+            }
+            state = self.wait(state);
+        }
+    }
+
+    fn give(&self, index: usize, weight: u64, result: R) {
+        let mut state = self.state();
+        state.at_work -= 1;
+        state.weight = state.weight.saturating_sub(weight);
+        state.done.insert(index, result);
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// The result of `index`, as soon as it is there.
+    fn fetch(&self, index: usize) -> R {
+        let mut state = self.state();
+        loop {
+            if let Some(result) = state.done.remove(&index) {
+                state.wanted = index + 1;
+                drop(state);
+                self.changed.notify_all();
+                return result;
+            }
+            state = self.wait(state);
+        }
+    }
+
+    fn stop(&self) {
+        self.state().stopped = true;
+        self.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+    use super::*;
+
+    fn bounds(workers: usize) -> Bounds {
+        Bounds { workers, weight: 100, ahead: 4 }
+    }
+
+    #[test]
+    fn results_come_in_order_whoever_is_slow() {
+        for (workers, count) in [(0, 5), (1, 50), (2, 0), (3, 1), (4, 500)] {
+            let mut seen = Vec::new();
+            let work = |index: usize| {
+                if index.is_multiple_of(7) {
+                    thread::yield_now();
+                }
+                index * 2
+            };
+            in_order(&vec![1; count], &bounds(workers), work, |result| {
+                seen.push(result);
+                Ok(())
+            })
+            .unwrap();
+            assert_eq!(seen, (0..count).map(|index| index * 2).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn the_weight_that_is_worked_on_is_bounded_and_what_is_heavier_is_alone() {
+        let weights: Vec<u64> = (0..200).map(|index| if index % 9 == 0 { 1000 } else { index % 60 }).collect();
+        let (now, worst) = (AtomicU64::new(0), AtomicU64::new(0));
+        let work = |index: usize| {
+            let weight = weights[index];
+            let sum = now.fetch_add(weight, Ordering::SeqCst) + weight;
+            if sum > weight {
+                worst.fetch_max(sum, Ordering::SeqCst);
+            }
+            thread::yield_now();
+            now.fetch_sub(weight, Ordering::SeqCst);
+        };
+        in_order(&weights, &bounds(8), work, |()| Ok(())).unwrap();
+        assert!(worst.load(Ordering::SeqCst) <= 100, "{worst:?}");
+    }
+
+    #[test]
+    fn no_more_results_wait_than_may() {
+        let (begun, written) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let work = |_: usize| begun.fetch_add(1, Ordering::SeqCst) + 1 - written.load(Ordering::SeqCst);
+        let mut most = 0;
+        in_order(&[0; 300], &bounds(8), work, |ahead| {
+            most = most.max(ahead);
+            written.fetch_add(1, Ordering::SeqCst);
+            Ok(())
+        })
+        .unwrap();
+        // Those that may wait, the one that is waited for, and the one that is being written.
+        assert!(most <= 4 + 2, "{most}");
+    }
+
+    #[test]
+    fn an_error_of_the_sink_ends_everything() {
+        let begun = AtomicUsize::new(0);
+        let work = |index: usize| {
+            begun.fetch_add(1, Ordering::SeqCst);
+            index
+        };
+        let sink = |index: usize| if index == 3 { Err(io::ErrorKind::BrokenPipe.into()) } else { Ok(()) };
+        let error = in_order(&[1; 10_000], &bounds(2), work, sink).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+        assert!(begun.load(Ordering::SeqCst) < 20, "{begun:?}");
+    }
+}

@@ -1,0 +1,76 @@
+//! Reports, counted.
+
+use std::ops::AddAssign;
+
+use clap::ValueEnum;
+
+use crate::catalog::Report;
+
+/// What reports come to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Tally {
+    pub(super) documents: usize,
+    /// Documents that could not be loaded.
+    pub(super) failed: usize,
+    /// Operations that became tools.
+    pub(super) loaded: usize,
+    pub(super) skipped: usize,
+    pub(super) renamed: usize,
+    pub(super) simplified: usize,
+    pub(super) advice: usize,
+}
+
+/// What a run can be made to fail for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Denied {
+    /// An operation that became no tool.
+    Skipped,
+    /// A tool that does not bear its `operationId`.
+    Renamed,
+    /// Something that was understood with a loss or a guess.
+    Simplified,
+    /// Advice of the rules that were asked for.
+    Advice,
+}
+
+impl Tally {
+    pub(super) fn of(report: &Report) -> Self {
+        Self {
+            documents: 1,
+            failed: usize::from(report.error.is_some()),
+            loaded: report.operations_loaded,
+            skipped: report.operations_skipped.len(),
+            renamed: report.renamed.len(),
+            simplified: report.simplified.len(),
+            advice: report.advice.len(),
+        }
+    }
+
+    /// How many of `what` there are, in words; `None` for none.
+    pub(super) fn of_denied(&self, what: Denied) -> Option<String> {
+        let (count, one, several) = match what {
+            Denied::Skipped => (self.skipped, "operation skipped", "operations skipped"),
+            Denied::Renamed => (self.renamed, "tool renamed", "tools renamed"),
+            Denied::Simplified => (self.simplified, "thing simplified", "things simplified"),
+            Denied::Advice => (self.advice, "piece of advice", "pieces of advice"),
+        };
+        (count > 0).then(|| counted(count, one, several))
+    }
+}
+
+/// `1 document`, `2 documents`.
+pub(super) fn counted(count: usize, one: &str, several: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { several })
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.documents += other.documents;
+        self.failed += other.failed;
+        self.loaded += other.loaded;
+        self.skipped += other.skipped;
+        self.renamed += other.renamed;
+        self.simplified += other.simplified;
+        self.advice += other.advice;
+    }
+}

@@ -1,0 +1,171 @@
+//! Reports for people: a table whose rows are documents, with the details of each below it.
+
+use std::fmt::Write as _;
+
+use anstyle::{AnsiColor, Style};
+
+use super::plain::text as plain;
+use super::tally::{Tally, counted};
+use crate::catalog::{Report, Rule};
+
+/// Details of one kind that are shown of one document.
+const SHOWN: usize = 10;
+
+/// Pieces of advice of one rule that are shown of one document.
+const SHOWN_OF_RULE: usize = 3;
+
+const HEAD: Style = Style::new().bold();
+const FAILED: Style = AnsiColor::Red.on_default().bold();
+const LOST: Style = AnsiColor::Yellow.on_default();
+const NOTED: Style = AnsiColor::Cyan.on_default();
+
+/// The titles of the columns. Names come last, so that their widths, which only a terminal knows, move nothing.
+pub(super) fn header() -> String {
+    format!("{HEAD} loaded  skipped  renamed  simplified  advice  document{HEAD:#}\n")
+}
+
+/// The row and the details of one document.
+pub(super) fn document(report: &Report, name: &str) -> String {
+    let name = plain(name);
+    if let Some(error) = &report.error {
+        let dashes = format!("{0:>7}  {0:>7}  {0:>7}  {0:>10}  {0:>6}", "-");
+        return format!("{dashes}  {FAILED}{name}{FAILED:#}\n    {FAILED}error{FAILED:#}       {}\n", plain(error));
+    }
+    let mut out = row(&Tally::of(report));
+    let _ = writeln!(out, "  {HEAD}{name}{HEAD:#}");
+    let Report { operations_skipped, renamed, simplified, .. } = report;
+    let skipped = operations_skipped.iter().map(|skipped| about(&skipped.operation, &skipped.reason));
+    details(&mut out, LOST, "skipped", skipped, SHOWN);
+    let renamed = renamed.iter().map(|renamed| {
+        let from = renamed.from.as_deref().map_or_else(|| "no operationId".to_owned(), |from| format!("from `{from}`"));
+        about(&renamed.operation, &format!("`{}` ({from})", renamed.to))
+    });
+    details(&mut out, NOTED, "renamed", renamed, SHOWN);
+    let simplified = simplified.iter().map(|simplified| about(&simplified.operation, &simplified.what));
+    details(&mut out, NOTED, "simplified", simplified, SHOWN);
+    advice(&mut out, report);
+    out
+}
+
+/// What all documents come to.
+pub(super) fn summary(total: &Tally) -> String {
+    let mut out = row(total);
+    let Tally { documents, failed, .. } = *total;
+    let _ = write!(out, "  {HEAD}{}{HEAD:#}", counted(documents, "document", "documents"));
+    if failed > 0 {
+        let _ = write!(out, ", {FAILED}{failed} could not be loaded{FAILED:#}");
+    }
+    out.push('\n');
+    out
+}
+
+/// The numbers of one row, without what they are about.
+fn row(tally: &Tally) -> String {
+    let Tally { loaded, skipped, renamed, simplified, advice, .. } = *tally;
+    let lost = if skipped > 0 { LOST } else { Style::new() };
+    format!("{loaded:>7}  {lost}{skipped:>7}{lost:#}  {renamed:>7}  {simplified:>10}  {advice:>6}")
+}
+
+fn about(operation: &str, what: &str) -> String {
+    if operation.is_empty() { plain(what) } else { format!("{}: {}", plain(operation), plain(what)) }
+}
+
+fn advice(out: &mut String, report: &Report) {
+    for rule in Rule::ALL {
+        let given = report.advice.iter().filter(|advice| advice.code == rule.code);
+        let lines =
+            given.map(|advice| format!("{} ({})", about(&advice.operation, &advice.message), plain(&advice.at)));
+        details(out, NOTED, rule.code, lines, SHOWN_OF_RULE);
+    }
+}
+
+/// At most `shown` lines, and how many there are besides.
+fn details(out: &mut String, style: Style, kind: &str, mut lines: impl Iterator<Item = String>, shown: usize) {
+    for line in lines.by_ref().take(shown) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, "    {style}{kind:<10}{style:#}  {line}");
+    }
+    let more = lines.count();
+    if more > 0 {
+        let _ = writeln!(out, "    {style}{kind:<10}{style:#}  and {more} more (--format json shows all)");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::{Advice, Renamed, Simplified, Skipped};
+
+    fn seen(text: &str) -> String {
+        anstream::adapter::strip_str(text).to_string()
+    }
+
+    fn skipped(count: usize, reason: &str) -> Vec<Skipped> {
+        let skipped = |number| Skipped { operation: format!("GET /{number}"), reason: reason.to_owned() };
+        (0..count).map(skipped).collect()
+    }
+
+    #[test]
+    fn a_document_is_a_row_with_its_details_below() {
+        let report = Report {
+            operations_loaded: 12,
+            operations_skipped: skipped(1, "bad"),
+            renamed: vec![Renamed { operation: "GET /a".to_owned(), from: None, to: "get_a".to_owned() }],
+            simplified: vec![Simplified { operation: String::new(), what: "no server".to_owned() }],
+            advice: vec![Advice {
+                code: "missing-description",
+                operation: "GET /a".to_owned(),
+                at: "a.yaml:3 #/x".to_owned(),
+                message: "say it".to_owned(),
+            }],
+            ..Report::default()
+        };
+        let expected = "
+ loaded  skipped  renamed  simplified  advice  document
+     12        1        1           1       1  a.yaml
+    skipped     GET /0: bad
+    renamed     GET /a: `get_a` (no operationId)
+    simplified  no server
+    missing-description  GET /a: say it (a.yaml:3 #/x)
+     12        1        1           1       1  1 document
+";
+        let text = header() + &document(&report, "a.yaml") + &summary(&Tally::of(&report));
+        assert_eq!(seen(&text), expected.trim_start_matches('\n'));
+    }
+
+    #[test]
+    fn a_document_that_cannot_be_loaded_has_no_numbers() {
+        let report = Report::of_failure("x", "a.yaml: no JSON");
+        let text = seen(&document(&report, "a.yaml"));
+        assert_eq!(text, "      -        -        -           -       -  a.yaml\n    error       a.yaml: no JSON\n");
+        assert!(seen(&summary(&Tally::of(&report))).ends_with("1 document, 1 could not be loaded\n"));
+    }
+
+    #[test]
+    fn long_lists_say_how_much_is_left_out() {
+        let report = Report { operations_skipped: skipped(SHOWN + 5, "bad"), ..Report::default() };
+        let text = seen(&document(&report, "a.yaml"));
+        assert_eq!(text.lines().count(), 1 + SHOWN + 1);
+        assert!(text.ends_with("and 5 more (--format json shows all)\n"), "{text}");
+    }
+
+    #[test]
+    fn nothing_of_a_document_acts_on_the_terminal() {
+        let hostile = "\u{1b}]0;owned\u{7}\u{9b}31m\nloaded  9\u{202e}";
+        let report = Report {
+            operations_skipped: vec![Skipped { operation: hostile.to_owned(), reason: hostile.to_owned() }],
+            renamed: vec![Renamed {
+                operation: hostile.to_owned(),
+                from: Some(hostile.to_owned()),
+                to: "a".to_owned(),
+            }],
+            ..Report::default()
+        };
+        let failure = Report::of_failure("", hostile);
+        for text in [document(&report, hostile), document(&failure, hostile)] {
+            let text = seen(&text);
+            assert!(text.chars().all(|c| c == '\n' || !c.is_control()) && !text.contains('\u{202e}'), "{text:?}");
+            assert!(text.contains("\\u{1b}]0;owned\\u{7}\\u{9b}31m loaded"), "what was there is still seen: {text}");
+        }
+    }
+}

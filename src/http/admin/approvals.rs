@@ -1,0 +1,164 @@
+//! `GET /admin/approvals`, `GET /admin/approvals/{id}`, `POST /admin/approvals/{id}/approve`, `.../deny`.
+//!
+//! A web page of somebody else's can make an operator's browser send a form or plain text here, but JSON only where this side said that
+//! it may (<https://fetch.spec.whatwg.org/#http-cors-protocol>), which it never does: so decisions are taken as JSON alone.
+
+use axum::body::Bytes;
+use axum::extract::rejection::{BytesRejection, QueryRejection};
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::Response;
+use serde::Deserialize;
+
+use crate::http::router::OperatorSide;
+use crate::http::{error, json};
+use crate::store::{Approval, ApprovalFilter, Decided, Ruling, StoreError};
+
+/// Characters of the name of who decides.
+const MAX_BY: usize = 200;
+
+/// Characters of a comment: the model reads it.
+const MAX_COMMENT: usize = 2_000;
+
+/// Bytes of a decision, far above what the limits of its texts need.
+pub(in crate::http) const MAX_BODY: usize = 64 * 1024;
+
+/// A page of approvals, newest first. The query's fields are those of [`ApprovalFilter`].
+pub(in crate::http) async fn list(
+    State(side): State<OperatorSide>,
+    filter: Result<Query<ApprovalFilter>, QueryRejection>,
+) -> Response {
+    match filter {
+        Ok(Query(filter)) => side
+            .pipeline
+            .approvals()
+            .list(&filter)
+            .await
+            .map_or_else(|error| failed(&error), |page| json::value(StatusCode::OK, &page)),
+        Err(rejection) => error::invalid_request(StatusCode::BAD_REQUEST, rejection.body_text(), "invalid_query"),
+    }
+}
+
+/// One approval, whole.
+pub(in crate::http) async fn show(State(side): State<OperatorSide>, Path(id): Path<String>) -> Response {
+    match side.pipeline.approvals().show(&id).await {
+        Ok(Some(approval)) => json::value(StatusCode::OK, &approval),
+        Ok(None) => unknown(&id),
+        Err(error) => failed(&error),
+    }
+}
+
+/// The call may be executed, once.
+pub(in crate::http) async fn approve(
+    State(side): State<OperatorSide>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Response {
+    decide(&side, &id, true, &headers, body).await
+}
+
+/// The call may not be executed.
+pub(in crate::http) async fn deny(
+    State(side): State<OperatorSide>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Response {
+    decide(&side, &id, false, &headers, body).await
+}
+
+/// What a decision says besides. An empty body says nothing.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Said {
+    by: Option<String>,
+    comment: Option<String>,
+}
+
+async fn decide(
+    side: &OperatorSide,
+    id: &str,
+    approved: bool,
+    headers: &HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Response {
+    if !is_json(headers) {
+        let message = "a decision is sent as JSON, with `content-type: application/json`";
+        return error::invalid_request(StatusCode::UNSUPPORTED_MEDIA_TYPE, message, "unsupported_media_type");
+    }
+    let ruling = match body {
+        Ok(body) => ruling(approved, &body),
+        Err(rejection) => return error::invalid_request(rejection.status(), rejection.body_text(), "invalid_body"),
+    };
+    let ruling = match ruling {
+        Ok(ruling) => ruling,
+        Err(message) => return error::invalid_request(StatusCode::BAD_REQUEST, message, "invalid_body"),
+    };
+    match side.pipeline.approvals().decide(id, &ruling).await {
+        Ok(Decided::Now(approval)) => json::value(StatusCode::OK, &approval),
+        Ok(Decided::Before(approval)) => over(StatusCode::CONFLICT, &approval, "already_decided"),
+        Ok(Decided::TooLate(approval)) => over(StatusCode::GONE, &approval, "approval_expired"),
+        Ok(Decided::Unknown) => unknown(id),
+        Err(error) => failed(&error),
+    }
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    kind.split(';').next().is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
+}
+
+fn ruling(approved: bool, body: &[u8]) -> Result<Ruling, String> {
+    let said = if body.is_empty() { Ok(Said::default()) } else { serde_json::from_slice(body) };
+    let Said { by, comment } =
+        said.map_err(|error| format!("the body must be an object with `by` and `comment`, both optional: {error}"))?;
+    for (name, text, most) in [("by", &by, MAX_BY), ("comment", &comment, MAX_COMMENT)] {
+        if text.as_ref().is_some_and(|text| text.chars().count() > most) {
+            return Err(format!("`{name}` may have {most} characters"));
+        }
+    }
+    Ok(Ruling { approved, by, comment })
+}
+
+fn over(status: StatusCode, approval: &Approval, code: &str) -> Response {
+    let note = &approval.summary.note;
+    error::invalid_request(status, format!("approval {} is {} already", note.id, note.status.label()), code)
+}
+
+fn unknown(id: &str) -> Response {
+    let message = format!("no approval `{id}`; what has come to an end is kept as store.retention_days says");
+    error::invalid_request(StatusCode::NOT_FOUND, message, "unknown_approval")
+}
+
+fn failed(failure: &StoreError) -> Response {
+    error::unavailable(failure.to_string(), "store_unavailable")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_json_is_json() {
+        let of = |kind: &str| HeaderMap::from_iter([(header::CONTENT_TYPE, kind.parse().unwrap())]);
+        assert!(is_json(&of("application/json")) && is_json(&of("Application/JSON; charset=utf-8")));
+        for kind in
+            ["text/plain", "application/x-www-form-urlencoded", "application/jsonp", "text/plain;application/json"]
+        {
+            assert!(!is_json(&of(kind)), "{kind}");
+        }
+        assert!(!is_json(&HeaderMap::new()));
+    }
+
+    #[test]
+    fn a_decision_says_who_and_why_within_bounds_or_nothing() {
+        assert_eq!(ruling(true, b""), Ok(Ruling { approved: true, by: None, comment: None }));
+        let said = ruling(false, br#"{"by":"Ada","comment":"no"}"#).unwrap();
+        assert_eq!((said.by.as_deref(), said.comment.as_deref()), (Some("Ada"), Some("no")));
+        let long = format!(r#"{{"comment":"{}"}}"#, "x".repeat(MAX_COMMENT + 1));
+        for body in ["[]", "{", r#"{"approved":true}"#, r#"{"by":7}"#, long.as_str()] {
+            assert!(ruling(true, body.as_bytes()).is_err(), "{body}");
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! An API with one operation, described by a document, and the executor that calls it.
+
+use std::sync::Arc;
+
+use callwright::catalog::{Credential, SecretSource, Toolset, ToolsetSettings, load_document};
+use callwright::domain::outcome::ApiAnswer;
+use callwright::domain::rules::{ExecuteRule, ExecuteRules, Permission, ScanRules, UnknownParameters};
+use callwright::domain::{Call, Outcome, Secret};
+use callwright::executor::{Executor, Lookup, Settings};
+use callwright::scanner::{Toolbook, Validators, scan};
+use callwright::store::{Beginning, Begun, IntentKey, Intents, StoreError};
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+
+/// Seconds that an execution may take here: more than the slowest machine needs.
+const PATIENT_SECONDS: u64 = 60;
+
+/// Seconds of an execution that ends by time alone.
+const HASTY_SECONDS: u64 = 1;
+
+/// Bytes of an answer that are read here.
+pub(crate) const MAX_ANSWER_BYTES: usize = 64 * 1024;
+
+/// The tool's name.
+const TOOL: &str = "use";
+
+/// A document with one operation, and the executor's settings. Nothing is allowed that is not public.
+pub(crate) struct Setup {
+    pub(crate) server: String,
+    pub(crate) method: &'static str,
+    pub(crate) path: &'static str,
+    pub(crate) parameters: Value,
+    /// The `content` of the request body; null: none.
+    pub(crate) content: Value,
+    /// The security scheme; null: none.
+    pub(crate) scheme: Value,
+    pub(crate) toolset: ToolsetSettings,
+    pub(crate) settings: Settings,
+    pub(crate) lookup: Option<Arc<dyn Lookup>>,
+    /// In place of the document that the rest describes.
+    pub(crate) document: Option<Value>,
+}
+
+impl Setup {
+    /// An API on `server`: `GET /r`.
+    pub(crate) fn at(server: impl Into<String>) -> Self {
+        let settings = Settings {
+            timeout_seconds: PATIENT_SECONDS,
+            connect_timeout_seconds: PATIENT_SECONDS,
+            max_answer_bytes: MAX_ANSWER_BYTES,
+            ..Settings::default()
+        };
+        Self {
+            server: server.into(),
+            method: "get",
+            path: "/r",
+            parameters: json!([]),
+            content: Value::Null,
+            scheme: Value::Null,
+            toolset: ToolsetSettings::default(),
+            settings,
+            lookup: None,
+            document: None,
+        }
+    }
+
+    /// As [`Self::at`], and this machine's own address is allowed.
+    pub(crate) fn local(server: impl Into<String>) -> Self {
+        Self::at(server).allowing(&["127.0.0.1"])
+    }
+
+    /// With hardly any time: for what ends by time alone.
+    pub(crate) fn hasty(mut self) -> Self {
+        (self.settings.timeout_seconds, self.settings.connect_timeout_seconds) = (HASTY_SECONDS, HASTY_SECONDS);
+        self
+    }
+
+    pub(crate) fn allowing(mut self, addresses: &[&str]) -> Self {
+        self.settings.allowed_addresses = addresses.iter().map(|address| (*address).to_owned()).collect();
+        self
+    }
+
+    pub(crate) fn method(mut self, method: &'static str) -> Self {
+        self.method = method;
+        self
+    }
+
+    pub(crate) fn path(mut self, path: &'static str) -> Self {
+        self.path = path;
+        self
+    }
+
+    /// With this parameter besides those it has.
+    pub(crate) fn parameter(mut self, parameter: Value) -> Self {
+        self.parameters.as_array_mut().unwrap().push(parameter);
+        self
+    }
+
+    pub(crate) fn content(mut self, content: Value) -> Self {
+        self.content = content;
+        self
+    }
+
+    pub(crate) fn resolving(mut self, lookup: impl Lookup + 'static) -> Self {
+        self.lookup = Some(Arc::new(lookup));
+        self
+    }
+
+    /// Asks for a credential by this scheme, which is given.
+    pub(crate) fn secured(self, scheme: Value, secret: &str) -> Self {
+        self.secured_by(scheme, Credential::Fixed(SecretSource::Given(Secret::new(secret))))
+    }
+
+    pub(crate) fn secured_by(mut self, scheme: Value, credential: Credential) -> Self {
+        self.scheme = scheme;
+        self.toolset.credentials.insert("key".to_owned(), credential);
+        self
+    }
+
+    pub(crate) fn executor(&self) -> Executor {
+        match &self.lookup {
+            Some(lookup) => Executor::with_lookup(&self.settings, Arc::new(Forgetful), Arc::clone(lookup)),
+            None => Executor::build(&self.settings, Arc::new(Forgetful)),
+        }
+        .unwrap()
+    }
+
+    pub(crate) fn shop(&self) -> Shop {
+        self.shop_of("shop", &self.executor())
+    }
+
+    /// The toolset of this name, called by this executor.
+    pub(crate) fn shop_of(&self, name: &str, executor: &Executor) -> Shop {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("shop.json");
+        std::fs::write(&path, self.document().to_string()).unwrap();
+        let toolset = load_document(name, &path, &self.toolset).unwrap();
+        assert_eq!(toolset.report.operations_skipped, [], "the case does not reach the executor");
+        Shop { toolset, executor: executor.clone() }
+    }
+
+    /// Calls once.
+    pub(crate) async fn call(&self, arguments: Value) -> Outcome {
+        self.shop().call(arguments).await
+    }
+
+    fn document(&self) -> Value {
+        if let Some(document) = &self.document {
+            return document.clone();
+        }
+        let mut operation = json!({
+            "operationId": TOOL, "parameters": self.parameters, "responses": {"200": {"description": "Done."}}
+        });
+        if !self.content.is_null() {
+            operation["requestBody"] = json!({"required": true, "content": self.content});
+        }
+        let mut document = json!({
+            "openapi": "3.0.3",
+            "info": {"title": "Shop", "version": "1"},
+            "servers": [{"url": self.server}],
+        });
+        if !self.scheme.is_null() {
+            document["components"] = json!({"securitySchemes": {"key": self.scheme}});
+            document["security"] = json!([{"key": []}]);
+        }
+        document["paths"] = json!({self.path: {self.method: operation}});
+        document
+    }
+}
+
+/// The API as a toolset, and who calls it.
+pub(crate) struct Shop {
+    toolset: Toolset,
+    executor: Executor,
+}
+
+impl Shop {
+    /// Calls the operation; every method is allowed.
+    pub(crate) async fn call(&self, arguments: Value) -> Outcome {
+        let operation = self.toolset.operation(TOOL).unwrap();
+        let toolbook = Toolbook::compile(vec![Arc::clone(&operation.tool)], &Validators::default());
+        let call = Call { id: "c".into(), name: operation.tool.name.clone(), arguments: arguments.to_string() };
+        // Unknown arguments are no fault here: what they do to a request is the executor's affair.
+        let rules = ScanRules { unknown_parameters: UnknownParameters::Allow, ..ScanRules::default() };
+        let checked = scan(&call, 0, &toolbook, &rules)
+            .unwrap_or_else(|found| panic!("the case does not reach the executor: {found:?}"));
+        let everything = ExecuteRule { methods: Vec::new(), tools: Vec::new(), permission: Permission::Allow };
+        let rules = ExecuteRules { rules: vec![everything] };
+        self.executor.execute(&checked, operation, &self.toolset, &rules, Some("session"), "trace").await
+    }
+}
+
+/// Intents that were all told: each call is a new one.
+struct Forgetful;
+
+impl Intents for Forgetful {
+    fn unfinished_key<'a>(&'a self, _: &'a IntentKey) -> BoxFuture<'a, Result<Option<String>, StoreError>> {
+        Box::pin(async { Ok(None) })
+    }
+
+    fn begin<'a>(&'a self, _: &'a IntentKey, _: Beginning<'a>) -> BoxFuture<'a, Result<Begun, StoreError>> {
+        Box::pin(async { Ok(Begun::Fresh) })
+    }
+
+    fn finish<'a>(&'a self, _: &'a IntentKey, _: &'a str, _: Option<&'a str>) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn told<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async { Ok(()) })
+    }
+}
+
+#[track_caller]
+pub(crate) fn answered(outcome: Outcome) -> ApiAnswer {
+    match outcome {
+        Outcome::Answered(answer) => answer,
+        other => panic!("no answer but {other:?}"),
+    }
+}
+
+#[track_caller]
+pub(crate) fn refused(outcome: Outcome) -> String {
+    match outcome {
+        Outcome::Refused { reason } => reason,
+        other => panic!("not refused but {other:?}"),
+    }
+}
+
+#[track_caller]
+pub(crate) fn unknown(outcome: Outcome) -> String {
+    match outcome {
+        Outcome::Unknown { reason } => reason,
+        other => panic!("not unknown but {other:?}"),
+    }
+}
+
+#[track_caller]
+pub(crate) fn unreachable(outcome: Outcome) -> String {
+    match outcome {
+        Outcome::Unreachable { reason } => reason,
+        other => panic!("not unreachable but {other:?}"),
+    }
+}
