@@ -36,12 +36,12 @@ pub(crate) struct Written {
     refused: BTreeMap<String, usize>,
 }
 
-/// Writes the requests of the document `file` to `out`.
-pub(crate) fn write(file: &str, arguments: &crate::Arguments, index: u64, out: &Path) -> io::Result<Written> {
+/// Writes the requests of the document `file`, which is in the folder `documents`, to `out`; the random choices begin at `seed`.
+pub(crate) fn write(file: &str, documents: &Path, seed: u64, out: &Path) -> io::Result<Written> {
     let mut written = Written { file: file.to_owned(), ..Written::default() };
     let mut lines = BufWriter::new(File::create(out)?);
     let mut settings = ToolsetSettings::default();
-    let load = |settings: &ToolsetSettings| load_document("bench", &arguments.documents.join(file), settings);
+    let load = |settings: &ToolsetSettings| load_document("bench", &documents.join(file), settings);
     let toolset = match load(&settings) {
         Ok(toolset) if toolset.servers.is_empty() => {
             BASE_URL.clone_into(&mut settings.base_url);
@@ -51,28 +51,18 @@ pub(crate) fn write(file: &str, arguments: &crate::Arguments, index: u64, out: &
         loaded => loaded,
     };
     match toolset {
-        Ok(toolset) => write_toolset(&toolset, arguments, index, &mut lines, &mut written)?,
+        Ok(toolset) => write_toolset(&toolset, seed, &mut lines, &mut written)?,
         Err(error) => written.error = Some(error.to_string()),
     }
     lines.flush()?;
     Ok(written)
 }
 
-fn write_toolset(
-    toolset: &Toolset,
-    arguments: &crate::Arguments,
-    index: u64,
-    lines: &mut impl Write,
-    written: &mut Written,
-) -> io::Result<()> {
-    let mut random = fastrand::Rng::with_seed(arguments.seed.wrapping_add(index));
-    let mut operations: Vec<&Operation> = toolset.operations.iter().collect();
-    if arguments.operations > 0 && operations.len() > arguments.operations {
-        operations = random.choose_multiple(operations, arguments.operations);
-    }
-    written.operations = operations.len();
+fn write_toolset(toolset: &Toolset, seed: u64, lines: &mut impl Write, written: &mut Written) -> io::Result<()> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    written.operations = toolset.operations.len();
     let validators = Validators::default();
-    for operation in operations {
+    for operation in &toolset.operations {
         let toolbook = Toolbook::compile(vec![Arc::clone(&operation.tool)], &validators);
         for kind in KINDS {
             match checked(operation, &toolbook, kind, &mut random) {

@@ -4,14 +4,15 @@ use std::collections::HashSet;
 
 use serde_json::json;
 
-use super::binding::{Binding, BodyBinding, BodyShape, Location};
+use super::argument_name::{free_name, offered_names};
+use super::binding::{Binding, BodyBinding, BodyFormat, BodyMember, BodyShape, Content, Location};
 use super::body::{Body, BodyProperty};
-use super::document::Document;
+use super::content::FILE_HINT;
+use super::document::{Document, Located};
 use super::example;
-use super::media_type::BodyFormat;
 use super::notes::Notes;
 use super::parameter::Parameter;
-use super::schema::{Argument, ArgumentSchema, Part};
+use super::schema::{Argument, ArgumentSchema, Empty, Part};
 
 /// The argument that holds a whole body.
 const BODY_ARGUMENT: &str = "body";
@@ -47,30 +48,58 @@ impl<'d> Joined<'d> {
     fn add_body(&mut self, document: &'d Document, body: Body<'d>, notes: &mut Notes) {
         let taken: HashSet<String> = self.arguments.iter().map(|argument| argument.name.clone()).collect();
         let properties = body.plain_properties(document);
+        let content = body.content(document);
         let shape = match properties.filter(|all| all.iter().all(|property| !taken.contains(property.name))) {
             Some(properties) => {
-                let names = properties.iter().map(|property| property.name.to_owned()).collect();
+                let members = members(&properties, &taken);
                 let examples = example::of_body(document, body.at.as_ref(), body.schema.as_ref());
-                let argument = |property: BodyProperty<'d>| Argument {
-                    examples: examples.iter().filter_map(|example| example.get(property.name)).collect(),
-                    ..property_argument(property)
-                };
-                self.arguments.extend(properties.into_iter().map(argument));
-                BodyShape::Properties(names)
+                for (property, member) in properties.into_iter().zip(&members) {
+                    let hints = [file_hint(&body, property.name), sent_as(&member.argument, &member.name)];
+                    self.arguments.push(Argument {
+                        name: member.argument.clone(),
+                        examples: examples.iter().filter_map(|example| example.get(property.name)).collect(),
+                        hint: joined_hint(hints),
+                        ..property_argument(property)
+                    });
+                }
+                BodyShape::Properties(members)
             }
             None => {
                 let name = free_name(BODY_ARGUMENT, &taken);
-                self.arguments.push(whole_body(document, &body, name.clone(), notes));
+                self.arguments.push(whole_body(document, &body, &content, name.clone(), notes));
                 BodyShape::Argument(name)
             }
         };
-        let Body { media_type, required, encoding, .. } = body;
-        self.body = Some(BodyBinding { media_type, required, shape, encoding });
+        let Body { media_type, format, required, encoding, .. } = body;
+        self.body = Some(BodyBinding { media_type, format, required, shape, content, encoding });
     }
 }
 
+/// Members keep their names where a provider takes them ([`offered_name`]); one that keeps its name goes before one that does not.
+fn members(properties: &[BodyProperty<'_>], taken: &HashSet<String>) -> Vec<BodyMember> {
+    let names: Vec<&str> = properties.iter().map(|property| property.name).collect();
+    let offered = offered_names(&names, taken);
+    let member = |(name, argument): (&str, String)| BodyMember { argument, name: name.to_owned() };
+    names.into_iter().zip(offered).map(member).collect()
+}
+
+fn file_hint(body: &Body<'_>, property: &str) -> Option<String> {
+    let encoding = body.encoding.get(property)?;
+    (encoding.content == Content::File).then(|| FILE_HINT.to_owned())
+}
+
+/// What the API calls an argument whose own name is another one: its messages speak of that.
+fn sent_as(argument: &str, name: &str) -> Option<String> {
+    (argument != name).then(|| format!("The API calls it `{name}`."))
+}
+
+fn joined_hint(hints: impl IntoIterator<Item = Option<String>>) -> Option<String> {
+    let hints: Vec<String> = hints.into_iter().flatten().collect();
+    (!hints.is_empty()).then(|| hints.join(" "))
+}
+
 /// Where two locations have a parameter of one name, the first of path, query, header and cookie keeps it; the others are told
-/// apart by their location.
+/// apart by their location. Names that a provider would refuse are changed last.
 fn argument_names(parameters: &[Parameter<'_>]) -> Vec<String> {
     let mut names: Vec<String> = parameters.iter().map(|parameter| parameter.name.clone()).collect();
     let mut taken: HashSet<String> = HashSet::new();
@@ -89,12 +118,7 @@ fn argument_names(parameters: &[Parameter<'_>]) -> Vec<String> {
             taken.insert(name.clone());
         }
     }
-    names
-}
-
-fn free_name(wish: &str, taken: &HashSet<String>) -> String {
-    let numbered = (2..).map(|number| format!("{wish}_{number}"));
-    std::iter::once(wish.to_owned()).chain(numbered).find(|name| !taken.contains(name)).unwrap_or_default()
+    offered_names(&names.iter().map(String::as_str).collect::<Vec<_>>(), &HashSet::new())
 }
 
 fn argument<'d>(document: &'d Document, parameter: &Parameter<'d>, name: &str) -> Argument<'d> {
@@ -104,8 +128,14 @@ fn argument<'d>(document: &'d Document, parameter: &Parameter<'d>, name: &str) -
         part: if parameter.location == Location::Path { Part::Path } else { Part::Parameter },
         description: parameter.description,
         examples: example::of_parameter(document, &parameter.at),
+        hint: sent_as(name, &parameter.name),
         required: parameter.required,
-        allows_empty: parameter.allows_empty,
+        empty: match parameter.location {
+            Location::Path => Empty::OtherPath,
+            Location::Query if parameter.allows_empty => Empty::Allowed,
+            Location::Query => Empty::NoParameter,
+            Location::Header | Location::Cookie => Empty::AsDescribed,
+        },
         deprecated: parameter.deprecated,
     }
 }
@@ -129,41 +159,85 @@ fn property_argument(property: BodyProperty<'_>) -> Argument<'_> {
         part: Part::Body,
         description: None,
         examples: Vec::new(),
+        hint: None,
         required: property.required,
-        allows_empty: false,
+        empty: Empty::AsDescribed,
         deprecated: false,
     }
 }
 
-/// A body of a media type that is not written from JSON values is asked for as the text that is sent.
-fn whole_body<'d>(document: &'d Document, body: &Body<'d>, name: String, notes: &mut Notes) -> Argument<'d> {
-    let is_string = |schema: &&super::document::Located<'d>| {
-        document
-            .follow((*schema).clone())
-            .is_ok_and(|schema| schema.value.get("type").is_some_and(|name| name == "string"))
+/// A body of a media type that is not written from JSON values is asked for as the text or the file that is sent.
+fn whole_body<'d>(
+    document: &'d Document,
+    body: &Body<'d>,
+    content: &Content,
+    name: String,
+    notes: &mut Notes,
+) -> Argument<'d> {
+    Argument {
+        name,
+        schema: whole_schema(document, body, content, notes),
+        part: Part::Body,
+        description: body.description,
+        examples: example::of_body(document, body.at.as_ref(), None),
+        hint: whole_hint(body, content),
+        required: body.required,
+        empty: Empty::AsDescribed,
+        deprecated: false,
+    }
+}
+
+fn whole_schema<'d>(
+    document: &'d Document,
+    body: &Body<'d>,
+    content: &Content,
+    notes: &mut Notes,
+) -> ArgumentSchema<'d> {
+    let is_structured = match body.format {
+        BodyFormat::Xml | BodyFormat::Yaml => body.schema.is_some(),
+        BodyFormat::Text | BodyFormat::Bytes => body.schema.as_ref().is_some_and(|schema| is_scalar(document, schema)),
+        _ => true,
     };
-    let schema = match &body.schema {
-        Some(schema) if body.format != BodyFormat::Text || is_string(&schema) => {
-            ArgumentSchema::Document(schema.clone())
+    match &body.schema {
+        _ if !body.fields.is_empty() => {
+            let argument = |property: &BodyProperty<'d>| Argument {
+                hint: file_hint(body, property.name),
+                ..property_argument(property.clone())
+            };
+            ArgumentSchema::Object(body.fields.iter().map(argument).collect())
         }
-        None if !body.fields.is_empty() => {
-            ArgumentSchema::Object(body.fields.iter().cloned().map(property_argument).collect())
+        Some(schema) if is_structured => ArgumentSchema::Document(schema.clone()),
+        None if matches!(body.format, BodyFormat::Form | BodyFormat::Multipart) => {
+            ArgumentSchema::Own(json!({"type": "object"}))
         }
-        None if body.format != BodyFormat::Text => ArgumentSchema::Own(json!({})),
+        None if is_structured => ArgumentSchema::Own(json!({})),
+        _ if *content == Content::File => ArgumentSchema::Own(
+            json!({"type": "string", "description": format!("The request body, {}", body.media_type)}),
+        ),
         _ => {
             let text = format!("The request body as {} text", body.media_type);
             notes.remark(format!("the request body is asked for as {} text", body.media_type));
             ArgumentSchema::Own(json!({"type": "string", "description": text}))
         }
-    };
-    Argument {
-        name,
-        schema,
-        part: Part::Body,
-        description: body.description,
-        examples: example::of_body(document, body.at.as_ref(), None),
-        required: body.required,
-        allows_empty: false,
-        deprecated: false,
     }
+}
+
+/// Where files stand in a body that is one argument.
+fn whole_hint(body: &Body<'_>, content: &Content) -> Option<String> {
+    if *content == Content::File {
+        return Some(FILE_HINT.to_owned());
+    }
+    let files: Vec<String> = body
+        .encoding
+        .iter()
+        .filter(|(_, encoding)| encoding.content == Content::File)
+        .map(|(name, _)| format!("`{name}`"))
+        .collect();
+    (!files.is_empty() && body.fields.is_empty()).then(|| format!("{}: {FILE_HINT}", files.join(", ")))
+}
+
+/// Do the schema's values have one text each?
+fn is_scalar(document: &Document, schema: &Located<'_>) -> bool {
+    let Ok(schema) = document.follow(schema.clone()) else { return false };
+    schema.text("type").is_some_and(|name| matches!(name, "string" | "number" | "integer" | "boolean" | "file"))
 }

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::xml::XmlShape;
+
 /// Where one argument goes (OpenAPI 3.0.4, Parameter Object).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Binding {
@@ -67,14 +69,56 @@ pub enum Style {
 /// How the request body is made from arguments (OpenAPI 3.0.4, Request Body Object).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BodyBinding {
-    /// The media type to send: one of the document's, ranges such as `*/*` made concrete.
+    /// The media type to send: one of the document's. Ranges are made concrete, but for those of bytes (`image/*`), which the
+    /// content itself makes concrete.
     pub media_type: String,
+    /// How the value becomes bytes.
+    pub format: BodyFormat,
     /// Must every request have a body?
     pub required: bool,
     /// Which arguments make it.
     pub shape: BodyShape,
+    /// What the value is, for bodies of text and bytes.
+    pub content: Content,
     /// Per property, for form and multipart bodies (Encoding Object).
     pub encoding: BTreeMap<String, Encoding>,
+}
+
+/// How a body's value becomes bytes. The order is that of preference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BodyFormat {
+    /// The value as JSON (RFC 8259).
+    Json,
+    /// An object's members as `application/x-www-form-urlencoded`.
+    Form,
+    /// An object's members as parts (RFC 2046 section 5.1; `multipart/form-data`: RFC 7578).
+    Multipart,
+    /// An array's items as JSON, one per line, or behind record separators (RFC 7464).
+    JsonSequence,
+    /// The value as YAML; JSON is YAML (RFC 9512 section 3.4).
+    Yaml,
+    /// The value as XML, as [`Content::Xml`] says; else a text that is XML.
+    Xml,
+    /// The value is a text that is sent as it is.
+    Text,
+    /// The value is a file.
+    Bytes,
+}
+
+/// What the value of a body or of a part is, where its own type does not say it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Content {
+    /// What it looks like: text, numbers and flags as text, objects as JSON.
+    #[default]
+    Value,
+    /// A file: its text as it is, or a `data:` URL (RFC 2397), whose content is sent.
+    File,
+    /// A file in base64, which is sent as the text that it is.
+    Base64,
+    /// An object or array that is written as XML.
+    Xml(XmlShape),
 }
 
 /// Which arguments make the body.
@@ -83,23 +127,43 @@ pub struct BodyBinding {
 pub enum BodyShape {
     /// The value of one argument is the whole body.
     Argument(String),
-    /// The body is an object whose members are the arguments of these names.
-    Properties(Vec<String>),
+    /// The body is an object of these members.
+    Properties(Vec<BodyMember>),
+}
+
+/// A member of a body that is an argument of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BodyMember {
+    /// The argument's name in the tool's argument object.
+    pub argument: String,
+    /// The member's name in the body.
+    pub name: String,
 }
 
 /// How one property of a form or multipart body is written (OpenAPI 3.0.4, Encoding Object).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Encoding {
-    /// The part's media type; `None`: by the value's type, as the specification says.
+    /// The part's media type, or a list of those that it may have; `None`: by the value's type, as the specification says.
     pub content_type: Option<String>,
+    /// What the value, or each item of an array, is.
+    pub content: Content,
+    /// Further header fields of the part, whose values the document fixes.
+    pub headers: BTreeMap<String, String>,
     /// As for a query parameter; `None`: `form`.
     pub style: Option<Style>,
     /// As for a query parameter; `None`: true for `form`, else false.
     pub explode: Option<bool>,
-    /// As for a query parameter.
-    pub allow_reserved: bool,
+    /// As for a query parameter; `None`: no.
+    pub allow_reserved: Option<bool>,
     /// As for a query parameter.
     pub nested: Vec<Style>,
+}
+
+impl BodyFormat {
+    /// Is the body made from the members of an object, where its schema is one?
+    pub fn has_members(self) -> bool {
+        matches!(self, Self::Json | Self::Form | Self::Multipart | Self::Yaml | Self::Xml)
+    }
 }
 
 impl Location {

@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::binding::Encoding;
+use super::binding::{BodyFormat, Content, Encoding};
+use super::content::content;
 use super::document::{Document, Located};
-use super::media_type::{BodyFormat, Sendable};
+use super::encoding::{encodings, properties};
+use super::media_type::Sendable;
 use super::notes::Notes;
-use super::parameter::query_style;
 use super::schema::read_only_names;
+use super::xml::XmlShape;
 
 /// Keywords of an object schema that its properties, as arguments, say as well.
 const PLAIN_OBJECT: [&str; 14] = [
@@ -65,50 +67,87 @@ pub(super) fn body<'d>(
     if !body.value.is_object() {
         return Err(format!("request body {place} is no object"));
     }
-    let required = body.flag("required") == Some(true);
-    let content = body.member("content");
-    let best = content
-        .iter()
-        .flat_map(Located::members)
-        .map(|(key, media)| (Sendable::of(key), document.follow(media.clone()).unwrap_or(media)))
-        .min_by_key(|(sendable, _)| sendable.rank());
-    let Some((sendable, media)) = best else {
+    let (sendable, media) = best_media(document, &body).unwrap_or_else(|| {
         notes.place(&place, "the request body names no media type; it is sent as JSON");
-        return Ok(Some(Body {
-            media_type: "application/json".to_owned(),
-            format: BodyFormat::Json,
-            required,
-            schema: None,
-            fields: Vec::new(),
-            description: body.text("description"),
-            encoding: BTreeMap::new(),
-            at: Some(body),
-        }));
-    };
-    let schema = media.member("schema");
-    if let Some(schema) = &schema {
-        document
-            .follow(schema.clone())
-            .map_err(|error| format!("schema of the request body {}: {error}", schema.at))?;
-    }
+        (Sendable::of("application/json"), body.clone())
+    });
+    let schema = schema(&media);
+    let schema = schema.filter(|schema| match document.follow(schema.clone()) {
+        Ok(_) => true,
+        Err(error) => {
+            notes.remark(format!("schema of the request body {}: {error}; any value is accepted", schema.at));
+            false
+        }
+    });
     Ok(Some(Body {
         media_type: sendable.media_type,
         format: sendable.format,
-        required,
+        required: body.flag("required") == Some(true),
         schema,
         fields: Vec::new(),
         description: body.text("description"),
-        encoding: encoding(&media),
+        encoding: encodings(document, &media, sendable.format, notes),
         at: Some(body),
     }))
 }
 
+/// The Media Type Object that is sent best, and how. Some documents leave the level of media types out, or the word before the slash.
+fn best_media<'d>(document: &'d Document, body: &Located<'d>) -> Option<(Sendable, Located<'d>)> {
+    let content = body.member("content")?;
+    let is_media_type = |(key, _): &(&String, Located<'d>)| key.contains('/');
+    let best = content
+        .members()
+        .filter(is_media_type)
+        .map(|(key, media)| (Sendable::of(key), media))
+        .min_by_key(|(sendable, media)| (loses_files(document, &content, sendable, media), sendable.rank()));
+    best.or_else(|| {
+        content.value.as_object().filter(|members| !members.is_empty())?;
+        let named = content.members().find(|(key, media)| media.value.is_object() && *key != "schema");
+        Some(match named {
+            Some((key, media)) if !is_schema(&content) => (Sendable::of(&format!("application/{key}")), media),
+            _ => (Sendable::of("application/json"), content),
+        })
+    })
+}
+
+/// The schema of `media`; `media` itself where it is one.
+fn schema<'d>(media: &Located<'d>) -> Option<Located<'d>> {
+    let schema = media.member("schema").filter(|schema| !schema.value.is_null());
+    schema.or_else(|| is_schema(media).then(|| media.clone()))
+}
+
+fn is_schema(value: &Located<'_>) -> bool {
+    let is_typed = value.member("type").is_some_and(|name| name.value.is_string());
+    is_typed
+        || ["$ref", "schema", "properties", "allOf", "oneOf", "anyOf", "items"]
+            .iter()
+            .any(|key| value.member(key).is_some())
+}
+
 impl<'d> Body<'d> {
+    /// What the value is, where it is sent as it is or as XML.
+    pub(super) fn content(&self, document: &Document) -> Content {
+        match self.format {
+            BodyFormat::Xml | BodyFormat::Bytes => {
+                match content(document, self.schema.as_ref(), Some(&self.media_type)) {
+                    // The whole array, not each of its items: a body has one outermost element.
+                    Content::Xml(_) => self
+                        .schema
+                        .as_ref()
+                        .map_or(Content::Value, |schema| Content::Xml(XmlShape::of(document, schema))),
+                    Content::Value if self.format == BodyFormat::Bytes => Content::File,
+                    content => content,
+                }
+            }
+            _ => Content::Value,
+        }
+    }
+
     /// The properties, where every one of them may become an argument and nothing else can be said about the body: a plain,
     /// closed-by-default object. An optional body with required properties is no such thing, because either all of them are
     /// given or none.
     pub(super) fn plain_properties(&self, document: &'d Document) -> Option<Vec<BodyProperty<'d>>> {
-        if self.format == BodyFormat::Text {
+        if !self.format.has_members() {
             return None;
         }
         if !self.fields.is_empty() {
@@ -156,17 +195,13 @@ fn is_plain_object(members: &Map<String, Value>) -> bool {
     is_object && is_closed && members.keys().all(is_plain)
 }
 
-fn encoding(media: &Located<'_>) -> BTreeMap<String, Encoding> {
-    let entries = media.member("encoding");
-    let read = |(name, entry): (&String, Located<'_>)| {
-        let encoding = Encoding {
-            content_type: entry.text("contentType").map(str::to_owned),
-            style: entry.text("style").and_then(query_style),
-            explode: entry.flag("explode"),
-            allow_reserved: entry.flag("allowReserved") == Some(true),
-            nested: Vec::new(),
-        };
-        (name.clone(), encoding)
-    };
-    entries.iter().flat_map(Located::members).map(read).collect()
+/// Would files of the body have to be written into a text, although it could have parts?
+fn loses_files(document: &Document, offered: &Located<'_>, sendable: &Sendable, media: &Located<'_>) -> bool {
+    let is_multipart = |key: &str| Sendable::of(key).format == BodyFormat::Multipart;
+    let has_parts = offered.members().any(|(key, _)| is_multipart(key));
+    let is_file = |schema: &Located<'_>| content(document, Some(schema), None) == Content::File;
+    has_parts
+        && sendable.format.has_members()
+        && sendable.format != BodyFormat::Multipart
+        && properties(document, media).values().any(is_file)
 }

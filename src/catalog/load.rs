@@ -57,7 +57,7 @@ pub(super) fn read(
     document.remarks().into_iter().for_each(|remark| notes.remark(remark));
     let security_schemes = security::schemes(document, &mut notes);
     check_credentials(name, path, settings, &security_schemes)?;
-    let servers = Servers::read(document, name, &settings.base_url, &mut notes)?;
+    let servers = Servers::read(document, name, settings, &mut notes)?;
 
     let (found, mut skipped) = operations(document);
     let names = tool_names(&found.iter().map(name_source).collect::<Vec<_>>());

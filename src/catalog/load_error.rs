@@ -90,6 +90,18 @@ pub enum LoadError {
         /// What is wrong.
         reason: String,
     },
+    /// `server` or `server_variables` mean nothing for the document.
+    #[error("toolset `{toolset}`: {key} `{given}`: {reason}")]
+    Server {
+        /// The toolset.
+        toolset: String,
+        /// The setting: `server`, `server_variables.region`.
+        key: String,
+        /// What was given.
+        given: String,
+        /// What is wrong, and what there is.
+        reason: String,
+    },
     /// `credentials` names a scheme that the document does not define.
     #[error("toolset `{toolset}`: credentials for `{scheme}`, but {} defines {known}", .path.display())]
     UnknownScheme {

@@ -1,22 +1,34 @@
 //! Media types of request bodies: which one to send, and what it is made from.
 
-/// How a body's value becomes bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum BodyFormat {
-    /// The value as JSON (RFC 8259).
-    Json,
-    /// An object's members as `application/x-www-form-urlencoded`.
-    Form,
-    /// An object's members as parts of `multipart/form-data` (RFC 7578).
-    Multipart,
-    /// The value is a text that is sent as it is.
-    Text,
-}
+use super::binding::BodyFormat;
+
+/// Sequences of JSON texts: one per line, or (RFC 7464) each behind a record separator.
+const JSON_SEQUENCES: [&str; 6] = [
+    "application/json-seq",
+    "application/jsonl",
+    "application/jsonlines",
+    "application/ndjson",
+    "application/x-jsonlines",
+    "application/x-ndjson",
+];
+
+/// YAML (RFC 9512), and the names that it had before.
+const YAML: [&str; 4] = ["application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml"];
+
+/// Texts that are not named `text/...`.
+const TEXTS: [&str; 6] = [
+    "application/graphql",
+    "application/javascript",
+    "application/sparql-query",
+    "application/sparql-update",
+    "application/sql",
+    "image/svg+xml",
+];
 
 /// A media type of a `content` map that can be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Sendable {
-    /// The concrete media type: ranges are narrowed.
+    /// The media type: ranges are narrowed, but for those of bytes, which the content itself narrows.
     pub(super) media_type: String,
     pub(super) format: BodyFormat,
 }
@@ -29,7 +41,6 @@ impl Sendable {
             "text/*" => "text/plain",
             "application/*+json" => "application/json",
             "multipart/*" => "multipart/form-data",
-            range if range.ends_with("/*") => "application/octet-stream",
             concrete => concrete,
         };
         Self { media_type: media_type.to_owned(), format: format(media_type) }
@@ -37,21 +48,45 @@ impl Sendable {
 
     /// Lower is better: what models write best and APIs understand most, first; parameters such as a charset go after none.
     pub(super) fn rank(&self) -> (BodyFormat, bool, bool) {
-        (self.format, essence(&self.media_type) != "application/json", self.media_type.contains(';'))
+        let is_plain = matches!(essence(&self.media_type).as_str(), "application/json" | "multipart/form-data");
+        (self.format, !is_plain, self.media_type.contains(';'))
     }
 }
 
 fn format(media_type: &str) -> BodyFormat {
     let essence = essence(media_type);
+    let is = |names: &[&str]| names.contains(&essence.as_str());
     match essence.as_str() {
         "application/x-www-form-urlencoded" => BodyFormat::Form,
-        "multipart/form-data" => BodyFormat::Multipart,
         "application/json" | "text/json" => BodyFormat::Json,
+        "application/xml" | "text/xml" => BodyFormat::Xml,
+        _ if is(&JSON_SEQUENCES) => BodyFormat::JsonSequence,
+        _ if is(&YAML) => BodyFormat::Yaml,
+        _ if is(&TEXTS) => BodyFormat::Text,
+        other if other.starts_with("multipart/") => BodyFormat::Multipart,
         other if other.ends_with("+json") => BodyFormat::Json,
-        _ => BodyFormat::Text,
+        other if other.ends_with("+json-seq") => BodyFormat::JsonSequence,
+        other if other.ends_with("+yaml") => BodyFormat::Yaml,
+        other if other.ends_with("+xml") => BodyFormat::Xml,
+        other if other.starts_with("text/") => BodyFormat::Text,
+        _ => BodyFormat::Bytes,
     }
 }
 
+/// Is it of a family whose content is no text?
+pub(super) fn is_binary(media_type: &str) -> bool {
+    let essence = essence(media_type);
+    let families = ["image/", "audio/", "video/", "font/"];
+    format(media_type) == BodyFormat::Bytes
+        && (families.iter().any(|family| essence.starts_with(family)) || essence.starts_with("application/"))
+}
+
+/// Is it XML?
+pub(super) fn is_xml(media_type: &str) -> bool {
+    format(media_type) == BodyFormat::Xml
+}
+
+/// The media type without its parameters, in lower case.
 fn essence(media_type: &str) -> String {
     media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
@@ -65,11 +100,23 @@ mod tests {
         let cases = [
             ("application/json; charset=utf-8", BodyFormat::Json),
             ("application/merge-patch+json", BodyFormat::Json),
+            ("application/x-ndjson", BodyFormat::JsonSequence),
+            ("application/geo+json-seq", BodyFormat::JsonSequence),
             ("application/X-WWW-form-urlencoded", BodyFormat::Form),
             ("multipart/form-data", BodyFormat::Multipart),
-            ("application/xml", BodyFormat::Text),
+            ("multipart/related; boundary=x", BodyFormat::Multipart),
+            ("multipart/*", BodyFormat::Multipart),
+            ("application/x-yaml", BodyFormat::Yaml),
+            ("application/xml", BodyFormat::Xml),
+            ("application/atom+xml", BodyFormat::Xml),
+            ("image/svg+xml", BodyFormat::Text),
+            ("text/csv", BodyFormat::Text),
+            ("application/graphql", BodyFormat::Text),
             ("*/*", BodyFormat::Json),
-            ("image/*", BodyFormat::Text),
+            ("image/*", BodyFormat::Bytes),
+            ("application/octet-stream", BodyFormat::Bytes),
+            ("application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", BodyFormat::Bytes),
+            ("nonsense", BodyFormat::Bytes),
         ];
         for (key, format) in cases {
             assert_eq!(Sendable::of(key).format, format, "{key}");
@@ -78,12 +125,20 @@ mod tests {
 
     #[test]
     fn plain_json_ranks_before_every_other_media_type() {
-        let mut keys =
-            ["text/xml", "multipart/form-data", "application/vnd.api+json", "application/json;v=1", "application/json"];
+        let best_first = [
+            "application/json",
+            "application/json;v=1",
+            "application/vnd.api+json",
+            "application/x-www-form-urlencoded",
+            "multipart/form-data",
+            "multipart/mixed",
+            "text/xml",
+            "text/plain",
+            "image/png",
+        ];
+        let mut keys = best_first;
+        keys.reverse();
         keys.sort_by_key(|key| Sendable::of(key).rank());
-        assert_eq!(
-            keys,
-            ["application/json", "application/json;v=1", "application/vnd.api+json", "multipart/form-data", "text/xml"]
-        );
+        assert_eq!(keys, best_first);
     }
 }

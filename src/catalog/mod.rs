@@ -1,4 +1,4 @@
-//! OpenAPI documents → operations → tools, and the report of what could not become one.
+//! OpenAPI documents → operations → tools, the report of what could not become one, and advice to a document's author.
 //!
 //! Owns reading documents, resolving `$ref`s, naming tools, joining parameters and body into one argument object. Must not know
 //! who offers, calls or executes a tool, nor do network I/O.
@@ -6,15 +6,19 @@
 //! Read [`load_document`] first. Documents stay raw JSON: what is unknown or broken in one place harms nothing elsewhere.
 
 mod advice;
+mod argument_name;
 mod arguments;
 mod binding;
 mod body;
+mod content;
 mod credential;
 mod description;
+mod detour;
 pub mod dialect;
 mod discovery;
 mod document;
 mod documentation;
+mod encoding;
 mod example;
 mod files;
 mod idempotency;
@@ -25,7 +29,9 @@ mod naming;
 mod notes;
 mod operation;
 mod parameter;
+mod parameter_list;
 mod parse;
+mod path_parameters;
 mod path_template;
 mod query_string;
 mod reader;
@@ -34,6 +40,7 @@ mod review;
 mod schema;
 mod security;
 mod server;
+mod server_choice;
 mod settings;
 mod shorten;
 mod snapshot;
@@ -41,9 +48,10 @@ mod source;
 mod swagger;
 mod toolset;
 mod walk;
+mod xml;
 
 pub use advice::{Advice, Rule};
-pub use binding::{Binding, BodyBinding, BodyShape, Encoding, Location, Style};
+pub use binding::{Binding, BodyBinding, BodyFormat, BodyMember, BodyShape, Content, Encoding, Location, Style};
 pub use credential::{ClientAuthentication, ClientCredentials, Credential, SecretSource};
 pub use discovery::{DOCUMENT_ENDINGS, Discovered, discover};
 pub use files::{Fetch, FetchBounds, Fetched, Offline, Origin, RemoteFile};
@@ -57,6 +65,7 @@ pub use security::{Requirement, SecurityScheme};
 pub use settings::{DocumentLimits, MissingCredentials, Settings, ToolsetSettings};
 pub use snapshot::{Catalog, Changes};
 pub use toolset::Toolset;
+pub use xml::{XmlNode, XmlShape, is_name as is_xml_name};
 
 #[cfg(test)]
 mod tests;

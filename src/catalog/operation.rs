@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use super::Requirement;
-use super::binding::{Binding, BodyBinding, BodyShape};
+use super::binding::{Binding, BodyBinding, BodyMember, BodyShape};
 use super::idempotency::IdempotencyKey;
 use crate::domain::{DocText, Owner, Tool};
 
@@ -36,7 +36,8 @@ pub struct Operation {
     /// Alternatives, best first: each names the security schemes that must all be satisfied. Empty: no credentials are asked
     /// for. An empty alternative: credentials are optional.
     pub security: Vec<Vec<Requirement>>,
-    /// Media types of the documented responses, without duplicates, in the order of the document: what may be asked for.
+    /// Media types of the documented successful responses (of all, where those have none), without duplicates, in the order of the
+    /// document: what may be asked for.
     pub produces: Vec<String>,
     /// Does the document call the operation deprecated?
     pub deprecated: bool,
@@ -82,9 +83,9 @@ impl Operation {
 fn place_body(body: &BodyBinding, arguments: &Map<String, Value>) -> Option<Value> {
     match &body.shape {
         BodyShape::Argument(name) => arguments.get(name).cloned(),
-        BodyShape::Properties(names) => {
-            let members: Map<String, Value> =
-                names.iter().filter_map(|name| Some((name.clone(), arguments.get(name)?.clone()))).collect();
+        BodyShape::Properties(members) => {
+            let given = |member: &BodyMember| Some((member.name.clone(), arguments.get(&member.argument)?.clone()));
+            let members: Map<String, Value> = members.iter().filter_map(given).collect();
             (body.required || !members.is_empty()).then_some(Value::Object(members))
         }
     }

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::binding::{Location, Style};
+use super::binding::{BodyFormat, Location, Style};
 use super::document::{Document, Located};
-use super::media_type::{BodyFormat, Sendable};
+use super::media_type::Sendable;
 use super::parameter::Parameter;
 
 /// Keywords that give an object further properties than `properties` has, or take some away.
@@ -67,7 +67,7 @@ mod tests {
     fn toolset(parameter: &Value) -> Toolset {
         let root = json!({
             "openapi": "3.2.0",
-            "paths": {"/a": {"get": {"operationId": "a", "parameters": [parameter]}}},
+            "paths": {"/a": {"post": {"operationId": "a", "parameters": [parameter]}}},
             "components": {
                 "schemas": {"Filter": {
                     "type": "object", "required": ["floor"],
@@ -121,7 +121,7 @@ mod tests {
             let report = toolset(&parameter).report;
             assert_eq!(report.operations_loaded, 0);
             let reason = &report.operations_skipped[0].reason;
-            assert!(reason.contains(words) && reason.contains("/paths/~1a/get/parameters/0"), "{reason}");
+            assert!(reason.contains(words) && reason.contains("/paths/~1a/post/parameters/0"), "{reason}");
         }
     }
 }

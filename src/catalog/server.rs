@@ -1,15 +1,16 @@
 //! Servers: where an operation's requests go.
 
-use serde_json::Value;
 use url::Url;
 
 use super::document::{Document, Located, Version};
 use super::notes::Notes;
-use super::{LoadError, swagger};
+use super::server_choice::ServerChoice;
+use super::{LoadError, ToolsetSettings, swagger};
 
 /// Chooses the servers of a document's operations.
 pub(super) struct Servers<'d> {
     document: &'d Document,
+    choice: ServerChoice<'d>,
     replaced_by: Option<Url>,
     /// The document's own.
     root: Vec<Url>,
@@ -17,14 +18,19 @@ pub(super) struct Servers<'d> {
 
 impl<'d> Servers<'d> {
     /// Reads the document's own servers, which `base_url` replaces if it is not empty.
+    ///
+    /// # Errors
+    /// Where `base_url` is no address, or the operator's choice means nothing ([`ServerChoice::read`]).
     pub(super) fn read(
         document: &'d Document,
-        toolset: &str,
-        base_url: &str,
+        toolset: &'d str,
+        settings: &'d ToolsetSettings,
         notes: &mut Notes,
     ) -> Result<Self, LoadError> {
+        let base_url = &settings.base_url;
         let replaced_by = if base_url.is_empty() { None } else { Some(operators_url(toolset, base_url)?) };
-        let mut servers = Self { document, replaced_by, root: Vec::new() };
+        let choice = ServerChoice::read(document, toolset, settings)?;
+        let mut servers = Self { document, choice, replaced_by, root: Vec::new() };
         if let Some(url) = &servers.replaced_by {
             servers.root.push(url.clone());
             return Ok(servers);
@@ -34,7 +40,7 @@ impl<'d> Servers<'d> {
             return Ok(servers);
         }
         match document.member("servers").filter(has_items) {
-            Some(list) => servers.root = servers.of_list(&list, notes),
+            Some(list) => servers.root = servers.of_list(&list, true, notes),
             None => match document.root().at.file().url().and_then(|url| url.join("/").ok()) {
                 Some(origin) => servers.root.push(origin),
                 None => notes.remark("the document names no server; `base_url` is needed to call its operations"),
@@ -57,7 +63,7 @@ impl<'d> Servers<'d> {
             return self.of_swagger(Some(operation), notes).unwrap_or_else(|| self.root.clone());
         }
         let nearest = [operation, path_item].into_iter().find_map(|holder| holder.member("servers").filter(has_items));
-        nearest.map_or_else(|| self.root.clone(), |list| self.of_list(&list, notes))
+        nearest.map_or_else(|| self.root.clone(), |list| self.of_list(&list, false, notes))
     }
 
     /// The servers of `operation`, where it names some, or of the document.
@@ -65,10 +71,10 @@ impl<'d> Servers<'d> {
         let addresses = swagger::addresses(self.document, operation, notes)?;
         let mut urls = Vec::new();
         let mut reasons = Vec::new();
-        for address in addresses {
-            match absolute_from(self.document.root().at.file().url(), &address) {
-                // Swagger 2.0 has no variables that could say what to put there.
-                _ if address.contains('{') => reasons.push(format!("`{address}` has a place that nothing fills")),
+        let wanted = addresses.into_iter().enumerate();
+        for (_, address) in wanted.filter(|(position, address)| self.choice.wants_address(address, *position)) {
+            let base = self.document.root().at.file().url();
+            match self.choice.fill(&address, None).and_then(|filled| absolute_from(base, &filled)) {
                 Ok(url) => urls.push(url),
                 Err(reason) => reasons.push(reason),
             }
@@ -80,12 +86,23 @@ impl<'d> Servers<'d> {
         Some(urls)
     }
 
-    fn of_list(&self, list: &Located<'d>, notes: &mut Notes) -> Vec<Url> {
+    /// The usable ones of a list: those that the operator wants, if there are some. Of the document's own list there are.
+    fn of_list(&self, list: &Located<'d>, is_own: bool, notes: &mut Notes) -> Vec<Url> {
+        let followed = list
+            .items()
+            .enumerate()
+            .map(|(index, server)| (index, self.document.follow(server.clone()).map_err(|error| (server.at, error))));
+        let all: Vec<_> = followed.collect();
+        let is_wanted = |index: usize, server: &Located<'_>| self.choice.wants(server, is_own.then_some(index));
+        let has_wanted =
+            all.iter().any(|(index, server)| server.as_ref().is_ok_and(|server| is_wanted(*index, server)));
         let mut urls = Vec::new();
-        for server in list.items() {
-            let place = server.at.clone();
-            let url =
-                self.document.follow(server).map_err(|error| error.to_string()).and_then(|server| address(&server));
+        for (index, server) in all {
+            let (place, url) = match server {
+                Ok(server) if has_wanted && !is_wanted(index, &server) => continue,
+                Ok(server) => (server.at.clone(), self.address(&server)),
+                Err((place, error)) => (place, Err(error.to_string())),
+            };
             match url {
                 Ok(url) => urls.push(url),
                 Err(reason) => notes.place(&place, format_args!("the server {reason}; it is not used")),
@@ -95,6 +112,12 @@ impl<'d> Servers<'d> {
             notes.place(&list.at, "no usable server; `base_url` is needed to call the operations");
         }
         urls
+    }
+
+    /// A relative address starts from that of the document (OpenAPI 3.0.4, Server Object), which only a remote one has.
+    fn address(&self, server: &Located<'_>) -> Result<Url, String> {
+        let template = server.text("url").ok_or("has no `url`")?;
+        absolute_from(server.at.file().url(), &self.choice.fill(template, Some(server))?)
     }
 }
 
@@ -110,39 +133,13 @@ fn operators_url(toolset: &str, base_url: &str) -> Result<Url, LoadError> {
     })
 }
 
-/// A relative address starts from that of the document (OpenAPI 3.0.4, Server Object), which only a remote one has.
-fn address(server: &Located<'_>) -> Result<Url, String> {
-    let template = server.text("url").ok_or("has no `url`")?;
-    let text = filled(template, server)?;
-    absolute_from(server.at.file().url(), &text)
-}
-
 fn absolute_from(base: Option<&Url>, text: &str) -> Result<Url, String> {
     match base.map(|base| base.join(text.trim())) {
+        None if begins_with_host(text) => absolute(&format!("https://{text}")),
         None => absolute(text),
         Some(Ok(url)) => absolute(url.as_str()),
         Some(Err(error)) => Err(format!("`{text}` is no URL ({error})")),
     }
-}
-
-/// Variables take their defaults (OpenAPI 3.0.4, Server Variable Object).
-fn filled(template: &str, server: &Located<'_>) -> Result<String, String> {
-    let mut url = String::new();
-    let mut rest = template;
-    while let Some((before, behind)) = rest.split_once('{') {
-        let (name, after) = behind.split_once('}').ok_or_else(|| format!("`{template}` has an open brace"))?;
-        let variable = server.member("variables").and_then(|all| all.member(name));
-        let default = variable.as_ref().and_then(|variable| variable.value.get("default"));
-        url.push_str(before);
-        match default {
-            Some(Value::String(text)) => url.push_str(text),
-            Some(value @ (Value::Number(_) | Value::Bool(_))) => url.push_str(&value.to_string()),
-            _ => return Err(format!("`{template}` has no default for `{name}`")),
-        }
-        rest = after;
-    }
-    url.push_str(rest);
-    Ok(url)
 }
 
 fn absolute(text: &str) -> Result<Url, String> {
@@ -155,17 +152,29 @@ fn absolute(text: &str) -> Result<Url, String> {
     if is_http { Ok(url) } else { Err(format!("`{text}` is no http or https address")) }
 }
 
+/// `api.example.com/v1`: a name with dots in it, and no scheme. What begins with a slash or a dot is relative.
+fn begins_with_host(text: &str) -> bool {
+    let text = text.trim();
+    let host = text.split(['/', ':', '?', '#']).next().unwrap_or_default();
+    let behind = text.get(host.len()..).unwrap_or_default();
+    let labels: Vec<&str> = host.split('.').collect();
+    let is_label = |label: &&str| !label.is_empty() && label.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    let is_name = labels.last().is_some_and(|last| last.len() > 1 && last.chars().all(|c| c.is_ascii_alphabetic()));
+    labels.len() > 1 && is_name && labels.iter().all(is_label) && !behind.starts_with("://")
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::Path;
 
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     fn servers_of(root: Value, base_url: &str) -> Result<(Vec<String>, usize), LoadError> {
         let document = Document::new(root, Path::new("api.json"))?;
         let mut notes = Notes::default();
-        let servers = Servers::read(&document, "api", base_url, &mut notes)?;
+        let settings = ToolsetSettings { base_url: base_url.to_owned(), ..ToolsetSettings::default() };
+        let servers = Servers::read(&document, "api", &settings, &mut notes)?;
         let path_item = document.member("item").unwrap();
         let urls = servers.of(&path_item, &path_item.member("get").unwrap(), &mut notes);
         Ok((urls.into_iter().map(String::from).collect(), notes.finish().len()))
@@ -196,6 +205,20 @@ mod tests {
         );
         for bad in ["/v1", "ftp://a.example.com", "api.example.com"] {
             assert!(matches!(servers_of(root.clone(), bad), Err(LoadError::BaseUrl { .. })), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_host_without_scheme_and_a_variable_without_default_are_understood() {
+        let variables = json!({"region": {"enum": ["us", "eu"]}});
+        let root = json!({
+            "openapi": "3.0.0", "item": {"get": {}},
+            "servers": [{"url": "api.example.com:8443/v1"}, {"url": "https://{region}.example.com", "variables": variables}]
+        });
+        let expected = ["https://api.example.com:8443/v1", "https://us.example.com/"].map(str::to_owned);
+        assert_eq!(servers_of(root, "").unwrap(), (expected.to_vec(), 0));
+        for relative in ["v1.0", "./api.example.com", "/api.example.com", "api", "ftp.example.com://x"] {
+            assert!(!begins_with_host(relative), "{relative}");
         }
     }
 

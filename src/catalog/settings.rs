@@ -42,6 +42,11 @@ pub struct ToolsetSettings {
     /// Absolute URL that replaces every server of the document; empty: the document's own servers. Needed where the document
     /// names only relative servers, because a file has no address that they could be relative to.
     pub base_url: String,
+    /// Which of the document's servers is called: its number in the document's list, from 1, its description, or its URL as it is written
+    /// there. Empty: the first that is usable. An operation with servers of its own takes the one among them that fits, else its first.
+    pub server: String,
+    /// Values for the variables of the servers' URLs, by name; one that is not given has the document's default.
+    pub server_variables: BTreeMap<String, String>,
     /// Credentials by the name of the document's security scheme. Of a folder, every document gets those that it has a scheme for.
     pub credentials: BTreeMap<String, Credential>,
     /// What becomes of a call whose operation asks for credentials that are not given.

@@ -37,11 +37,13 @@ pub(super) fn operations(document: &Document) -> (Vec<Found<'_>>, Vec<Skipped>) 
     let Some(paths) = document.member("paths").filter(|paths| !paths.value.is_null()) else {
         return (walk.found, walk.skipped);
     };
-    if !paths.value.is_object() {
-        walk.skip("paths", format!("{} is no object", paths.at));
-    }
-    for (path, item) in paths.members().filter(|(path, _)| !path.starts_with("x-")) {
-        walk.path(path, item);
+    walk.paths(&paths);
+    if paths.reference().is_some() {
+        // The specification knows no `$ref` here; authors of documents of several files do.
+        match document.follow(paths.clone()) {
+            Ok(target) => walk.paths(&target),
+            Err(error) => walk.skip("paths", format!("{}: {error}", paths.at)),
+        }
     }
     (walk.found, walk.skipped)
 }
@@ -53,6 +55,15 @@ struct Walk<'d> {
 }
 
 impl<'d> Walk<'d> {
+    fn paths(&mut self, paths: &Located<'d>) {
+        if !paths.value.is_object() {
+            self.skip("paths", format!("{} is no object", paths.at));
+        }
+        for (path, item) in paths.members().filter(|(path, _)| !path.starts_with("x-") && *path != "$ref") {
+            self.path(path, item);
+        }
+    }
+
     /// A path item may refer to another one and have operations of its own as well, which then hold.
     fn path(&mut self, path: &'d str, item: Located<'d>) {
         self.item(path, &item, |_| true);
@@ -70,10 +81,14 @@ impl<'d> Walk<'d> {
             return self.skip(path, format!("path item {} is no object", path_item.at));
         }
         for (key, operation) in path_item.members().filter(|(key, _)| wanted(key)) {
-            if FURTHER.contains(&key.as_str()) {
+            let key = key.trim();
+            if FURTHER.contains(&key) {
                 self.further(path, path_item, &operation);
             } else if let Some(method) = self.method(key) {
                 self.operation(method, path, path_item, operation);
+            } else if is_operation(key, &operation) {
+                let reason = format!("{}: `{key}` is no method of an OpenAPI operation", operation.at);
+                self.skip(&format!("{} {path}", key.to_ascii_uppercase()), reason);
             }
         }
     }
@@ -113,6 +128,11 @@ impl<'d> Walk<'d> {
     }
 }
 
+/// Is what stands under `key` evidently meant as an operation?
+fn is_operation(key: &str, value: &Located<'_>) -> bool {
+    !key.starts_with("x-") && ["responses", "operationId"].iter().any(|member| value.member(member).is_some())
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::Path;
@@ -130,17 +150,27 @@ mod tests {
                 "/b": {"$ref": "#/paths/~1a", "get": {"summary": "own"}},
                 "/c": {"$ref": "#/components/pathItems/c"},
                 "/d": null,
-                "/e": {"delete": "nothing"}
+                "/e": {"delete": "nothing"},
+                "/f": {"get ": {}, "purge": {"responses": {}}, "x-purge": {"responses": {}}}
             }
         });
         let document = Document::new(root, Path::new("api.json")).unwrap();
         let (found, skipped) = operations(&document);
         let labels: Vec<String> = found.iter().map(Found::label).collect();
-        assert_eq!(labels, ["GET /a", "POST /a", "GET /b", "POST /b"]);
+        assert_eq!(labels, ["GET /a", "POST /a", "GET /b", "POST /b", "GET /f"]);
         assert_eq!(found[2].operation.text("summary"), Some("own"));
         let skipped: Vec<&str> = skipped.iter().map(|skipped| skipped.operation.as_str()).collect();
-        assert_eq!(skipped, ["/c", "/d", "DELETE /e"]);
+        assert_eq!(skipped, ["/c", "/d", "DELETE /e", "PURGE /f"]);
     }
+
+    #[test]
+    fn paths_may_stand_elsewhere() {
+        let root = json!({"openapi": "3.0.0", "paths": {"$ref": "#/x-paths"}, "x-paths": {"/a": {"get": {}}}});
+        let document = Document::new(root, Path::new("api.json")).unwrap();
+        let (found, skipped) = operations(&document);
+        assert_eq!((found.len(), skipped), (1, vec![]));
+    }
+
     #[test]
     fn methods_that_came_with_3_2_are_found_in_such_documents() {
         let found = |version: &str, item: serde_json::Value| {
@@ -154,6 +184,7 @@ mod tests {
         let query = json!({"query": {}, "get": {}});
         assert_eq!(found("3.2.0", query.clone()), said("QUERY /a, GET /a", ""));
         assert_eq!(found("3.1.0", query), said("GET /a", ""));
+        assert_eq!(found("3.1.0", json!({"query": {"responses": {}}})), said("", "QUERY /a"));
         let further = json!({"get": {}, "additionalOperations":
             {"LINK": {}, "copy": {}, "GET": {}, "CONNECT": {}, "no method": {}, "PURGE": 1}});
         assert_eq!(

@@ -2,8 +2,10 @@
 
 use bytes::BytesMut;
 use http::HeaderMap;
+use http::header::CONTENT_TYPE;
 use tokio::time::{Instant, timeout_at};
 
+use super::charset::in_utf8;
 use crate::domain::outcome::ApiAnswer;
 
 /// Header fields that are kept, beside those with a prefix of [`KEPT_PREFIXES`].
@@ -30,8 +32,8 @@ const KEPT_PREFIXES: [&str; 3] = ["ratelimit", "x-ratelimit", "x-rate-limit"];
 /// Longest value of a header field that is kept, in bytes; a longer one is data in the wrong place.
 const MAX_VALUE_BYTES: usize = 1_024;
 
-/// Reads the answer's body: at most `max_bytes` of it after decompression, and not beyond the deadline. What broke off counts as cut,
-/// because the status is known all the same.
+/// Reads the answer's body: at most `max_bytes` of it after decompression, and not beyond the deadline; texts in UTF-8. What broke off counts
+/// as cut, because the status is known all the same.
 pub(super) async fn read(mut response: reqwest::Response, max_bytes: usize, deadline: Instant) -> ApiAnswer {
     let status = response.status().as_u16();
     let headers = kept(response.headers());
@@ -49,7 +51,9 @@ pub(super) async fn read(mut response: reqwest::Response, max_bytes: usize, dead
             Ok(Err(_)) | Err(_) => break true,
         }
     };
-    ApiAnswer { status, headers, body: body.freeze(), truncated, paging: Default::default() }
+    let content_type = headers.iter().find(|(name, _)| name == CONTENT_TYPE.as_str()).map(|(_, value)| value.as_str());
+    let body = in_utf8(body.freeze(), content_type, truncated);
+    ApiAnswer { status, headers, body, truncated, paging: Default::default() }
 }
 
 fn kept(headers: &HeaderMap) -> Vec<(String, String)> {

@@ -11,6 +11,7 @@ mod address;
 mod answer;
 mod approval;
 mod build_error;
+mod charset;
 mod client;
 mod courier;
 mod credentials;

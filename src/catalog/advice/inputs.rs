@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::super::binding::BodyShape;
+use super::super::binding::{BodyMember, BodyShape};
 use super::super::body::Body;
 use super::super::document::Document;
 use super::super::files::Place;
@@ -64,9 +64,9 @@ pub(super) fn inputs<'c>(document: &'c Document, found: &Found<'c>, operation: &
     };
     match operation.body.as_ref().map(|body| &body.shape) {
         Some(BodyShape::Argument(name)) => inputs.extend(input(name, "request body", place(None))),
-        Some(BodyShape::Properties(names)) => {
-            let properties = names.iter().filter_map(|name| input(name, "body property", place(Some(name))));
-            inputs.extend(properties);
+        Some(BodyShape::Properties(members)) => {
+            let property = |member: &'c BodyMember| input(&member.argument, "body property", place(Some(&member.name)));
+            inputs.extend(members.iter().filter_map(property));
         }
         None => {}
     }

@@ -1,17 +1,19 @@
 //! The schema of a tool's argument object, in as much detail as fits.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value, json};
 
 use super::super::document::{Document, Located};
 use super::super::notes::Notes;
 use super::super::settings::DocumentLimits;
 use super::super::shorten::shorten;
+use super::emptiness::{self, Empty};
+use super::exclusive::relax;
 use super::keyword::is_annotation;
 use super::leaf::examples;
-use super::literal::types_of;
 use super::loops::open_loops;
 use super::memo::Memo;
-use super::nullable::or_else;
 use super::translator::{Detail, Part, TooLarge, Translator};
 
 /// Schemas in schemas that any tool may have, whatever the settings say: twice as many levels of JSON must stay below the 127
@@ -36,10 +38,12 @@ pub(crate) struct Argument<'d> {
     pub(crate) description: Option<&'d str>,
     /// Values that illustrate it, for a schema that has none of its own.
     pub(crate) examples: Vec<&'d Value>,
+    /// What else has to be known to write it; it goes behind everything and is never cut.
+    pub(crate) hint: Option<String>,
     /// Must every call have it?
     pub(crate) required: bool,
-    /// May it be empty, whatever its schema says?
-    pub(crate) allows_empty: bool,
+    /// May it be empty?
+    pub(crate) empty: Empty,
     /// Does the document advise against it?
     pub(crate) deprecated: bool,
 }
@@ -82,6 +86,11 @@ impl<'d> SchemaWriter<'d> {
         if written.is_cut {
             notes.remark(format!("arguments nested deeper than {} levels accept any value", detail.levels));
         }
+        if written.is_relaxed {
+            notes.remark(
+                "where a part accepts more than the document says, `oneOf` is taken as `anyOf`, and `not` and `if` are left out",
+            );
+        }
         for name in written.opened {
             notes.remark(format!("`{name}` applies itself to the same value; where it does, any value is accepted"));
         }
@@ -113,14 +122,22 @@ impl<'d> SchemaWriter<'d> {
     fn attempt(&mut self, arguments: &[Argument<'d>], detail: Detail, notes: &mut Notes) -> Result<Written, TooLarge> {
         let mut translator = Translator::new(self.document, &mut self.memo, notes, detail);
         let mut properties = Map::new();
+        let mut loose_properties = HashSet::new();
         for argument in arguments {
             properties.insert(argument.name.clone(), property(&mut translator, argument, detail, 1)?);
+            if translator.take_loose() {
+                loose_properties.insert(argument.name.clone());
+            }
         }
         let mut definitions = translator.definitions()?;
         let is_cut = translator.is_cut;
+        let mut loose = std::mem::take(&mut translator.loose);
         let opened = open_loops(&mut definitions);
+        loose.extend(opened.iter().cloned());
+        let is_relaxed = relax(&mut properties, &loose_properties, &mut definitions, loose);
         let schema = object(arguments, properties, definitions);
-        if schema.to_string().len() > detail.bytes { Err(TooLarge) } else { Ok(Written { schema, is_cut, opened }) }
+        let fits = schema.to_string().len() <= detail.bytes;
+        fits.then_some(Written { schema, is_cut, is_relaxed, opened }).ok_or(TooLarge)
     }
 }
 
@@ -150,6 +167,8 @@ struct Written {
     schema: Value,
     /// Was something nested too deeply?
     is_cut: bool,
+    /// Were keywords left out that refuse what another schema accepts?
+    is_relaxed: bool,
     /// Definitions that never would have come to an end.
     opened: Vec<String>,
 }
@@ -182,33 +201,15 @@ fn described(schema: Value, argument: &Argument<'_>, chars: usize) -> Value {
         let whole = own.map_or_else(|| text.to_owned(), |own| format!("{text}\n{own}"));
         members.insert("description".to_owned(), shorten(&whole, chars).into());
     }
+    if let Some(hint) = &argument.hint {
+        let told = members.get("description").and_then(Value::as_str).map(|told| format!("{told}\n{hint}"));
+        members.insert("description".to_owned(), told.unwrap_or_else(|| hint.clone()).into());
+    }
     if let Some(kept) = examples(&argument.examples).filter(|_| !members.contains_key("examples")) {
         members.insert("examples".to_owned(), kept);
-    }
-    if argument.part == Part::Path {
-        refuse_empty(&mut members);
     }
     if argument.deprecated {
         members.insert("deprecated".to_owned(), true.into());
     }
-    Value::Object(if argument.allows_empty { empty_or(members) } else { members })
-}
-
-/// `schema`, or nothing (OpenAPI 3.0.4 and Swagger 2.0, Parameter Object, `allowEmptyValue`).
-fn empty_or(schema: Map<String, Value>) -> Map<String, Value> {
-    let constrains = |keyword: &String| keyword != "type" && !is_annotation(keyword);
-    let allows_any_text = schema.get("type").is_none_or(|name| name == "string") && !schema.keys().any(constrains);
-    if allows_any_text { schema } else { or_else(schema, json!({"const": ""})) }
-}
-
-/// An empty segment makes another path of it. The bounds that do not concern the value's type do no harm.
-fn refuse_empty(members: &mut Map<String, Value>) {
-    let types = types_of(members);
-    for (bound, name) in [("minLength", "string"), ("minItems", "array"), ("minProperties", "object")] {
-        let is_positive = members.get(bound).and_then(Value::as_u64).is_some_and(|bound| bound > 0);
-        let concerns = types.is_empty() || types.contains(&name);
-        if concerns && !is_positive {
-            members.insert(bound.to_owned(), 1.into());
-        }
-    }
+    Value::Object(emptiness::apply(argument.empty, argument.required, members))
 }

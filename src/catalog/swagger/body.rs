@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::super::binding::{Encoding, Location};
+use super::super::binding::{BodyFormat, Content, Encoding, Location};
 use super::super::body::{Body, BodyProperty};
 use super::super::document::{Document, Located};
-use super::super::media_type::{BodyFormat, Sendable};
+use super::super::media_type::Sendable;
 use super::super::notes::Notes;
+use super::super::parameter_list::Lists;
 use super::collection::{Collection, collection};
-use super::parameter::{Lists, name, schema};
+use super::parameter::{name, schema};
 
 const JSON: &str = "application/json";
 const FORM: &str = "application/x-www-form-urlencoded";
@@ -78,7 +79,7 @@ fn of_bodies<'d>(
             }
             Ok(Some(Body { schema, description: only.text("description"), ..body }))
         }
-        _ if format == BodyFormat::Text => Err(format!("it has {} bodies; a request can have one", bodies.len())),
+        _ if !format.has_members() => Err(format!("it has {} bodies; a request can have one", bodies.len())),
         _ => {
             notes.remark("it has several bodies, which are taken for members of one");
             Ok(Some(Body { fields: bodies.iter().filter_map(field).collect(), ..body }))
@@ -97,8 +98,9 @@ fn of_fields<'d>(document: &'d Document, fields: &[Located<'d>], consumes: &[&st
             content_type: is_file(field).then(|| BYTES.to_owned()),
             style: is_array.then_some(style),
             explode: is_array.then_some(explode),
-            allow_reserved: false,
+            content: if is_file(field) { Content::File } else { Content::Value },
             nested,
+            ..Encoding::default()
         };
         (encoding != Encoding::default()).then(|| (name(field).unwrap_or_default().to_owned(), encoding))
     });

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use super::super::load::toolset_of;
 use super::super::{
-    BodyShape, Encoding, Location, Operation, Requirement, SecurityScheme, Style, Toolset, ToolsetSettings,
+    BodyMember, BodyShape, Content, Encoding, Location, Operation, Requirement, SecurityScheme, Style, Toolset,
+    ToolsetSettings,
 };
 
 fn toolset(mut root: Value) -> Toolset {
@@ -26,6 +27,12 @@ fn operation_as(method: &str, operation: Value, mut more: Value) -> (Operation, 
 
 fn operation(operation: Value, more: Value) -> (Operation, Vec<String>) {
     operation_as("post", operation, more)
+}
+
+/// A body of these members, each an argument of the same name.
+fn members(names: &[&str]) -> BodyShape {
+    let member = |name: &&str| BodyMember { argument: (*name).to_owned(), name: (*name).to_owned() };
+    BodyShape::Properties(names.iter().map(member).collect())
 }
 
 fn reason_of(parameters: Value) -> String {
@@ -126,7 +133,7 @@ fn a_body_is_sent_as_the_best_of_what_is_consumed() {
     assert!(said.is_empty(), "{said:?}");
     let binding = operation.body.unwrap();
     assert_eq!((binding.media_type.as_str(), binding.required), ("application/json", true));
-    assert_eq!(binding.shape, BodyShape::Properties(vec!["name".to_owned(), "kind".to_owned()]));
+    assert_eq!(binding.shape, members(&["name", "kind"]));
     assert_eq!(operation.tool.parameters["required"], json!(["name"]));
 
     let parameters = json!([{"name": "b", "in": "body", "schema": {"type": "object"}}]);
@@ -154,7 +161,10 @@ fn form_fields_become_a_form_and_files_make_it_multipart() {
     let body = upload.body.unwrap();
     assert_eq!((body.media_type.as_str(), body.required), ("multipart/form-data", true));
     assert_eq!(body.encoding["file"].content_type.as_deref(), Some("application/octet-stream"));
-    assert_eq!(upload.tool.parameters["properties"]["file"], json!({"type": "string", "format": "binary"}));
+    assert_eq!(body.encoding["file"].content, Content::File);
+    let file = &upload.tool.parameters["properties"]["file"];
+    assert_eq!((&file["type"], &file["format"]), (&json!("string"), &json!("binary")));
+    assert!(file["description"].as_str().unwrap().contains("data URL"), "{file}");
 }
 
 #[test]
@@ -189,7 +199,7 @@ fn faulty_bodies_are_understood_where_only_one_thing_can_be_meant() {
     assert!(reason_of(json!([body("b", true), field(true)])).contains("can have one of them"));
 
     let (several, said) = operation(json!({"parameters": [body("b", true), body("c", false)]}), json!({}));
-    assert_eq!(several.body.unwrap().shape, BodyShape::Properties(vec!["b".to_owned(), "c".to_owned()]));
+    assert_eq!(several.body.unwrap().shape, members(&["b", "c"]));
     assert!(said[0].contains("members of one"), "{said:?}");
     let (typed, said) = operation(json!({"parameters": [{"name": "b", "in": "body", "type": "string"}]}), json!({}));
     assert_eq!(typed.tool.parameters["properties"]["body"], json!({"type": "string"}));
@@ -199,10 +209,10 @@ fn faulty_bodies_are_understood_where_only_one_thing_can_be_meant() {
 #[test]
 fn parameters_that_cannot_be_understood_say_why() {
     assert!(reason_of(json!([{"name": "a", "type": "string"}])).contains("it has none"));
-    assert!(reason_of(json!([{"name": "a", "in": "cookie", "type": "string"}])).contains("it has \"cookie\""));
+    assert!(reason_of(json!([{"name": "a", "in": "air", "type": "string"}])).contains("it has \"air\""));
     assert!(reason_of(json!([{"in": "query", "type": "string"}])).contains("has no name"));
     assert!(reason_of(json!([{"$ref": "#/parameters/none"}])).contains("names nothing"));
-    assert!(reason_of(json!({})).contains("is no array"));
+    assert!(reason_of(json!("none")).contains("is no array"));
     let toolset = toolset(json!({"paths": {"/x/{id}": {"get": {"parameters": [{"name": "id", "type": "integer"}]}}}}));
     assert_eq!(toolset.operations[0].bindings[0].location, Location::Path);
 }

@@ -4,7 +4,7 @@ use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
-use super::body::is_json;
+use super::body::{essence, is_json};
 use super::disguise::is_disguise;
 use super::style;
 use crate::catalog::Binding;
@@ -69,12 +69,38 @@ fn field_value(text: &str) -> Option<HeaderValue> {
     text.is_ascii().then(|| HeaderValue::from_str(text).ok()).flatten()
 }
 
-/// What is asked for: JSON where the operation documents it, else what it documents, else anything.
+/// Most media types that are asked for by name; what is beyond them is asked for as anything.
+const MAX_ACCEPTED: usize = 8;
+
+/// Anything, at last: an answer of another type than the document says is more than a 406.
+const ANYTHING: &str = "*/*;q=0.1";
+
+/// What is asked for (RFC 9110 section 12.5.1), from the media types that the operation documents: JSON where it is among them, because
+/// models read it best; else texts, and what is no text at half their weight.
 pub(super) fn accept(produces: &[String]) -> HeaderValue {
-    let json: Vec<&str> = produces.iter().map(String::as_str).filter(|media_type| is_json(media_type)).collect();
-    let wanted = if json.is_empty() { produces.iter().map(String::as_str).collect() } else { json };
+    let of = |is_wanted: fn(&str) -> bool| -> Vec<&str> {
+        let all = produces.iter().map(String::as_str).filter(|media_type| media_type.contains('/'));
+        all.filter(|media_type| is_wanted(media_type)).take(MAX_ACCEPTED).collect()
+    };
+    let json = of(is_json);
+    let wanted: Vec<String> = if json.is_empty() {
+        let texts = of(is_text).into_iter().map(str::to_owned);
+        let others = of(|media_type| !is_text(media_type) && essence(media_type) != "*/*");
+        texts.chain(others.into_iter().map(|media_type| format!("{media_type};q=0.5"))).take(MAX_ACCEPTED).collect()
+    } else {
+        json.into_iter().map(str::to_owned).collect()
+    };
     let anything = HeaderValue::from_static("*/*");
-    if wanted.is_empty() { anything } else { HeaderValue::from_str(&wanted.join(", ")).unwrap_or(anything) }
+    if wanted.is_empty() {
+        return anything;
+    }
+    HeaderValue::from_str(&format!("{}, {ANYTHING}", wanted.join(", "))).unwrap_or(anything)
+}
+
+fn is_text(media_type: &str) -> bool {
+    let essence = essence(media_type);
+    let is_named = ["application/xml", "application/yaml", "application/x-yaml", "application/x-ndjson"];
+    essence.starts_with("text/") || essence.ends_with("+xml") || is_named.contains(&essence.as_str())
 }
 
 #[cfg(test)]
@@ -140,14 +166,27 @@ mod tests {
     }
 
     #[test]
-    fn json_is_asked_for_where_there_is_some() {
-        let accepted = |types: &[&str]| accept(&types.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
-        assert_eq!(
-            accepted(&["text/html", "application/hal+json", "application/json"]),
-            "application/hal+json, application/json"
-        );
-        assert_eq!(accepted(&["text/csv", "text/plain"]), "text/csv, text/plain");
-        assert_eq!(accepted(&[]), "*/*");
-        assert_eq!(accepted(&["bad\r\nX: 1"]), "*/*");
+    fn json_is_asked_for_where_there_is_some_and_texts_before_what_is_none() {
+        let cases: [(&[&str], &str); 7] = [
+            (
+                &["text/html", "application/hal+json", "application/json"],
+                "application/hal+json, application/json, */*;q=0.1",
+            ),
+            (
+                &["application/pdf", "text/csv", "application/xml"],
+                "text/csv, application/xml, application/pdf;q=0.5, */*;q=0.1",
+            ),
+            (&["image/*"], "image/*;q=0.5, */*;q=0.1"),
+            (&["*/*"], "*/*"),
+            (&[], "*/*"),
+            (&["nonsense"], "*/*"),
+            (&["text/bad\r\nX: 1"], "*/*"),
+        ];
+        for (produces, expected) in cases {
+            let produces: Vec<String> = produces.iter().map(|text| (*text).to_owned()).collect();
+            assert_eq!(accept(&produces), expected, "{produces:?}");
+        }
+        let many: Vec<String> = (0..100).map(|number| format!("application/v{number}+json")).collect();
+        assert_eq!(accept(&many).to_str().unwrap().split(", ").count(), MAX_ACCEPTED + 1);
     }
 }

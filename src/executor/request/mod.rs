@@ -1,13 +1,17 @@
 //! A call's arguments → an HTTP request.
 
 mod body;
+mod content;
 mod detour;
 mod disguise;
+mod file;
 mod form;
 mod header;
+mod multipart;
 mod path;
 mod style;
 mod target;
+mod xml;
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, COOKIE};
@@ -17,7 +21,7 @@ use url::Url;
 
 pub(super) use self::style::encode;
 use super::refusal::{Refusal, refuse};
-use crate::catalog::{Binding, Location, Operation};
+use crate::catalog::{Binding, BodyFormat, Location, Operation};
 
 /// A request that is ready to be sent, but for its credentials.
 #[derive(Debug, Clone)]
@@ -58,7 +62,7 @@ pub(super) fn build(operation: &Operation, arguments: &Map<String, Value>) -> Re
     let body = body::encode(operation.body.as_ref(), placement.body.as_ref())?;
     if let Some((media_type, bytes)) = &body {
         disguise::check_members(&operation.method, placement.body.as_ref().unwrap_or(&Value::Null))?;
-        if body::is_form(media_type.to_str().unwrap_or_default()) {
+        if operation.body.as_ref().is_some_and(|body| body.format == BodyFormat::Form) {
             disguise::check_pairs(&operation.method, String::from_utf8_lossy(bytes).split('&'))?;
         }
         headers.insert(CONTENT_TYPE, media_type.clone());

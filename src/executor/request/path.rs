@@ -89,7 +89,21 @@ fn value_of(name: &str, parameters: &[(&Binding, &Value)]) -> Result<String, Ref
     if percent_decode_str(&text).any(|byte| byte.is_ascii_control()) {
         return Err(refuse!("the path parameter `{name}` has control characters"));
     }
-    Ok(text)
+    Ok(if binding.allow_reserved { with_slashes(&text) } else { text })
+}
+
+/// The slashes of a place that may have them (`{+name}`, `{key+}`) stand as they are: servers of such templates look for them. One that
+/// would make an empty segment stays encoded.
+fn with_slashes(encoded: &str) -> String {
+    let mut joined = String::new();
+    let mut segments = encoded.split("%2F").peekable();
+    while let Some(segment) = segments.next() {
+        joined.push_str(segment);
+        if let Some(next) = segments.peek() {
+            joined.push_str(if segment.is_empty() || next.is_empty() { "%2F" } else { "/" });
+        }
+    }
+    joined
 }
 
 /// Fixed text keeps the percent-encoding that it has.
@@ -161,6 +175,23 @@ mod tests {
         ];
         for (value, expected) in cases {
             assert_eq!(expanded("/r/{id}/x", &value).as_deref(), Ok(expected), "{value}");
+        }
+    }
+
+    #[test]
+    fn slashes_stand_where_the_template_allows_them_and_make_no_empty_segment() {
+        let reserved = Binding { allow_reserved: true, ..binding("id") };
+        let of = |value: &str| expand("/r/{id}", &[(&reserved, &json!(value))]).map(|path| path.path);
+        let cases = [
+            ("projects/a b/x:run", "/r/projects/a%20b/x%3Arun"),
+            ("/a//b/", "/r/%2Fa%2F%2Fb%2F"),
+            ("a%2Fb", "/r/a%252Fb"),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(of(value).as_deref(), Ok(expected), "{value}");
+        }
+        for value in ["a/../b", "..", "a/.", "//", "a/..%2fb"] {
+            assert!(of(value).is_err(), "{value}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! Executions against servers in this process.
 
 mod answers;
+mod approvals;
 mod credentials;
 mod documents;
 mod intents;
@@ -17,7 +18,10 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::{Executor, Settings};
-use crate::catalog::{Binding, BodyBinding, BodyShape, Location, Operation, SecurityScheme, Style, Toolset};
+use crate::catalog::{
+    Binding, BodyBinding, BodyFormat, BodyMember, BodyShape, Content, Location, Operation, SecurityScheme, Style,
+    Toolset,
+};
 use crate::domain::outcome::ApiAnswer;
 use crate::domain::rules::{ExecuteRule, ExecuteRules, Permission, ScanRules};
 use crate::domain::{Call, OperationRef, Outcome, Owner, Secret, Tool};
@@ -169,7 +173,11 @@ fn json_body(properties: &[&str]) -> BodyBinding {
     BodyBinding {
         media_type: "application/json".into(),
         required: true,
-        shape: BodyShape::Properties(properties.iter().map(|name| (*name).to_owned()).collect()),
+        format: BodyFormat::Json,
+        shape: BodyShape::Properties(
+            properties.iter().map(|name| BodyMember { argument: (*name).into(), name: (*name).into() }).collect(),
+        ),
+        content: Content::Value,
         encoding: Default::default(),
     }
 }

@@ -28,7 +28,7 @@ async fn every_argument_arrives_in_its_place() {
     assert_eq!(seen.headers["x-trace"], "t1");
     assert_eq!(seen.headers["cookie"], "theme=d%3Bk");
     assert_eq!(seen.headers["content-type"], "application/json");
-    assert_eq!(seen.headers["accept"], "application/json");
+    assert_eq!(seen.headers["accept"], "application/json, */*;q=0.1");
     assert_eq!(serde_json::from_slice::<Value>(&seen.body).unwrap(), json!({"name": "ü", "count": 2}));
 }
 

@@ -22,8 +22,9 @@ use crate::domain::outcome::{ApiAnswer, NextPage};
 /// Fewest characters that an answer is shortened to: what a cut says about itself needs some.
 const MIN_LIMIT: usize = 200;
 
-/// Shares of media types that are text, beside `text/*`.
-const TEXT_TYPES: [&str; 8] = ["json", "xml", "csv", "yaml", "javascript", "x-www-form-urlencoded", "html", "graphql"];
+/// Subtypes of media types, and their endings behind a `+`, that are text, beside `text/*`.
+const TEXT_TYPES: [&str; 9] =
+    ["json", "xml", "csv", "yaml", "x-yaml", "javascript", "x-www-form-urlencoded", "graphql", "x-ndjson"];
 
 /// At most `limit` characters (but at least 200 may be used) of a successful answer, and behind them what else there is to know: that
 /// there is no content, or a next page.
@@ -116,8 +117,10 @@ fn is_binary(answer: &ApiAnswer) -> bool {
         return false;
     }
     let kind = media_type(answer).to_ascii_lowercase();
-    if kind.starts_with("text/") || TEXT_TYPES.iter().any(|text| kind.contains(text)) {
-        return false;
+    let subtype = kind.split(['/', '+']).next_back().unwrap_or_default();
+    if kind.starts_with("text/") || TEXT_TYPES.contains(&subtype) {
+        // Whatever it is called: no text has such characters.
+        return answer.body.contains(&0);
     }
     let says_binary = ["image/", "audio/", "video/", "font/"].iter().any(|family| kind.starts_with(family))
         || ["application/pdf", "application/zip", "application/gzip"].contains(&kind.as_str());

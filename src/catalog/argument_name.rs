@@ -1,0 +1,90 @@
+//! Names of arguments that every provider takes.
+
+use std::collections::HashSet;
+
+/// Longest name of a property that all providers take, in characters. Anthropic's API refuses others than `[a-zA-Z0-9_.-]{1,64}`.
+const MAX_CHARS: usize = 64;
+
+/// What stands for a name without any letter or digit.
+const NAMELESS: &str = "argument";
+
+/// A name for each of `names`, which are distinct, none of them in `taken`: the name itself where every provider takes it, else what is left
+/// of it (`filter[name]` becomes `filter_name`), with a number where that is taken.
+pub(super) fn offered_names(names: &[&str], taken: &HashSet<String>) -> Vec<String> {
+    let mut taken = taken.clone();
+    taken.extend(names.iter().filter(|name| is_offered(name)).map(|name| (*name).to_owned()));
+    let mut offer = |name: &&str| {
+        if is_offered(name) {
+            return (*name).to_owned();
+        }
+        let offered = free_name(&plain(name), &taken);
+        taken.insert(offered.clone());
+        offered
+    };
+    names.iter().map(&mut offer).collect()
+}
+
+/// `wish`, or the first of `wish_2`, `wish_3`, ... that is free.
+pub(super) fn free_name(wish: &str, taken: &HashSet<String>) -> String {
+    let numbered = (2..).map(|number| {
+        let end = format!("_{number}");
+        format!("{}{end}", cut(wish, MAX_CHARS - end.len()))
+    });
+    std::iter::once(wish.to_owned()).chain(numbered).find(|name| !taken.contains(name)).unwrap_or_default()
+}
+
+fn is_offered(name: &str) -> bool {
+    !name.is_empty() && name.len() <= MAX_CHARS && name.chars().all(is_plain)
+}
+
+fn is_plain(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || matches!(letter, '_' | '.' | '-')
+}
+
+fn plain(name: &str) -> String {
+    let words: Vec<&str> = name.split(|letter| !is_plain(letter)).filter(|word| !word.is_empty()).collect();
+    let joined = words.join("_");
+    if joined.is_empty() { NAMELESS.to_owned() } else { cut(&joined, MAX_CHARS).to_owned() }
+}
+
+/// At most `chars` characters of a name.
+fn cut(name: &str, chars: usize) -> &str {
+    name.get(..name.floor_char_boundary(chars)).unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_a_provider_would_refuse_are_changed_and_stay_distinct() {
+        let long = "x".repeat(70);
+        let longer = "x".repeat(71);
+        let names =
+            ["id", "filter[name]", "filter_name", "$top", "top", "@", "größe", "", &long, &longer, "a b\r\nc", "$top "];
+        let offered = offered_names(&names, &HashSet::from(["argument".to_owned()]));
+        let expected = [
+            "id",
+            "filter_name_2",
+            "filter_name",
+            "top_2",
+            "top",
+            "argument_2",
+            "gr_e",
+            "argument_3",
+            &"x".repeat(64),
+            &format!("{}_2", "x".repeat(62)),
+            "a_b_c",
+            "top_3",
+        ];
+        assert_eq!(offered, expected);
+        assert!(offered.iter().all(|name| is_offered(name)));
+    }
+
+    #[test]
+    fn names_that_every_provider_takes_stay() {
+        for name in ["id", "X-Request-ID", "a.b", "_", "9", &"x".repeat(64)] {
+            assert_eq!(offered_names(&[name], &HashSet::new()), [name]);
+        }
+    }
+}

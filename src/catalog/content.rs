@@ -1,0 +1,135 @@
+//! What the value of a body or of one of its parts is: text, a file, or something that is written as XML.
+
+use serde_json::Value;
+
+use super::binding::Content;
+use super::document::{Document, Located};
+use super::media_type::{is_binary, is_xml};
+use super::xml::{XmlShape, branches};
+
+/// What the model is told about an argument that is a file.
+pub(super) const FILE_HINT: &str = "A file: its text as it is, or for other content a data URL, `data:image/png;base64,...`; `;name=photo.png` \
+                                    behind the type names the file.";
+
+/// What the values of `schema` are, of arrays their items, where they are sent as `media_type`.
+///
+/// A file is (OpenAPI 3.0.4 and 3.1.1, Considerations for File Uploads; Swagger 2.0, Parameter Object): `format: binary`, `type: file`, a
+/// `contentMediaType` that is no text, or anything that may be a string and is sent as a type that is no text.
+pub(super) fn content(document: &Document, schema: Option<&Located<'_>>, media_type: Option<&str>) -> Content {
+    let is_sent_as_bytes =
+        media_type.is_some_and(|list| list.split(',').all(|media_type| is_binary(media_type.trim())));
+    let Some(schema) = schema else {
+        return if is_sent_as_bytes { Content::File } else { Content::Value };
+    };
+    let parts = branches(document, schema);
+    let says = |keyword: &str, wanted: &[&str]| {
+        parts.iter().any(|part| part.text(keyword).is_some_and(|text| wanted.contains(&text)))
+    };
+    if says("type", &["array"]) || parts.iter().any(|part| part.member("items").is_some()) {
+        let items = parts.iter().find_map(|part| part.member("items"));
+        // Items that are arrays again are no files: a part of a body has no form for them.
+        return match items.filter(|items| !is_array(document, items)) {
+            Some(items) if media_type.is_some_and(is_xml) && !may_be_text(document, &items) => {
+                Content::Xml(XmlShape::of(document, &items))
+            }
+            Some(items) => content(document, Some(&items), media_type),
+            None => Content::Value,
+        };
+    }
+    let is_text = may_be_text(document, schema);
+    if says("format", &["binary"]) || says("type", &["file"]) {
+        return Content::File;
+    }
+    if is_text && (says("format", &["byte", "base64"]) || says("contentEncoding", &["base64", "base64url"])) {
+        return Content::Base64;
+    }
+    if media_type.is_some_and(is_xml) && !is_text {
+        return Content::Xml(XmlShape::of(document, schema));
+    }
+    let media = parts.iter().find_map(|part| part.text("contentMediaType"));
+    let is_file = is_text && (is_sent_as_bytes || media.is_some_and(is_binary));
+    if is_file { Content::File } else { Content::Value }
+}
+
+/// The media type that the schema gives its own content (JSON Schema 2020-12 validation, section 8.4), or that of its items.
+pub(super) fn media_type_of<'d>(document: &'d Document, schema: &Located<'d>) -> Option<&'d str> {
+    let own = |schema: &Located<'d>| branches(document, schema).iter().find_map(|part| part.text("contentMediaType"));
+    let items = branches(document, schema).iter().find_map(|part| part.member("items"));
+    own(schema).or_else(|| own(&items?))
+}
+
+/// Do the schema's values include texts, as far as its types say?
+pub(super) fn may_be_text(document: &Document, schema: &Located<'_>) -> bool {
+    let mut types = Vec::new();
+    for part in branches(document, schema) {
+        match part.value.get("type") {
+            Some(Value::String(name)) => types.push(name.as_str()),
+            Some(Value::Array(names)) => types.extend(names.iter().filter_map(Value::as_str)),
+            _ if part.member("properties").is_some() => types.push("object"),
+            _ => {}
+        }
+    }
+    types.is_empty() || types.iter().any(|name| matches!(*name, "string" | "file"))
+}
+
+fn is_array(document: &Document, schema: &Located<'_>) -> bool {
+    branches(document, schema).iter().any(|part| part.text("type") == Some("array"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use serde_json::json;
+
+    use super::*;
+
+    fn of(schema: Value, media_type: Option<&str>) -> Content {
+        let root = json!({"openapi": "3.1.0", "start": schema, "file": {"type": "string", "format": "binary"}});
+        let document = Document::new(root, Path::new("api.json")).unwrap();
+        content(&document, document.member("start").as_ref(), media_type)
+    }
+
+    #[test]
+    fn files_are_known_in_every_version_s_way() {
+        let files = [
+            (json!({"type": "string", "format": "binary"}), None),
+            (json!({"type": "file"}), None),
+            (json!({"$ref": "#/file"}), None),
+            (json!({"allOf": [{"$ref": "#/file"}], "nullable": true}), None),
+            (json!({"type": "array", "items": {"type": "string", "format": "binary"}}), None),
+            (json!({"type": "string", "contentMediaType": "application/octet-stream"}), None),
+            (json!({"contentMediaType": "image/png"}), None),
+            (json!({}), Some("image/png, image/jpeg")),
+            (json!({"type": "string"}), Some("application/octet-stream")),
+        ];
+        for (schema, media_type) in files {
+            assert_eq!(of(schema.clone(), media_type), Content::File, "{schema}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_file_stays_what_it_is() {
+        let values = [
+            (json!({"type": "string"}), None),
+            (json!({"type": "string", "format": "uuid"}), None),
+            (json!({"type": "string", "contentMediaType": "application/json"}), None),
+            (json!({"type": "string", "contentMediaType": "text/html"}), None),
+            (json!({"type": "object", "properties": {}}), Some("application/octet-stream")),
+            (json!({"type": "integer"}), Some("image/png")),
+            (json!({}), None),
+            (json!({"type": "string"}), Some("application/xml")),
+            (json!({"type": "array", "items": {"type": "array", "items": {"format": "binary"}}}), None),
+        ];
+        for (schema, media_type) in values {
+            assert_eq!(of(schema.clone(), media_type), Content::Value, "{schema}");
+        }
+        for schema in [
+            json!({"type": "string", "format": "byte"}),
+            json!({"type": "string", "contentEncoding": "base64", "contentMediaType": "image/png"}),
+        ] {
+            assert_eq!(of(schema.clone(), None), Content::Base64, "{schema}");
+        }
+        assert!(matches!(of(json!({"type": "object"}), Some("application/xml; charset=utf-8")), Content::Xml(_)));
+    }
+}

@@ -1,0 +1,232 @@
+//! How the values of a schema become XML (OpenAPI 3.0.4, XML Object), as data.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::document::{Document, Located};
+
+/// Most schemas of one body whose XML Objects are looked at. Values of further ones are written by the names that they have.
+const MAX_NODES: usize = 1_000;
+
+/// Most alternatives and parts (`allOf`, `anyOf`, `oneOf`) of one schema that are looked at.
+const MAX_BRANCHES: usize = 200;
+
+/// The name of the outermost element, where nothing names it.
+const ROOT: &str = "root";
+
+/// What the elements and attributes of an XML body are: a graph, because a schema may contain itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct XmlShape {
+    /// The name of the outermost element.
+    pub root: String,
+    /// The first is the outermost element's; others are referred to by their index.
+    pub nodes: Vec<XmlNode>,
+}
+
+/// What one schema says about the XML of its values.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct XmlNode {
+    /// The name; `None`: that of the property.
+    pub name: Option<String>,
+    /// The URI of the namespace.
+    pub namespace: Option<String>,
+    /// The namespace's prefix.
+    pub prefix: Option<String>,
+    /// Is it an attribute of the element that it stands in?
+    pub attribute: bool,
+    /// Do the items of an array stand in an element of their own?
+    pub wrapped: bool,
+    /// The nodes of an object's members.
+    pub members: BTreeMap<String, usize>,
+    /// The node of members that `members` does not name.
+    pub others: Option<usize>,
+    /// The node of an array's items.
+    pub items: Option<usize>,
+}
+
+impl XmlShape {
+    /// The shape of the values of `schema`. A body takes its name from the XML Object, else from the component that it is, else from
+    /// its title.
+    pub(super) fn of(document: &Document, schema: &Located<'_>) -> Self {
+        let mut reader = Reader { document, nodes: Vec::new(), known: HashMap::new(), pending: Vec::new() };
+        reader.node(schema.clone());
+        // A list of what is left to do instead of recursion: schemas may be nested as deeply as they like.
+        while let Some((index, schema)) = reader.pending.pop() {
+            reader.read(index, &schema);
+        }
+        let component = schema.reference().and_then(|reference| reference.rsplit('/').next());
+        let named = reader.nodes.first().and_then(|node| node.name.clone());
+        let root = named.or_else(|| {
+            component.into_iter().chain(schema.text("title")).find(|name| is_name(name)).map(str::to_owned)
+        });
+        Self { root: root.unwrap_or_else(|| ROOT.to_owned()), nodes: reader.nodes }
+    }
+
+    /// The node of a member of `node`.
+    pub fn member(&self, node: Option<&XmlNode>, name: &str) -> Option<&XmlNode> {
+        let node = node?;
+        self.nodes.get(*node.members.get(name).or(node.others.as_ref())?)
+    }
+
+    /// The node of the items of `node`.
+    pub fn items(&self, node: Option<&XmlNode>) -> Option<&XmlNode> {
+        self.nodes.get(node?.items?)
+    }
+}
+
+/// Can an element have this name? Without a colon, because prefixes stand apart (Namespaces in XML 1.0, NCName; letters of other scripts
+/// than ASCII's are taken as Unicode has them).
+pub fn is_name(name: &str) -> bool {
+    let mut letters = name.chars();
+    letters.next().is_some_and(|first| first.is_alphabetic() || first == '_')
+        && letters.all(|letter| letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.'))
+}
+
+struct Reader<'d> {
+    document: &'d Document,
+    nodes: Vec<XmlNode>,
+    /// By the address of the schema, which the document keeps in its place.
+    known: HashMap<*const Value, usize>,
+    pending: Vec<(usize, Located<'d>)>,
+}
+
+impl<'d> Reader<'d> {
+    fn node(&mut self, schema: Located<'d>) -> Option<usize> {
+        let schema = self.document.follow(schema).ok()?;
+        let key = std::ptr::from_ref(schema.value);
+        if let Some(index) = self.known.get(&key) {
+            return Some(*index);
+        }
+        if self.nodes.len() == MAX_NODES {
+            return None;
+        }
+        let index = self.nodes.len();
+        self.nodes.push(XmlNode::default());
+        self.known.insert(key, index);
+        self.pending.push((index, schema));
+        Some(index)
+    }
+
+    /// What is nearer to the schema itself goes before what its parts say.
+    fn read(&mut self, index: usize, schema: &Located<'d>) {
+        let mut node = XmlNode::default();
+        for branch in branches(self.document, schema) {
+            if let Some(xml) = branch.member("xml") {
+                read_object(&mut node, &xml);
+            }
+            for (name, property) in branch.member("properties").iter().flat_map(Located::members) {
+                if !node.members.contains_key(name)
+                    && let Some(member) = self.node(property)
+                {
+                    node.members.insert(name.clone(), member);
+                }
+            }
+            if node.items.is_none() {
+                node.items = branch.member("items").and_then(|items| self.node(items));
+            }
+            let others = branch.member("additionalProperties").filter(|more| more.value.is_object());
+            if let Some(others) = others.filter(|_| node.others.is_none()) {
+                node.others = self.node(others);
+            }
+        }
+        if let Some(place) = self.nodes.get_mut(index) {
+            *place = node;
+        }
+    }
+}
+
+/// The schema and the parts and alternatives that it is made of, references followed, nearest first.
+pub(super) fn branches<'d>(document: &'d Document, schema: &Located<'d>) -> Vec<Located<'d>> {
+    let mut branches: Vec<Located<'d>> = document.follow(schema.clone()).into_iter().collect();
+    let mut next = 0;
+    while let Some(branch) = branches.get(next).cloned() {
+        next += 1;
+        for keyword in ["allOf", "oneOf", "anyOf"] {
+            for part in branch.member(keyword).iter().flat_map(Located::items) {
+                let Ok(part) = document.follow(part) else { continue };
+                let is_new = !branches.iter().any(|known| std::ptr::eq(known.value, part.value));
+                if is_new && branches.len() < MAX_BRANCHES {
+                    branches.push(part);
+                }
+            }
+        }
+    }
+    branches
+}
+
+fn read_object(node: &mut XmlNode, xml: &Located<'_>) {
+    let text = |key: &str| xml.text(key).map(str::to_owned);
+    node.name = node.name.take().or_else(|| text("name"));
+    node.namespace = node.namespace.take().or_else(|| text("namespace"));
+    node.prefix = node.prefix.take().or_else(|| text("prefix"));
+    node.attribute |= xml.flag("attribute") == Some(true);
+    node.wrapped |= xml.flag("wrapped") == Some(true);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use serde_json::json;
+
+    use super::*;
+
+    fn shape(schema: Value, schemas: Value) -> XmlShape {
+        let root = json!({"openapi": "3.0.3", "start": schema, "components": {"schemas": schemas}});
+        let document = Document::new(root, Path::new("api.json")).unwrap();
+        XmlShape::of(&document, &document.member("start").unwrap())
+    }
+
+    #[test]
+    fn a_schema_that_contains_itself_ends() {
+        let tree = json!({"type": "object", "properties": {
+            "id": {"type": "integer", "xml": {"attribute": true}},
+            "children": {"type": "array", "xml": {"wrapped": true}, "items": {"$ref": "#/components/schemas/Tree"}}
+        }});
+        let shape = shape(json!({"$ref": "#/components/schemas/Tree"}), json!({"Tree": tree}));
+        assert_eq!(shape.root, "Tree");
+        assert_eq!(shape.nodes.len(), 3);
+        let children = shape.member(shape.nodes.first(), "children").unwrap();
+        assert!(children.wrapped);
+        assert_eq!(children.items, Some(0));
+    }
+
+    #[test]
+    fn names_come_from_the_xml_object_then_the_component_then_the_title() {
+        let schemas =
+            json!({"Pet": {"title": "A", "xml": {"name": "animal"}}, "a b": {"title": "B"}, "1": {"title": "c d"}});
+        for (name, root) in [("Pet", "animal"), ("a b", "root"), ("1", "root")] {
+            let schema = json!({"$ref": format!("#/components/schemas/{name}")});
+            assert_eq!(shape(schema, schemas.clone()).root, root, "{name}");
+        }
+        assert_eq!(shape(json!({"title": "Order"}), json!({})).root, "Order");
+        assert_eq!(shape(json!({}), json!({})).root, "root");
+    }
+
+    #[test]
+    fn parts_and_alternatives_add_their_members_and_the_nearest_name_holds() {
+        let schemas = json!({"Base": {"xml": {"name": "base", "namespace": "urn:b"}, "properties": {"id": {"xml": {"name": "far"}}}}});
+        let schema = json!({
+            "xml": {"name": "near"}, "properties": {"id": {"xml": {"name": "ID"}}},
+            "allOf": [{"$ref": "#/components/schemas/Base"}, {"oneOf": [{"properties": {"x": {}}}], "additionalProperties": {"xml": {"name": "other"}}}]
+        });
+        let shape = shape(schema, schemas);
+        let root = shape.nodes.first();
+        assert_eq!((shape.root.as_str(), root.unwrap().namespace.as_deref()), ("near", Some("urn:b")));
+        assert_eq!(shape.member(root, "id").unwrap().name.as_deref(), Some("ID"));
+        assert_eq!(shape.member(root, "x").unwrap().name, None);
+        assert_eq!(shape.member(root, "y").unwrap().name.as_deref(), Some("other"));
+    }
+
+    #[test]
+    fn only_what_xml_takes_is_a_name() {
+        for name in ["a", "_a", "a-b.c_1", "größe", "日本"] {
+            assert!(is_name(name), "{name}");
+        }
+        for name in ["", "1a", "-a", "a b", "a:b", "a<b", "a\"", "$a", "@a", "a/b"] {
+            assert!(!is_name(name), "{name}");
+        }
+    }
+}
