@@ -4,6 +4,7 @@ mod all_of;
 mod argument_object;
 mod definitions;
 mod discriminator;
+mod exclusive;
 mod keyword;
 mod leaf;
 mod literal;

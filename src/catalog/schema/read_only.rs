@@ -16,24 +16,31 @@ pub(crate) fn read_only_names<'d>(
     schema: &'d Map<String, Value>,
     file: &'d SourceFile,
 ) -> HashSet<&'d str> {
-    let mut names = HashSet::new();
-    collect(document, schema, file, MAX_LEVELS, &mut names);
-    names
+    let mut search = Search { document, visited: HashSet::new(), names: HashSet::new() };
+    search.visit(schema, file, MAX_LEVELS);
+    search.names
 }
 
-fn collect<'d>(
+struct Search<'d> {
     document: &'d Document,
-    schema: &'d Map<String, Value>,
-    file: &'d SourceFile,
-    levels: usize,
-    names: &mut HashSet<&'d str>,
-) {
-    let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
-    names.extend(properties.filter(|(_, schema)| is_read_only(document, schema, file)).map(|(name, _)| name.as_str()));
-    let Some(levels) = levels.checked_sub(1) else { return };
-    for branch in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
-        if let Some((Value::Object(branch), file)) = document.end_of(branch, file) {
-            collect(document, branch, file, levels, names);
+    /// The addresses of the schemas that were looked into: one that many branches share, or that leads back to itself, once.
+    visited: HashSet<usize>,
+    names: HashSet<&'d str>,
+}
+
+impl<'d> Search<'d> {
+    fn visit(&mut self, schema: &'d Map<String, Value>, file: &'d SourceFile, levels: usize) {
+        if !self.visited.insert(std::ptr::from_ref(schema).addr()) {
+            return;
+        }
+        let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+        let read_only = properties.filter(|(_, schema)| is_read_only(self.document, schema, file));
+        self.names.extend(read_only.map(|(name, _)| name.as_str()));
+        let Some(levels) = levels.checked_sub(1) else { return };
+        for branch in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
+            if let Some((Value::Object(branch), file)) = self.document.end_of(branch, file) {
+                self.visit(branch, file, levels);
+            }
         }
     }
 }

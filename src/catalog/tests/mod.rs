@@ -2,6 +2,8 @@
 
 mod bodies;
 mod faults;
+mod giants;
+mod mistakes;
 mod real_documents;
 mod round_trip;
 mod schemas;
