@@ -20,6 +20,9 @@ use crate::arguments::{KINDS, Kind, checked};
 /// Stands for the operator's `base_url` where a document names no server.
 const BASE_URL: &str = "https://api.callwright.test/base";
 
+/// Enough that no schema is cut: where one is, the tool accepts any value, and nothing could be said about the arguments.
+const SCHEMA_BYTES: usize = 4 * 1024 * 1024;
+
 /// What became of one document.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Written {
@@ -41,6 +44,7 @@ pub(crate) fn write(file: &str, documents: &Path, seed: u64, out: &Path) -> io::
     let mut written = Written { file: file.to_owned(), ..Written::default() };
     let mut lines = BufWriter::new(File::create(out)?);
     let mut settings = ToolsetSettings::default();
+    settings.limits.schema_bytes = SCHEMA_BYTES;
     let load = |settings: &ToolsetSettings| load_document("bench", &documents.join(file), settings);
     let toolset = match load(&settings) {
         Ok(toolset) if toolset.servers.is_empty() => {

@@ -28,6 +28,26 @@ pub(crate) fn read_only_names<'d>(
     names
 }
 
+/// Those of the `hidden` names that a schema shows to which a branch of `allOf` refers: it is written once for all that refer to it.
+pub(super) fn shown_by_reference<'d>(
+    document: &'d Document,
+    schema: &'d Map<String, Value>,
+    file: &'d SourceFile,
+    hidden: &HashSet<&'d str>,
+) -> Vec<&'d str> {
+    let mut shown = Vec::new();
+    let branches = schema.get("allOf").and_then(Value::as_array).into_iter().flatten();
+    for branch in branches.filter(|branch| branch.get("$ref").is_some()) {
+        let Some((Value::Object(target), file)) = document.end_of(branch, file) else { continue };
+        collect(document, target, file, MAX_LEVELS, &mut |name, property, file| {
+            if hidden.contains(name) && flag(document, property, file) != Some(true) && !shown.contains(&name) {
+                shown.push(name);
+            }
+        });
+    }
+    shown
+}
+
 fn collect<'d>(
     document: &'d Document,
     schema: &'d Map<String, Value>,
