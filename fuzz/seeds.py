@@ -145,6 +145,27 @@ def scan_seeds() -> list[bytes]:
     return seeds
 
 
+def document_seeds() -> list[bytes]:
+    # Documents, JSON or YAML, and fragments of them; a fragment is a path item, a schema or a component that a mutation may carry over.
+    marks = (b"openapi", b"swagger", b"paths", b"parameters", b"$ref", b"schema")
+    folders = ("src/catalog", "src/executor", "tests")
+    found = [text for text in literals(*folders) + macros(*folders) if any(mark in text for mark in marks)]
+    samples = [path.read_bytes() for path in sorted((ROOT / "openapi").glob("*.yaml"))]
+    return samples + found + [text + b"\0" + found[index - 1] for index, text in enumerate(found) if b"$ref" in text]
+
+
+def request_seeds() -> list[bytes]:
+    documents = [seed for seed in document_seeds() if b"paths" in seed and b"\0" not in seed]
+    arguments = [text for text in literals("src/executor", "tests") if text.startswith(b"{") and as_json(text) is not None]
+    return [
+        document + b"\0" + arguments[(index * 31 + offset * 97) % len(arguments)]
+        for index, document in enumerate(documents)
+        for offset in range(ARGUMENTS_PER_SCHEMA)
+    ]
+
+
+write("document", document_seeds())
+write("request", request_seeds())
 write("sse", sse_seeds())
 write("rescue", rescue_seeds())
 write("scan", scan_seeds())

@@ -85,7 +85,7 @@ fn help_and_version_are_answers_and_not_errors() {
 
 #[test]
 fn check_reports_on_documents_one_line_each() {
-    let folder = folder_with("broken.json", "{");
+    let folder = folder_with("broken.json", "{\"openapi\": \"3.0.0\", ");
     let output = run(folder.path(), &["check", "--format", "json", "."], &[]);
     assert_eq!(output.status.code(), Some(1), "a document that cannot be loaded at all");
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();

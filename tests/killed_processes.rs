@@ -4,23 +4,38 @@
 //! `CALLWRIGHT_KILLS` sets the number of kills of the long test.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+#[path = "killed_processes/moments.rs"]
+mod moments;
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use fastrand::Rng;
+use moments::{Moment, Seen, Tally};
 use serde_json::{Value, json};
 use sqlx::ConnectOptions;
 use support::answer::{self, one_call};
+use support::config::config_with_store;
 use support::request::plain;
-use support::{Gate, Proxy, Received, Reply, Server, config, guarded, policy};
+use support::{Gate, Proxy, Received, Reply, Server, guarded, policy};
 
 /// Kills of the long test, unless the environment says otherwise.
 const KILLS: usize = 200;
 
 /// Sessions in flight at each kill.
 const SESSIONS: usize = 6;
+
+/// The store, which outlives the process.
+const ON_DISK: &str = "sqlite:traces.sqlite3";
+
+/// Requests after whose arrival at a server the process is killed at the latest: each session has an answer meanwhile, or more than one.
+const MOST_ARRIVALS: usize = 4 * SESSIONS;
+
+/// Microseconds after an arrival within which the process is killed: now at once, now within what follows.
+const PAUSES: [u64; 3] = [200, 1_000, 4_000];
 
 /// The moments of the kills are drawn from this.
 const SEED: u64 = 20_260;
@@ -64,19 +79,44 @@ async fn model() -> Server {
     .await
 }
 
-/// Takes orders, each after a little while that differs.
-async fn api() -> Server {
-    Server::scripted(|number, received| {
-        let gate = Gate::closed();
-        let opener = gate.clone();
-        let pause = Duration::from_micros(number as u64 * 977 % 4_000);
-        tokio::spawn(async move {
-            tokio::time::sleep(pause).await;
-            opener.open();
-        });
-        Reply::json(201, &json!({"receipt": order_of(received)})).after(&gate)
-    })
-    .await
+/// The API, and which orders it has answered.
+struct Api {
+    server: Server,
+    answered: Arc<Mutex<BTreeSet<String>>>,
+}
+
+impl Api {
+    /// Takes orders, each after a little while that differs.
+    async fn start() -> Self {
+        let answered = Arc::new(Mutex::new(BTreeSet::new()));
+        let known = Arc::clone(&answered);
+        let server = Server::scripted(move |number, received| {
+            let (gate, order, known) = (Gate::closed(), order_of(received), Arc::clone(&known));
+            let reply = Reply::json(201, &json!({"receipt": order})).after(&gate);
+            let pause = Duration::from_micros(number as u64 * 977 % 4_000);
+            tokio::spawn(async move {
+                tokio::time::sleep(pause).await;
+                known.lock().unwrap().insert(order);
+                gate.open();
+            });
+            reply
+        })
+        .await;
+        Self { server, answered }
+    }
+
+    /// How often each order arrived.
+    fn arrivals(&self) -> BTreeMap<String, usize> {
+        let mut arrivals = BTreeMap::new();
+        for received in self.server.received() {
+            *arrivals.entry(order_of(&received)).or_default() += 1;
+        }
+        arrivals
+    }
+
+    fn most_arrivals(&self) -> usize {
+        self.arrivals().into_values().max().unwrap_or_default()
+    }
 }
 
 fn order_of(received: &Received) -> String {
@@ -84,7 +124,11 @@ fn order_of(received: &Received) -> String {
 }
 
 async fn proxy(model: &Server, api: &Server, document: &str, rules: &str) -> Proxy {
-    let config = config(&model.url("/v1"))
+    proxy_on(ON_DISK, model, api, document, rules).await
+}
+
+async fn proxy_on(store: &str, model: &Server, api: &Server, document: &str, rules: &str) -> Proxy {
+    let config = config_with_store(&model.url("/v1"), store)
         + "[executor]\nallowed_addresses = [\"127.0.0.1\"]\n"
         + "[aliases.helper]\nmodel = \"gpt-test\"\ntoolsets = [\"orders\"]\n"
         + &format!("[toolsets.orders]\ndocument = \"orders.yaml\"\nbase_url = \"{}\"\n", api.url(""))
@@ -101,6 +145,8 @@ struct Session {
     placed: usize,
     /// What the client was told of each order.
     told: BTreeMap<String, String>,
+    /// The order whose intent was on disk at the last kill.
+    interrupted: Option<String>,
 }
 
 impl Session {
@@ -130,68 +176,111 @@ impl Session {
     }
 }
 
-/// Goes on with all sessions until the proxy is killed at a moment drawn from `moments`, and starts it again.
-async fn kill_once(
+/// Sessions that go on, whatever happens to the proxy.
+struct Run {
+    model: Server,
+    api: Api,
     proxy: Proxy,
     sessions: Vec<Session>,
-    servers: &[&Server],
-    moments: &mut Rng,
-) -> (Proxy, Vec<Session>) {
-    let base = proxy.client().url("");
-    let tasks: Vec<_> =
-        sessions.into_iter().map(|session| tokio::spawn(session.go_on(base.clone(), usize::MAX))).collect();
-    // Now after some time, now just when something has arrived at a server.
-    let pause = match servers.get(moments.usize(0..=servers.len())) {
-        None => Duration::from_micros(moments.u64(0..60_000)),
-        Some(server) => {
-            server.arrival_of(server.received().len() + moments.usize(1..8)).await;
-            Duration::from_micros(moments.u64(0..3_000))
+    moments: Rng,
+    tally: Tally,
+    /// Does the API get anything? One that gets nothing gives no moments.
+    reaches_api: bool,
+}
+
+impl Run {
+    async fn start(store: &str, document: &str, rules: &str) -> Self {
+        let (model, api) = (model().await, Api::start().await);
+        let session =
+            |number| Session { name: format!("s{number}"), placed: 0, told: BTreeMap::new(), interrupted: None };
+        Self {
+            proxy: proxy_on(store, &model, &api.server, document, rules).await,
+            model,
+            api,
+            sessions: (0..SESSIONS).map(session).collect(),
+            moments: Rng::with_seed(SEED),
+            tally: Tally::default(),
+            reaches_api: rules == ALLOWED,
         }
-    };
-    tokio::time::sleep(pause).await;
-    proxy.signal("KILL");
-    let stopped = proxy.ended().await;
-    let sessions = guarded("the sessions of a killed proxy", futures_util::future::join_all(tasks)).await;
-    (stopped.start_again().await, sessions.into_iter().map(Result::unwrap).collect())
-}
-
-/// Kills `times` times, then lets every session have an answer to its last order.
-async fn killed(times: usize, document: &str, rules: &str) -> (Server, Vec<Session>) {
-    let (model, api) = (model().await, api().await);
-    let mut moments = Rng::with_seed(SEED);
-    let session = |number| Session { name: format!("s{number}"), placed: 0, told: BTreeMap::new() };
-    let mut sessions: Vec<Session> = (0..SESSIONS).map(session).collect();
-    let mut proxy = proxy(&model, &api, document, rules).await;
-    // An API that gets nothing gives no moments.
-    let servers: &[&Server] = if rules == ALLOWED { &[&model, &api] } else { &[&model] };
-    for _ in 0..times {
-        (proxy, sessions) = kill_once(proxy, sessions, servers, &mut moments).await;
     }
-    let base = proxy.client().url("");
-    let last = sessions.into_iter().map(|session| session.go_on(base.clone(), 1));
-    let sessions = futures_util::future::join_all(last).await;
-    proxy.stop().await;
-    (api, sessions)
-}
 
-/// How often each order arrived.
-fn arrivals(api: &Server) -> BTreeMap<String, usize> {
-    let mut arrivals = BTreeMap::new();
-    for received in api.received() {
-        *arrivals.entry(order_of(&received)).or_default() += 1;
+    /// Goes on with all sessions until the proxy is killed at a random moment, and starts it again.
+    async fn kill_once(mut self) -> Self {
+        let base = self.proxy.client().url("");
+        let going = |session: Session| tokio::spawn(session.go_on(base.clone(), usize::MAX));
+        let tasks: Vec<_> = std::mem::take(&mut self.sessions).into_iter().map(going).collect();
+        self.moment().await;
+        self.proxy.kill();
+        // What the API says from now on reaches nobody.
+        let answered = self.api.answered.lock().unwrap().clone();
+        let stopped = self.proxy.ended().await;
+        let sessions = guarded("the sessions of a killed proxy", futures_util::future::join_all(tasks)).await;
+        self.sessions = sessions.into_iter().map(Result::unwrap).collect();
+        let intents = intents_in(stopped.directory()).await;
+        self.proxy = stopped.start_again().await;
+        self.tally(&intents, &answered);
+        self
     }
-    arrivals
+
+    /// Now after some time, now just when something has arrived at a server.
+    async fn moment(&mut self) {
+        let mut servers = vec![&self.model];
+        servers.extend(self.reaches_api.then_some(&self.api.server));
+        let pause = match servers.get(self.moments.usize(0..=servers.len())) {
+            None => self.moments.u64(0..60_000),
+            Some(server) => {
+                server.arrival_of(server.received().len() + self.moments.usize(1..MOST_ARRIVALS)).await;
+                let longest = PAUSES[self.moments.usize(0..PAUSES.len())];
+                self.moments.u64(0..longest)
+            }
+        };
+        tokio::time::sleep(Duration::from_micros(pause)).await;
+    }
+
+    /// Counts how far each session's order had come.
+    fn tally(&mut self, intents: &[(String, Option<String>)], answered: &BTreeSet<String>) {
+        let arrived = self.api.arrivals();
+        for session in &mut self.sessions {
+            let order = session.order();
+            let labels = intents.iter().filter(|(name, _)| *name == session.name).map(|(_, label)| label.clone());
+            let seen = Seen {
+                order: &order,
+                told: session.placed,
+                interrupted: session.interrupted.as_ref() == Some(&order),
+                intents: labels.collect(),
+            };
+            let moment = seen.moment(&arrived, answered);
+            self.tally.add(moment);
+            session.interrupted = (moment != Moment::BeforeIntent).then_some(order);
+        }
+    }
+
+    /// Kills `times` times, then lets every session have an answer to its last order.
+    async fn killed(mut self, times: usize) -> Self {
+        for _ in 0..times {
+            self = self.kill_once().await;
+        }
+        let base = self.proxy.client().url("");
+        let last = std::mem::take(&mut self.sessions).into_iter().map(|session| session.go_on(base.clone(), 1));
+        self.sessions = futures_util::future::join_all(last).await;
+        self
+    }
+
+    /// Every order, and what the client was told of it.
+    fn told(&self) -> impl Iterator<Item = (&String, &String)> {
+        self.sessions.iter().flat_map(|session| &session.told)
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_order_is_placed_twice_however_often_the_process_is_killed() {
     let kills = std::env::var("CALLWRIGHT_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(KILLS);
-    let (api, sessions) = killed(kills, &document(""), ALLOWED).await;
-    let arrivals = arrivals(&api);
+    let run = Run::start(ON_DISK, &document(""), ALLOWED).await.killed(kills).await;
+    let arrivals = run.api.arrivals();
     let twice: Vec<_> = arrivals.iter().filter(|(_, times)| **times > 1).collect();
     assert!(twice.is_empty(), "placed twice: {twice:?}");
     let (mut placed, mut unknown) = (0, 0);
-    for (order, text) in sessions.iter().flat_map(|session| &session.told) {
+    for (order, text) in run.told() {
         if text.contains(UNKNOWN) {
             unknown += 1;
         } else {
@@ -200,40 +289,57 @@ async fn no_order_is_placed_twice_however_often_the_process_is_killed() {
             placed += 1;
         }
     }
-    let all: usize = sessions.iter().map(|session| session.placed).sum();
+    let all: usize = run.sessions.iter().map(|session| session.placed).sum();
     assert_eq!(placed + unknown, all, "every order was answered in the end");
-    assert!(
-        placed > 0 && (unknown > 0 || kills < KILLS),
-        "{placed} placed, {unknown} unknown: the kills prove nothing"
-    );
     anstream::println!(
-        "{kills} kills: {placed} orders placed and told so, {unknown} told as unknown, {} arrived",
-        arrivals.len()
+        "{kills} kills: {placed} orders placed and told so, {unknown} told as unknown, {} arrived; calls interrupted: {}",
+        arrivals.len(),
+        run.tally
     );
+    assert!(placed > 0, "the kills prove nothing");
+    // The moments on either side of an arrival cannot be told apart for certain.
+    use Moment::{BeforeAnswer, BeforeIntent, BeforeOutcome, BeforeRequest, BeforeTold};
+    for moments in [&[BeforeIntent, BeforeRequest][..], &[BeforeAnswer, BeforeOutcome], &[BeforeTold]] {
+        let hits: usize = moments.iter().map(|moment| run.tally.of(*moment)).sum();
+        assert!(hits > 0 || kills < KILLS, "no kill hit {moments:?}: {}", run.tally);
+    }
+}
+
+/// What the test above counts does happen where nothing outlives the process.
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_store_that_outlives_the_process_an_order_is_soon_placed_twice() {
+    let mut run = Run::start("sqlite::memory:", &document(""), ALLOWED).await;
+    for _ in 0..KILLS {
+        run = run.kill_once().await;
+        if run.api.most_arrivals() > 1 {
+            return;
+        }
+    }
+    panic!("{KILLS} kills, and no order was placed twice: the kills prove nothing; {}", run.tally);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_order_is_placed_without_a_policy_that_allows_it() {
-    let (api, sessions) = killed(20, &document(""), "execute:\n  rules: []").await;
-    assert!(api.received().is_empty(), "{:?}", api.received());
-    let told: Vec<&String> = sessions.iter().flat_map(|session| session.told.values()).collect();
+    let run = Run::start(ON_DISK, &document(""), "execute:\n  rules: []").await.killed(20).await;
+    assert_eq!(run.api.most_arrivals(), 0);
+    let told: Vec<&String> = run.told().map(|(_, text)| text).collect();
     assert!(!told.is_empty() && told.iter().all(|text| text.contains("policy does not allow")), "{told:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_order_with_an_idempotency_key_is_repeated_with_that_key_until_its_outcome_is_known() {
     let key = r#"{name: Idempotency-Key, in: header, required: true, schema: {type: string, format: uuid}}"#;
-    let (api, sessions) = killed(40, &document(key), ALLOWED).await;
+    let run = Run::start(ON_DISK, &document(key), ALLOWED).await.killed(40).await;
     let mut keys: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for received in api.received() {
+    for received in run.api.server.received() {
         keys.entry(order_of(&received)).or_default().insert(received.header("idempotency-key").unwrap().to_owned());
     }
     let several: Vec<_> = keys.iter().filter(|(_, keys)| keys.len() > 1).collect();
     assert!(several.is_empty(), "the API could not recognise these: {several:?}");
-    for (order, text) in sessions.iter().flat_map(|session| &session.told) {
+    for (order, text) in run.told() {
         assert!(text.contains("receipt") && text.contains(order), "{order}: {text}");
     }
-    assert!(arrivals(&api).values().any(|times| *times > 1), "nothing was repeated: the kills prove nothing");
+    assert!(run.api.most_arrivals() > 1, "nothing was repeated: the kills prove nothing");
 }
 
 #[tokio::test]
@@ -260,11 +366,15 @@ async fn intents(proxy: &Proxy) -> Vec<(String, Option<String>)> {
     intents_in(proxy.directory()).await
 }
 
-/// Session and label of every intent that another process sees.
-async fn intents_in(directory: &std::path::Path) -> Vec<(String, Option<String>)> {
-    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(directory.join("traces.sqlite3")).read_only(true);
+/// Session and label of every intent that another process sees, in the order in which they were begun last.
+async fn intents_in(directory: &Path) -> Vec<(String, Option<String>)> {
+    let file = directory.join("traces.sqlite3");
+    if !file.exists() {
+        return Vec::new();
+    }
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(file).read_only(true);
     let mut connection = options.connect().await.unwrap();
-    sqlx::query_as("SELECT session, label FROM intents").fetch_all(&mut connection).await.unwrap()
+    sqlx::query_as("SELECT session, label FROM intents ORDER BY begun_at").fetch_all(&mut connection).await.unwrap()
 }
 
 #[tokio::test]

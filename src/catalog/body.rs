@@ -67,41 +67,61 @@ pub(super) fn body<'d>(
     if !body.value.is_object() {
         return Err(format!("request body {place} is no object"));
     }
-    let required = body.flag("required") == Some(true);
-    let offered = body.member("content");
-    let best =
-        offered.iter().flat_map(Located::members).map(|(key, media)| (Sendable::of(key), media)).min_by_key(
-            |(sendable, media)| (loses_files(document, offered.as_ref(), sendable, media), sendable.rank()),
-        );
-    let Some((sendable, media)) = best else {
+    let (sendable, media) = best_media(document, &body).unwrap_or_else(|| {
         notes.place(&place, "the request body names no media type; it is sent as JSON");
-        return Ok(Some(Body {
-            media_type: "application/json".to_owned(),
-            format: BodyFormat::Json,
-            required,
-            schema: None,
-            fields: Vec::new(),
-            description: body.text("description"),
-            encoding: BTreeMap::new(),
-            at: Some(body),
-        }));
-    };
-    let schema = media.member("schema");
-    if let Some(schema) = &schema {
-        document
-            .follow(schema.clone())
-            .map_err(|error| format!("schema of the request body {}: {error}", schema.at))?;
-    }
+        (Sendable::of("application/json"), body.clone())
+    });
+    let schema = schema(&media);
+    let schema = schema.filter(|schema| match document.follow(schema.clone()) {
+        Ok(_) => true,
+        Err(error) => {
+            notes.remark(format!("schema of the request body {}: {error}; any value is accepted", schema.at));
+            false
+        }
+    });
     Ok(Some(Body {
         media_type: sendable.media_type,
         format: sendable.format,
-        required,
+        required: body.flag("required") == Some(true),
         schema,
         fields: Vec::new(),
         description: body.text("description"),
         encoding: encodings(document, &media, sendable.format, notes),
         at: Some(body),
     }))
+}
+
+/// The Media Type Object that is sent best, and how. Some documents leave the level of media types out, or the word before the slash.
+fn best_media<'d>(document: &'d Document, body: &Located<'d>) -> Option<(Sendable, Located<'d>)> {
+    let content = body.member("content")?;
+    let is_media_type = |(key, _): &(&String, Located<'d>)| key.contains('/');
+    let best = content
+        .members()
+        .filter(is_media_type)
+        .map(|(key, media)| (Sendable::of(key), media))
+        .min_by_key(|(sendable, media)| (loses_files(document, &content, sendable, media), sendable.rank()));
+    best.or_else(|| {
+        content.value.as_object().filter(|members| !members.is_empty())?;
+        let named = content.members().find(|(key, media)| media.value.is_object() && *key != "schema");
+        Some(match named {
+            Some((key, media)) if !is_schema(&content) => (Sendable::of(&format!("application/{key}")), media),
+            _ => (Sendable::of("application/json"), content),
+        })
+    })
+}
+
+/// The schema of `media`; `media` itself where it is one.
+fn schema<'d>(media: &Located<'d>) -> Option<Located<'d>> {
+    let schema = media.member("schema").filter(|schema| !schema.value.is_null());
+    schema.or_else(|| is_schema(media).then(|| media.clone()))
+}
+
+fn is_schema(value: &Located<'_>) -> bool {
+    let is_typed = value.member("type").is_some_and(|name| name.value.is_string());
+    is_typed
+        || ["$ref", "schema", "properties", "allOf", "oneOf", "anyOf", "items"]
+            .iter()
+            .any(|key| value.member(key).is_some())
 }
 
 impl<'d> Body<'d> {
@@ -176,9 +196,9 @@ fn is_plain_object(members: &Map<String, Value>) -> bool {
 }
 
 /// Would files of the body have to be written into a text, although it could have parts?
-fn loses_files(document: &Document, offered: Option<&Located<'_>>, sendable: &Sendable, media: &Located<'_>) -> bool {
+fn loses_files(document: &Document, offered: &Located<'_>, sendable: &Sendable, media: &Located<'_>) -> bool {
     let is_multipart = |key: &str| Sendable::of(key).format == BodyFormat::Multipart;
-    let has_parts = offered.into_iter().flat_map(Located::members).any(|(key, _)| is_multipart(key));
+    let has_parts = offered.members().any(|(key, _)| is_multipart(key));
     let is_file = |schema: &Located<'_>| content(document, Some(schema), None) == Content::File;
     has_parts
         && sendable.format.has_members()

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use percent_encoding::percent_decode_str;
+use percent_encoding::{PercentDecode, percent_decode_str};
 use serde_json::Value;
 use thiserror::Error;
 
+use super::detour::detour;
 use super::files::{Fetch, Files, Loader, Origin, Place, SourceFile};
 use super::{LoadError, ToolsetSettings};
 use crate::domain::json::{Pointer, scalar_text};
@@ -104,15 +105,38 @@ impl Document {
         Some((end.value, end.at.file()))
     }
 
-    /// What one `$ref`, which stands in the file `from`, names (RFC 6901 section 6: a JSON Pointer as URI fragment).
+    /// What one `$ref`, which stands in the file `from`, names (RFC 6901 section 6: a JSON Pointer as URI fragment), or what it must mean
+    /// where it names nothing.
     pub(super) fn lookup<'d>(&'d self, reference: &str, from: &'d SourceFile) -> Result<Located<'d>, ReferenceError> {
+        self.by_letter(reference, from).or_else(|error| match error {
+            ReferenceError::Missing(_) => detour(self, reference, from).ok_or(error),
+            other => Err(other),
+        })
+    }
+
+    /// What one `$ref` names by the letter.
+    pub(super) fn by_letter<'d>(
+        &'d self,
+        reference: &str,
+        from: &'d SourceFile,
+    ) -> Result<Located<'d>, ReferenceError> {
+        let (file, pointer) = self.split(reference, from)?;
+        let missing = || ReferenceError::Missing(reference.to_owned());
+        let pointer = pointer.decode_utf8().map_err(|_| missing())?;
+        let value = file.root.pointer(&pointer).ok_or_else(missing)?;
+        Ok(Located { value, at: Place::new(file, Pointer::from(pointer.as_ref())) })
+    }
+
+    /// The file that a `$ref` leads to, and its fragment.
+    pub(super) fn split<'d, 'r>(
+        &'d self,
+        reference: &'r str,
+        from: &'d SourceFile,
+    ) -> Result<(&'d SourceFile, PercentDecode<'r>), ReferenceError> {
         let (link, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let file = self.files.linked(link, from);
         let file = file.map_err(|reason| ReferenceError::Unavailable(reference.to_owned(), reason))?;
-        let missing = || ReferenceError::Missing(reference.to_owned());
-        let pointer = percent_decode_str(fragment).decode_utf8().map_err(|_| missing())?;
-        let value = file.root.pointer(&pointer).ok_or_else(missing)?;
-        Ok(Located { value, at: Place::new(file, Pointer::from(pointer.as_ref())) })
+        Ok((file, percent_decode_str(fragment)))
     }
 }
 
@@ -148,9 +172,17 @@ impl<'d> Located<'d> {
         self.value.get(key)?.as_str().map(str::trim).filter(|text| !text.is_empty())
     }
 
-    /// Is the member `key` true?
+    /// Is the member `key` true? Also as a text, which quotation marks and the `yes` of YAML 1.1 make of it.
     pub(super) fn flag(&self, key: &str) -> Option<bool> {
-        self.value.get(key)?.as_bool()
+        match self.value.get(key)? {
+            Value::Bool(flag) => Some(*flag),
+            Value::String(text) => match text.trim().to_ascii_lowercase().as_str() {
+                "true" | "yes" => Some(true),
+                "false" | "no" => Some(false),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     /// The `$ref` of a Reference Object.

@@ -1,4 +1,4 @@
-//! OpenAPI documents → operations → tools, and the report of what could not become one.
+//! OpenAPI documents → operations → tools, the report of what could not become one, and advice to a document's author.
 //!
 //! Owns reading documents, resolving `$ref`s, naming tools, joining parameters and body into one argument object. Must not know
 //! who offers, calls or executes a tool, nor do network I/O.
@@ -13,6 +13,7 @@ mod body;
 mod content;
 mod credential;
 mod description;
+mod detour;
 pub mod dialect;
 mod discovery;
 mod document;
@@ -28,7 +29,9 @@ mod naming;
 mod notes;
 mod operation;
 mod parameter;
+mod parameter_list;
 mod parse;
+mod path_parameters;
 mod path_template;
 mod reader;
 mod report;

@@ -56,9 +56,15 @@ fn hashed_name(wish: &str, mut seed: String, taken: &mut HashSet<String>) -> Str
 }
 
 fn wish(source: &NameSource<'_>) -> String {
-    let from_id = source.operation_id.map(sanitised).filter(|name| !name.is_empty());
+    let from_id = source.operation_id.filter(|id| is_readable(id)).map(sanitised).filter(|name| !name.is_empty());
     let name = from_id.unwrap_or_else(|| sanitised(&format!("{}_{}", source.method, source.path)));
     if name.len() <= MAX_NAME { name } else { with_hash(&name, &seed(source)) }
+}
+
+/// Are most of its letters such as a name may have? What is left of others says nothing.
+fn is_readable(id: &str) -> bool {
+    let (kept, lost): (Vec<char>, Vec<char>) = id.chars().filter(|c| c.is_alphanumeric()).partition(char::is_ascii);
+    kept.len() > lost.len()
 }
 
 fn seed(source: &NameSource<'_>) -> String {
@@ -109,11 +115,21 @@ mod tests {
             source(Some("pets/show by id"), "get", "/pets/{petId}"),
             source(None, "delete", "/pets/{petId}"),
             source(Some("取得"), "get", "/v1/things.json"),
+            source(Some("получить2"), "get", "/v2/things.json"),
+            source(Some("zurück"), "get", "/v3/things.json"),
             source(None, "get", "/"),
         ];
         assert_eq!(
             tool_names(&sources),
-            ["listPets", "pets_show_by_id", "delete_pets_petId", "get_v1_things_json", "get"]
+            [
+                "listPets",
+                "pets_show_by_id",
+                "delete_pets_petId",
+                "get_v1_things_json",
+                "get_v2_things_json",
+                "zur_ck",
+                "get"
+            ]
         );
     }
 

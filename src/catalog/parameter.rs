@@ -1,9 +1,7 @@
-//! Parameters of an operation: merged from path item and operation, references followed, each checked.
-
-use serde_json::Value;
+//! One parameter of an operation, as OpenAPI 3 describes it.
 
 use super::binding::{Location, Style};
-use super::document::{Document, Located};
+use super::document::Located;
 use super::notes::Notes;
 
 /// Header parameters that OpenAPI 3.0.4 says to ignore: the body, the answer and the credentials set these fields.
@@ -34,55 +32,15 @@ pub(super) struct Parameter<'d> {
     pub(super) at: Located<'d>,
 }
 
-/// The parameters of `operation` in `path_item`. The operation's own replace the path's of the same name and location (OpenAPI
-/// 3.0.4, Operation Object). An error says which parameter cannot be understood: a request without it might mean another thing.
-pub(super) fn parameters<'d>(
-    document: &'d Document,
-    path_item: &Located<'d>,
-    operation: &Located<'d>,
-    notes: &mut Notes,
-) -> Result<Vec<Parameter<'d>>, String> {
-    let mut merged: Vec<Parameter<'d>> = Vec::new();
-    for holder in [path_item, operation] {
-        let Some(list) = holder.member("parameters") else { continue };
-        if !list.value.is_array() && !list.value.is_null() {
-            return Err(format!("{} is no array", list.at));
-        }
-        for item in list.items() {
-            let Some(parameter) = parameter(document, item, notes)? else { continue };
-            let same = |other: &Parameter<'_>| other.name == parameter.name && other.location == parameter.location;
-            match merged.iter_mut().find(|other| same(other)) {
-                Some(other) => *other = parameter,
-                None => merged.push(parameter),
-            }
-        }
-    }
-    Ok(merged)
-}
-
-fn parameter<'d>(
-    document: &'d Document,
-    item: Located<'d>,
-    notes: &mut Notes,
-) -> Result<Option<Parameter<'d>>, String> {
-    let place = item.at.clone();
-    let at = document.follow(item).map_err(|error| format!("parameter {place}: {error}"))?;
-    let name = at.value.get("name").and_then(Value::as_str).filter(|name| !name.is_empty());
-    let name = name.ok_or_else(|| format!("parameter {place} has no name"))?.to_owned();
-    let location = location(&at).ok_or_else(|| {
-        let found = at.value.get("in").map_or_else(|| "none".to_owned(), Value::to_string);
-        format!("parameter `{name}` ({place}) needs `in: path|query|header|cookie`; it has {found}")
-    })?;
-    if is_ignored(location, &name) {
-        return Ok(None);
-    }
+/// What the Parameter Object `at` of OpenAPI 3 says about the parameter `name` of `location`.
+pub(super) fn parameter<'d>(at: Located<'d>, name: String, location: Location, notes: &mut Notes) -> Parameter<'d> {
     let style = style(&at, location, notes);
     let content = at.member("content").and_then(|content| content.members().next());
     let schema = content.as_ref().map_or_else(|| at.member("schema"), |(_, media)| media.member("schema"));
     if schema.is_none() && content.is_none() {
         notes.place(&at.at, format_args!("parameter `{name}` has no schema; any value is accepted"));
     }
-    Ok(Some(Parameter {
+    Parameter {
         required: location == Location::Path || at.flag("required") == Some(true),
         style,
         explode: at.flag("explode").unwrap_or(style == Style::Form),
@@ -97,18 +55,12 @@ fn parameter<'d>(
         name,
         location,
         at,
-    }))
+    }
 }
 
 /// Is it a header that no document can describe?
 pub(super) fn is_ignored(location: Location, name: &str) -> bool {
     location == Location::Header && IGNORED_HEADERS.contains(&name.to_ascii_lowercase().as_str())
-}
-
-fn location(parameter: &Located<'_>) -> Option<Location> {
-    let all = [Location::Path, Location::Query, Location::Header, Location::Cookie];
-    let given = parameter.text("in")?;
-    all.into_iter().find(|location| location.as_str().eq_ignore_ascii_case(given))
 }
 
 /// A style that the location does not have is taken for the default, because something has to be sent.

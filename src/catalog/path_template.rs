@@ -30,6 +30,79 @@ pub(super) fn slots(path: &str) -> Result<Vec<Slot>, String> {
     Ok(slots)
 }
 
+/// `path` with every place written as `{name}`; `described` are the names of the path parameters that the document describes.
+///
+/// Frameworks have notations of their own, which their generators and authors leave in: `:name`, `<name>`, `{name:pattern}`, `{name?}`,
+/// `{*name}`, `{name=projects/*}`. Braces that are doubled or not closed are meant as one pair, and a place without a name bears that of
+/// the parameter that has no place. `{?a,b}` of RFC 6570 stands for query parameters, which a document describes itself.
+pub(super) fn mended(path: &str, described: &[&str]) -> String {
+    let mut written = String::new();
+    let mut rest = path;
+    while let Some((before, behind)) = rest.split_once('{') {
+        written.push_str(before);
+        let (token, after) = token(behind);
+        rest = after;
+        let name = plain_token(token, described);
+        match name.as_deref() {
+            None => {}
+            Some("") => {
+                let unplaced = described.iter().find(|name| !path.contains(&format!("{{{name}}}")));
+                written.push_str(&format!("{{{}}}", unplaced.unwrap_or(&UNNAMED)));
+            }
+            Some(name) => written.push_str(&format!("{{{name}}}")),
+        }
+    }
+    written.push_str(rest);
+    let unplaced = |name: &&&str| !written.contains(&format!("{{{name}}}"));
+    let unplaced: Vec<&str> = described.iter().filter(unplaced).copied().collect();
+    let segments = written.split('/').map(|segment| {
+        let is_meant =
+            |name: &&&str| [format!(":{name}"), format!("<{name}>"), format!("[{name}]")].contains(&segment.to_owned());
+        unplaced.iter().find(is_meant).map_or_else(|| segment.to_owned(), |name| format!("{{{name}}}"))
+    });
+    segments.collect::<Vec<_>>().join("/")
+}
+
+/// What a place without a name is called where no parameter is left for it.
+const UNNAMED: &str = "value";
+
+/// What stands between an opened brace and the one that closes it, and what is behind; up to the end of the segment where none does.
+fn token(behind: &str) -> (&str, &str) {
+    let mut depth = 1_usize;
+    let mut is_pattern = false;
+    for (at, letter) in behind.char_indices() {
+        match letter {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            // A pattern may have slashes, a name has none.
+            '=' | ':' => is_pattern = true,
+            '/' if !is_pattern => return behind.split_at(at),
+            _ => {}
+        }
+        if depth == 0 {
+            return (behind.get(..at).unwrap_or_default(), behind.get(at + 1..).unwrap_or_default());
+        }
+    }
+    behind.split_at(behind.find('/').unwrap_or(behind.len()))
+}
+
+/// The token without what is no part of the parameter's name; `None` for one that stands for no place in the path.
+fn plain_token(token: &str, described: &[&str]) -> Option<String> {
+    let token = token.trim_matches(['{', '}']);
+    if described.contains(&token) {
+        return Some(token.to_owned());
+    }
+    if token.starts_with(['?', '&', '#']) && token.len() > 1 {
+        return None;
+    }
+    if let Some((name, _)) = token.split_once('=') {
+        return Some(format!("+{}", name.trim()));
+    }
+    let name = token.split(':').next().unwrap_or_default().trim_end_matches('?');
+    let rest = name.trim_start_matches('*');
+    Some(if rest.len() < name.len() && !rest.is_empty() { format!("+{rest}") } else { name.to_owned() })
+}
+
 /// A name that is nothing but operators stays as it is.
 fn slot(token: &str) -> Slot {
     let name = token.trim_start_matches(['+', '#', '.', '/', ';', '&', '?']).trim_end_matches(['+', '*']).trim();
@@ -59,6 +132,29 @@ mod tests {
             assert_eq!(found, names, "{path}");
         }
         assert!(slots("/{Key+}").unwrap()[0].is_reserved);
+    }
+
+    #[test]
+    fn places_in_other_notations_are_read_as_places() {
+        for (path, described, expected) in [
+            ("/pets/{petId}", vec!["petId"], "/pets/{petId}"),
+            ("/pets/:id/toys/:name", vec!["id"], "/pets/{id}/toys/:name"),
+            ("/pets/<id>/[toy]", vec!["id", "toy"], "/pets/{id}/{toy}"),
+            ("/pets/{id:[0-9]{4}}/x", vec!["id"], "/pets/{id}/x"),
+            ("/pets/{id:int}/{page?}", vec![], "/pets/{id}/{page}"),
+            ("/files/{*path}", vec!["path"], "/files/{+path}"),
+            ("/v1/{name=projects/*/keys/*}:run", vec!["name"], "/v1/{+name}:run"),
+            ("/pets/{{id}}", vec!["id"], "/pets/{id}"),
+            ("/pets/{id", vec!["id"], "/pets/{id}"),
+            ("/pets/{id/toys", vec!["id"], "/pets/{id}/toys"),
+            ("/pets/{}", vec!["id"], "/pets/{id}"),
+            ("/pets/{}", vec![], "/pets/{value}"),
+            ("/pets{?limit,page}", vec![], "/pets"),
+            ("/{Bucket}/{Key+}#x=A.{b}", vec!["Bucket"], "/{Bucket}/{Key+}#x=A.{b}"),
+            ("/a:b/{c}:run", vec![], "/a:b/{c}:run"),
+        ] {
+            assert_eq!(mended(path, &described), expected, "{path}");
+        }
     }
 
     #[test]

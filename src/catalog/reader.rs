@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use super::arguments::join;
-use super::binding::{Location, Style};
 use super::body::{Body, body};
 use super::description::tool_description;
 use super::document::{Document, Located, Version};
 use super::idempotency::take_key;
 use super::notes::Notes;
-use super::parameter::{Parameter, parameters};
-use super::path_template::{Slot, slots};
+use super::parameter::Parameter;
+use super::parameter_list::lists;
+use super::path_parameters::{Placed, place};
 use super::schema::SchemaWriter;
 use super::server::Servers;
 use super::settings::DocumentLimits;
@@ -42,7 +42,7 @@ impl<'d> OperationReader<'d> {
         let Found { path_item, operation, .. } = found;
         let (written, body) = request(self.document, found, notes)?;
         let documentation = documentation::of_operation(self.document, path_item, operation, &written, body.as_ref());
-        let parameters = in_slots(written, &slots(found.path)?, operation, notes);
+        let Placed { path, parameters } = place(found, written, notes)?;
         let mut joined = join(self.document, parameters, body, notes);
         let idempotency_key = take_key(self.document, &found.method, &mut joined, notes);
         let schema = self.schemas.write(&joined.arguments, notes)?;
@@ -57,7 +57,7 @@ impl<'d> OperationReader<'d> {
             tool: Arc::new(tool),
             operation_id: operation.text("operationId").map(str::to_owned),
             method: found.method.clone(),
-            path: found.path.to_owned(),
+            path,
             servers: self.servers.of(path_item, operation, notes),
             bindings: joined.bindings,
             body: joined.body,
@@ -70,71 +70,20 @@ impl<'d> OperationReader<'d> {
     }
 }
 
-/// Parameters and body, as the document's version describes them.
+/// Parameters and body. A `requestBody` goes before what documents that came from Swagger 2.0 still have among the parameters.
 pub(super) fn request<'d>(
     document: &'d Document,
     found: &Found<'d>,
     notes: &mut Notes,
 ) -> Result<(Vec<Parameter<'d>>, Option<Body<'d>>), String> {
-    if document.version == Version::V2_0 {
-        return swagger::request(document, found, notes);
+    let lists = lists(document, found, notes)?;
+    let Some(body) = body(document, &found.operation, notes)? else {
+        return swagger::request(document, found, lists, notes);
+    };
+    if lists.has_body() {
+        notes.remark("the parameters have a body beside `requestBody`; it is left out");
     }
-    let parameters = parameters(document, &found.path_item, &found.operation, notes)?;
-    Ok((parameters, body(document, &found.operation, notes)?))
-}
-
-/// Gives every slot of the path its parameter and drops path parameters without a slot, which could not be sent. A slot that the
-/// document forgot to describe is a text.
-fn in_slots<'d>(
-    mut parameters: Vec<Parameter<'d>>,
-    slots: &[Slot],
-    operation: &Located<'d>,
-    notes: &mut Notes,
-) -> Vec<Parameter<'d>> {
-    let mut missing = Vec::new();
-    for slot in slots {
-        let is_meant = |parameter: &&mut Parameter<'_>| {
-            parameter.location == Location::Path && [&slot.token, &slot.name].contains(&&parameter.name)
-        };
-        match parameters.iter_mut().find(is_meant) {
-            Some(parameter) => {
-                parameter.slot = Some(slot.token.clone());
-                parameter.allow_reserved |= slot.is_reserved;
-            }
-            None => missing.push(described_nowhere(slot, operation)),
-        }
-    }
-    parameters.retain(|parameter| {
-        let has_place = parameter.location != Location::Path || parameter.slot.is_some();
-        if !has_place {
-            notes.remark(format!("path parameter `{}` has no place in the path; left out", parameter.name));
-        }
-        has_place
-    });
-    for parameter in &missing {
-        notes.remark(format!("path parameter `{}` is not described; any text is accepted", parameter.name));
-    }
-    missing.extend(parameters);
-    missing
-}
-
-fn described_nowhere<'d>(slot: &Slot, operation: &Located<'d>) -> Parameter<'d> {
-    Parameter {
-        name: slot.name.clone(),
-        slot: Some(slot.token.clone()),
-        location: Location::Path,
-        required: true,
-        style: Style::Simple,
-        explode: false,
-        allow_reserved: slot.is_reserved,
-        allows_empty: false,
-        media_type: None,
-        nested: Vec::new(),
-        schema: None,
-        description: None,
-        deprecated: false,
-        at: operation.clone(),
-    }
+    Ok((lists.parameters, Some(body)))
 }
 
 /// The media types of the responses that say success, each once; where none has content, those of all responses.

@@ -55,9 +55,9 @@ impl From<&str> for Requirement {
 
 /// The security schemes of a document, by name. Those that cannot be satisfied are in the notes.
 pub(super) fn schemes(document: &Document, notes: &mut Notes) -> BTreeMap<String, SecurityScheme> {
-    let Some(holder) = definitions(document) else { return BTreeMap::new() };
     let mut schemes = BTreeMap::new();
-    for (name, place) in holder.members() {
+    let holders: Vec<Located<'_>> = definitions(document).collect();
+    for (name, place) in holders.iter().flat_map(Located::members) {
         let scheme = match document.follow(place.clone()) {
             Ok(scheme) => scheme_of(&scheme),
             Err(error) => SecurityScheme::Unsupported { kind: error.to_string() },
@@ -73,12 +73,14 @@ pub(super) fn schemes(document: &Document, notes: &mut Notes) -> BTreeMap<String
 /// What `operation` asks for: its own requirements, else the document's (OpenAPI 3.0.4, Security Requirement Object).
 pub(super) fn requirements(document: &Document, operation: &Located<'_>, notes: &mut Notes) -> Vec<Vec<Requirement>> {
     let Some(list) = operation.member("security").or_else(|| document.member("security")) else { return Vec::new() };
-    let defined = definitions(document);
+    let defined: Vec<Located<'_>> = definitions(document).collect();
     let mut alternatives = Vec::new();
-    for alternative in list.items() {
+    // One alternative needs no list: without it, requests would go out without credentials.
+    let alone = list.value.is_object().then(|| list.clone());
+    for alternative in list.items().chain(alone) {
         let mut required = Vec::new();
         for (name, scopes) in alternative.members() {
-            if defined.as_ref().is_none_or(|schemes| schemes.member(name).is_none()) {
+            if defined.iter().all(|schemes| schemes.member(name).is_none()) {
                 notes.place(&alternative.at, format_args!("the security scheme `{name}` is not defined"));
             }
             let scopes = scopes.items().filter_map(|scope| Some(scope.value.as_str()?.to_owned())).collect();
@@ -89,28 +91,32 @@ pub(super) fn requirements(document: &Document, operation: &Located<'_>, notes: 
     alternatives
 }
 
-/// Where the document defines its schemes.
-fn definitions(document: &Document) -> Option<Located<'_>> {
-    match document.version {
-        Version::V2_0 => document.member("securityDefinitions"),
-        _ => document.member("components").and_then(|components| components.member("securitySchemes")),
-    }
+/// Where the document defines its schemes. Documents that were brought from one version to the other by hand do so in the other's place.
+fn definitions(document: &Document) -> impl Iterator<Item = Located<'_>> {
+    let components = document.member("components").and_then(|components| document.follow(components).ok());
+    let of_3 = components.and_then(|components| components.member("securitySchemes"));
+    let of_2 = document.member("securityDefinitions");
+    let ordered = if document.version == Version::V2_0 { [of_3, of_2] } else { [of_2, of_3] };
+    // Of two schemes with one name the later one holds: that of the document's own version.
+    ordered.into_iter().flatten().filter_map(|holder| document.follow(holder).ok())
 }
 
 fn scheme_of(scheme: &Located<'_>) -> SecurityScheme {
     let kind = scheme.text("type").unwrap_or_default();
     let http = scheme.text("scheme").unwrap_or_default();
-    match kind {
-        "apiKey" => api_key(scheme),
+    match kind.to_ascii_lowercase().as_str() {
+        "apikey" => api_key(scheme),
         // Swagger 2.0.
         "basic" => SecurityScheme::Basic,
+        // Not in any version, and clear all the same.
+        "bearer" => SecurityScheme::Bearer,
         "http" if http.eq_ignore_ascii_case("basic") => SecurityScheme::Basic,
         "http" if http.eq_ignore_ascii_case("bearer") => SecurityScheme::Bearer,
         "oauth2" => SecurityScheme::OAuth2 { token_url: token_url(scheme) },
-        "openIdConnect" => SecurityScheme::OpenIdConnect,
+        "openidconnect" => SecurityScheme::OpenIdConnect,
         "http" => SecurityScheme::Unsupported { kind: format!("http {http}") },
         "" => SecurityScheme::Unsupported { kind: "no type".to_owned() },
-        other => SecurityScheme::Unsupported { kind: other.to_owned() },
+        _ => SecurityScheme::Unsupported { kind: kind.to_owned() },
     }
 }
 
@@ -122,12 +128,9 @@ fn token_url(scheme: &Located<'_>) -> Option<String> {
 }
 
 fn api_key(scheme: &Located<'_>) -> SecurityScheme {
-    let location = match scheme.text("in") {
-        Some("header") => Some(Location::Header),
-        Some("query") => Some(Location::Query),
-        Some("cookie") => Some(Location::Cookie),
-        _ => None,
-    };
+    let places = [Location::Header, Location::Query, Location::Cookie];
+    let given = scheme.text("in").unwrap_or_default();
+    let location = places.into_iter().find(|place| place.as_str().eq_ignore_ascii_case(given));
     match (location, scheme.text("name")) {
         (Some(location), Some(name)) => SecurityScheme::ApiKey { location, name: name.to_owned() },
         _ => SecurityScheme::Unsupported { kind: "apiKey without place or name".to_owned() },
@@ -156,6 +159,8 @@ mod tests {
                 "machine": {"type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": "https://a.example.com/t"}}},
                 "older": {"type": "oauth2", "flow": "application", "tokenUrl": "https://b.example.com/t"}
             }},
+            "securityDefinitions": {"old": {"type": "APIKEY", "in": "Query", "name": "k"}, "key": {"type": "basic"}},
+            "alone": {"security": {"key": []}},
             "open": {"security": []},
             "either": {"security": [{"key": [], "user": []}, {}, {"missing": ["read", 5, "write"]}]}
         });
@@ -165,6 +170,8 @@ mod tests {
         let key = SecurityScheme::ApiKey { location: Location::Header, name: "X-Key".to_owned() };
         assert_eq!(schemes["key"], key);
         assert_eq!(schemes["alias"], SecurityScheme::Basic);
+        let old = SecurityScheme::ApiKey { location: Location::Query, name: "k".to_owned() };
+        assert_eq!(schemes["old"], old, "a scheme in the place of another version");
         let tokens_from = |url: Option<&str>| SecurityScheme::OAuth2 { token_url: url.map(str::to_owned) };
         assert_eq!(schemes["token"], tokens_from(None));
         assert_eq!(schemes["machine"], tokens_from(Some("https://a.example.com/t")));
@@ -172,6 +179,7 @@ mod tests {
         assert_eq!(schemes["digest"], SecurityScheme::Unsupported { kind: "http digest".to_owned() });
         let mut of = |name: &str| requirements(&document, &document.member(name).unwrap(), &mut notes);
         assert!(of("open").is_empty());
+        assert_eq!(of("alone"), [vec!["key".into()]], "an object in place of the list");
         let missing = Requirement { scheme: "missing".to_owned(), scopes: vec!["read".to_owned(), "write".to_owned()] };
         assert_eq!(of("either"), [vec!["key".into(), "user".into()], vec![], vec![missing]]);
         assert_eq!(of("components"), [vec!["key".into()]]);

@@ -135,6 +135,7 @@ fn operators_url(toolset: &str, base_url: &str) -> Result<Url, LoadError> {
 
 fn absolute_from(base: Option<&Url>, text: &str) -> Result<Url, String> {
     match base.map(|base| base.join(text.trim())) {
+        None if begins_with_host(text) => absolute(&format!("https://{text}")),
         None => absolute(text),
         Some(Ok(url)) => absolute(url.as_str()),
         Some(Err(error)) => Err(format!("`{text}` is no URL ({error})")),
@@ -149,6 +150,17 @@ fn absolute(text: &str) -> Result<Url, String> {
     let url = url.map_err(is_relative)?;
     let is_http = matches!(url.scheme(), "http" | "https") && url.has_host();
     if is_http { Ok(url) } else { Err(format!("`{text}` is no http or https address")) }
+}
+
+/// `api.example.com/v1`: a name with dots in it, and no scheme. What begins with a slash or a dot is relative.
+fn begins_with_host(text: &str) -> bool {
+    let text = text.trim();
+    let host = text.split(['/', ':', '?', '#']).next().unwrap_or_default();
+    let behind = text.get(host.len()..).unwrap_or_default();
+    let labels: Vec<&str> = host.split('.').collect();
+    let is_label = |label: &&str| !label.is_empty() && label.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    let is_name = labels.last().is_some_and(|last| last.len() > 1 && last.chars().all(|c| c.is_ascii_alphabetic()));
+    labels.len() > 1 && is_name && labels.iter().all(is_label) && !behind.starts_with("://")
 }
 
 #[cfg(test)]
@@ -193,6 +205,20 @@ mod tests {
         );
         for bad in ["/v1", "ftp://a.example.com", "api.example.com"] {
             assert!(matches!(servers_of(root.clone(), bad), Err(LoadError::BaseUrl { .. })), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_host_without_scheme_and_a_variable_without_default_are_understood() {
+        let variables = json!({"region": {"enum": ["us", "eu"]}});
+        let root = json!({
+            "openapi": "3.0.0", "item": {"get": {}},
+            "servers": [{"url": "api.example.com:8443/v1"}, {"url": "https://{region}.example.com", "variables": variables}]
+        });
+        let expected = ["https://api.example.com:8443/v1", "https://us.example.com/"].map(str::to_owned);
+        assert_eq!(servers_of(root, "").unwrap(), (expected.to_vec(), 0));
+        for relative in ["v1.0", "./api.example.com", "/api.example.com", "api", "ftp.example.com://x"] {
+            assert!(!begins_with_host(relative), "{relative}");
         }
     }
 

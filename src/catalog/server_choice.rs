@@ -161,8 +161,10 @@ fn refused(variable: Option<&Located<'_>>, value: &str) -> Option<String> {
     (!is_allowed && !listed.is_empty()).then(|| listed.join(", "))
 }
 
+/// The default must be there; where it is not, any of the values that are allowed is a place to go.
 fn default(variable: Option<&Located<'_>>) -> Option<String> {
-    match variable?.value.get("default")? {
+    let variable = variable?.value;
+    match variable.get("default").or_else(|| variable.get("enum")?.get(0))? {
         Value::Bool(flag) => Some(flag.to_string()),
         value => scalar_text(value),
     }

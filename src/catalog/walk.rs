@@ -40,11 +40,13 @@ pub(super) fn operations(document: &Document) -> (Vec<Found<'_>>, Vec<Skipped>) 
     let Some(paths) = document.member("paths").filter(|paths| !paths.value.is_null()) else {
         return (walk.found, walk.skipped);
     };
-    if !paths.value.is_object() {
-        walk.skip("paths", format!("{} is no object", paths.at));
-    }
-    for (path, item) in paths.members().filter(|(path, _)| !path.starts_with("x-")) {
-        walk.path(path, item);
+    walk.paths(&paths);
+    if paths.reference().is_some() {
+        // The specification knows no `$ref` here; authors of documents of several files do.
+        match document.follow(paths.clone()) {
+            Ok(target) => walk.paths(&target),
+            Err(error) => walk.skip("paths", format!("{}: {error}", paths.at)),
+        }
     }
     (walk.found, walk.skipped)
 }
@@ -56,6 +58,15 @@ struct Walk<'d> {
 }
 
 impl<'d> Walk<'d> {
+    fn paths(&mut self, paths: &Located<'d>) {
+        if !paths.value.is_object() {
+            self.skip("paths", format!("{} is no object", paths.at));
+        }
+        for (path, item) in paths.members().filter(|(path, _)| !path.starts_with("x-") && *path != "$ref") {
+            self.path(path, item);
+        }
+    }
+
     /// A path item may refer to another one and have operations of its own as well, which then hold.
     fn path(&mut self, path: &'d str, item: Located<'d>) {
         self.item(path, &item, |_| true);
@@ -73,7 +84,12 @@ impl<'d> Walk<'d> {
             return self.skip(path, format!("path item {} is no object", path_item.at));
         }
         for (key, operation) in path_item.members().filter(|(key, _)| wanted(key)) {
-            let Some(method) = METHODS.into_iter().find(|method| method.as_str().eq_ignore_ascii_case(key)) else {
+            let Some(method) = METHODS.into_iter().find(|method| method.as_str().eq_ignore_ascii_case(key.trim()))
+            else {
+                if is_operation(key, &operation) {
+                    let reason = format!("{}: `{key}` is no method of an OpenAPI operation", operation.at);
+                    self.skip(&format!("{} {path}", key.trim().to_ascii_uppercase()), reason);
+                }
                 continue;
             };
             if operation.value.is_object() {
@@ -87,6 +103,11 @@ impl<'d> Walk<'d> {
     fn skip(&mut self, operation: &str, reason: String) {
         self.skipped.push(Skipped { operation: operation.to_owned(), reason });
     }
+}
+
+/// Is what stands under `key` evidently meant as an operation?
+fn is_operation(key: &str, value: &Located<'_>) -> bool {
+    !key.starts_with("x-") && ["responses", "operationId"].iter().any(|member| value.member(member).is_some())
 }
 
 #[cfg(test)]
@@ -106,15 +127,24 @@ mod tests {
                 "/b": {"$ref": "#/paths/~1a", "get": {"summary": "own"}},
                 "/c": {"$ref": "#/components/pathItems/c"},
                 "/d": null,
-                "/e": {"delete": "nothing"}
+                "/e": {"delete": "nothing"},
+                "/f": {"get ": {}, "purge": {"responses": {}}, "x-purge": {"responses": {}}}
             }
         });
         let document = Document::new(root, Path::new("api.json")).unwrap();
         let (found, skipped) = operations(&document);
         let labels: Vec<String> = found.iter().map(Found::label).collect();
-        assert_eq!(labels, ["GET /a", "POST /a", "GET /b", "POST /b"]);
+        assert_eq!(labels, ["GET /a", "POST /a", "GET /b", "POST /b", "GET /f"]);
         assert_eq!(found[2].operation.text("summary"), Some("own"));
         let skipped: Vec<&str> = skipped.iter().map(|skipped| skipped.operation.as_str()).collect();
-        assert_eq!(skipped, ["/c", "/d", "DELETE /e"]);
+        assert_eq!(skipped, ["/c", "/d", "DELETE /e", "PURGE /f"]);
+    }
+
+    #[test]
+    fn paths_may_stand_elsewhere() {
+        let root = json!({"openapi": "3.0.0", "paths": {"$ref": "#/x-paths"}, "x-paths": {"/a": {"get": {}}}});
+        let document = Document::new(root, Path::new("api.json")).unwrap();
+        let (found, skipped) = operations(&document);
+        assert_eq!((found.len(), skipped), (1, vec![]));
     }
 }

@@ -152,6 +152,11 @@ impl Proxy {
         assert!(sent.success(), "the proxy ended before it was told to:\n{}", self.log());
     }
 
+    /// Kills the process at this very moment, by SIGKILL.
+    pub(crate) fn kill(&mut self) {
+        self.process.0.kill().unwrap();
+    }
+
     /// Waits for the process to end by itself.
     pub(crate) async fn ended(mut self) -> Stopped {
         let status = self.process.ended().await;

@@ -4,21 +4,22 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::super::files::Place;
-use super::Advice;
+use super::{Advice, Rule};
 
 /// What was found so far.
 #[derive(Default)]
 pub(super) struct Findings {
     code: &'static str,
+    fix: &'static str,
     advice: Vec<Advice>,
     /// Hashes of what was said where: a place that several operations share is told once.
     said: HashSet<u64>,
 }
 
 impl Findings {
-    /// What follows is found by the rule `code`.
-    pub(super) fn begin(&mut self, code: &'static str) {
-        self.code = code;
+    /// What follows is found by `rule`.
+    pub(super) fn begin(&mut self, rule: &Rule) {
+        (self.code, self.fix) = (rule.code, rule.fix);
     }
 
     /// Something about `operation` (empty: the document) that is to be changed at `at`.
@@ -28,7 +29,7 @@ impl Findings {
         (self.code, at.id(), &message).hash(&mut hasher);
         if self.said.insert(hasher.finish()) {
             let (operation, at) = (operation.to_owned(), at.to_string());
-            self.advice.push(Advice { code: self.code, operation, at, message });
+            self.advice.push(Advice { code: self.code, operation, at, message, fix: self.fix });
         }
     }
 

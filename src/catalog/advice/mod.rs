@@ -29,8 +29,10 @@ pub struct Advice {
     pub operation: String,
     /// File, line and pointer of what is to be changed.
     pub at: String,
-    /// What a model lacks there, and what to write.
+    /// What a model lacks there.
     pub message: String,
+    /// What to write; the same for all advice of one rule.
+    pub fix: &'static str,
 }
 
 /// One rule of the table.
@@ -40,6 +42,8 @@ pub struct Rule {
     pub code: &'static str,
     /// What it finds, in a few words.
     pub about: &'static str,
+    /// What to write instead.
+    pub fix: &'static str,
     look: Look,
 }
 
@@ -55,57 +59,21 @@ enum Look {
 impl Rule {
     /// Every rule, in the order of reports.
     pub const ALL: [Self; 10] = [
-        Self::document("missing-server", "requests have no address to go to", rules::missing_server::look),
-        Self::document(
-            "confusable-names",
-            "names of tools that models take for each other",
-            rules::confusable_names::look,
-        ),
-        Self::document("same-description", "one text describes several operations", rules::same_description::look),
-        Self::operation(
-            "missing-operation-id",
-            "a tool is named after method and path",
-            rules::missing_operation_id::look,
-        ),
-        Self::operation("missing-description", "nothing says what an operation does", rules::missing_description::look),
-        Self::operation(
-            "cut-description",
-            "a description is longer than models get to read",
-            rules::cut_description::look,
-        ),
-        Self::operation(
-            "unexplained-parameter",
-            "nothing says what a parameter is for",
-            rules::unexplained_parameter::look,
-        ),
-        Self::operation(
-            "unexplained-values",
-            "nothing says what each allowed value means",
-            rules::unexplained_values::look,
-        ),
-        Self::operation("missing-example", "a format is demanded and no value shown", rules::missing_example::look),
-        Self::operation(
-            "undocumented-errors",
-            "nothing explains why a call can fail",
-            rules::undocumented_errors::look,
-        ),
+        rules::missing_server::RULE,
+        rules::confusable_names::RULE,
+        rules::same_description::RULE,
+        rules::missing_operation_id::RULE,
+        rules::missing_description::RULE,
+        rules::cut_description::RULE,
+        rules::unexplained_parameter::RULE,
+        rules::unexplained_values::RULE,
+        rules::missing_example::RULE,
+        rules::undocumented_errors::RULE,
     ];
 
     /// The rule with this code.
     pub fn named(code: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|rule| rule.code == code)
-    }
-
-    const fn operation(
-        code: &'static str,
-        about: &'static str,
-        look: fn(&Subject<'_>, &Case<'_>, &mut Findings),
-    ) -> Self {
-        Self { code, about, look: Look::Operation(look) }
-    }
-
-    const fn document(code: &'static str, about: &'static str, look: fn(&Subject<'_>, &mut Findings)) -> Self {
-        Self { code, about, look: Look::Document(look) }
     }
 }
 
@@ -128,7 +96,7 @@ pub(super) fn advise(document: &Document, toolset: &Toolset, limits: &DocumentLi
     let mut findings = Findings::default();
     for rule in rules {
         if let Look::Document(look) = rule.look {
-            findings.begin(rule.code);
+            findings.begin(rule);
             look(&subject, &mut findings);
         }
     }
@@ -136,7 +104,7 @@ pub(super) fn advise(document: &Document, toolset: &Toolset, limits: &DocumentLi
         for case in subject.cases() {
             for rule in rules {
                 if let Look::Operation(look) = rule.look {
-                    findings.begin(rule.code);
+                    findings.begin(rule);
                     look(&subject, &case, &mut findings);
                 }
             }

@@ -53,17 +53,23 @@ impl Search<'_> {
         for entry in entries(folder).map_err(|source| LoadError::Read { path: folder.to_owned(), source })? {
             let path = entry.path();
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                if depth > 0 && !entry.file_name().to_string_lossy().starts_with('.') {
-                    self.folder(&path, depth - 1)?;
+                let is_wanted = depth > 0 && !entry.file_name().to_string_lossy().starts_with('.');
+                // Whoever loads the folder as a document says why it cannot be listed.
+                if is_wanted && self.folder(&path, depth - 1).is_err() {
+                    self.take(path);
                 }
             } else if has_known_ending(&path) && is_document(&path) {
-                let way = path.strip_prefix(self.root).unwrap_or(&path);
-                let parts: Vec<_> = way.components().map(|part| part.as_os_str().to_string_lossy()).collect();
-                let name = parts.join("/");
-                self.found.push(Discovered { path, name });
+                self.take(path);
             }
         }
         Ok(())
+    }
+
+    fn take(&mut self, path: PathBuf) {
+        let way = path.strip_prefix(self.root).unwrap_or(&path);
+        let parts: Vec<_> = way.components().map(|part| part.as_os_str().to_string_lossy()).collect();
+        let name = parts.join("/");
+        self.found.push(Discovered { path, name });
     }
 }
 

@@ -3,17 +3,17 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::super::notes::Notes;
-use super::super::parameter::parameters;
+use super::super::parameter_list::lists;
+use super::super::walk::operations;
 use super::*;
 
 fn texts_of(operation: Value, more: Value) -> Vec<(String, String)> {
     let mut root = json!({"openapi": "3.0.0", "paths": {"/pets": {"get": operation}}});
     root.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     let document = Document::new(root, Path::new("shop/pets.yaml")).unwrap();
-    let path_item = document.member("paths").unwrap().member("/pets").unwrap();
-    let operation = path_item.member("get").unwrap();
-    let parameters = parameters(&document, &path_item, &operation, &mut Notes::default()).unwrap();
-    let texts = of_operation(&document, &path_item, &operation, &parameters, None);
+    let found = operations(&document).0.remove(0);
+    let parameters = lists(&document, &found, &mut Notes::default()).unwrap().parameters;
+    let texts = of_operation(&document, &found.path_item, &found.operation, &parameters, None);
     texts.into_iter().map(|text| (text.text, text.source)).collect()
 }
 

@@ -1,5 +1,7 @@
 //! The schema of a tool's argument object, in as much detail as fits.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value, json};
 
 use super::super::document::{Document, Located};
@@ -7,6 +9,8 @@ use super::super::notes::Notes;
 use super::super::settings::DocumentLimits;
 use super::super::shorten::shorten;
 use super::emptiness::{self, Empty};
+use super::exclusive::relax;
+use super::keyword::is_annotation;
 use super::leaf::examples;
 use super::loops::open_loops;
 use super::memo::Memo;
@@ -82,6 +86,11 @@ impl<'d> SchemaWriter<'d> {
         if written.is_cut {
             notes.remark(format!("arguments nested deeper than {} levels accept any value", detail.levels));
         }
+        if written.is_relaxed {
+            notes.remark(
+                "where a part accepts more than the document says, `oneOf` is taken as `anyOf`, and `not` and `if` are left out",
+            );
+        }
         for name in written.opened {
             notes.remark(format!("`{name}` applies itself to the same value; where it does, any value is accepted"));
         }
@@ -113,14 +122,22 @@ impl<'d> SchemaWriter<'d> {
     fn attempt(&mut self, arguments: &[Argument<'d>], detail: Detail, notes: &mut Notes) -> Result<Written, TooLarge> {
         let mut translator = Translator::new(self.document, &mut self.memo, notes, detail);
         let mut properties = Map::new();
+        let mut loose_properties = HashSet::new();
         for argument in arguments {
             properties.insert(argument.name.clone(), property(&mut translator, argument, detail, 1)?);
+            if translator.take_loose() {
+                loose_properties.insert(argument.name.clone());
+            }
         }
         let mut definitions = translator.definitions()?;
         let is_cut = translator.is_cut;
+        let mut loose = std::mem::take(&mut translator.loose);
         let opened = open_loops(&mut definitions);
+        loose.extend(opened.iter().cloned());
+        let is_relaxed = relax(&mut properties, &loose_properties, &mut definitions, loose);
         let schema = object(arguments, properties, definitions);
-        if schema.to_string().len() > detail.bytes { Err(TooLarge) } else { Ok(Written { schema, is_cut, opened }) }
+        let fits = schema.to_string().len() <= detail.bytes;
+        fits.then_some(Written { schema, is_cut, is_relaxed, opened }).ok_or(TooLarge)
     }
 }
 
@@ -150,6 +167,8 @@ struct Written {
     schema: Value,
     /// Was something nested too deeply?
     is_cut: bool,
+    /// Were keywords left out that refuse what another schema accepts?
+    is_relaxed: bool,
     /// Definitions that never would have come to an end.
     opened: Vec<String>,
 }

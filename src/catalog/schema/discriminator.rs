@@ -4,6 +4,8 @@
 //! validators judge by it. A name that only follows from the name of a schema is given as an example: many documents leave the
 //! mapping out although their APIs use other names.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value, json};
 
 use super::super::document::Document;
@@ -23,8 +25,12 @@ pub(super) fn apply(
     let Some(discriminator) = members.get("discriminator").and_then(Value::as_object) else { return };
     let Some(property) = discriminator.get("propertyName").and_then(Value::as_str) else { return };
     let mapping = discriminator.get("mapping").and_then(Value::as_object);
-    let targets: Vec<(&String, Option<PlaceId>)> =
-        mapping.into_iter().flatten().map(|(name, target)| (name, target_of(document, target, file))).collect();
+    let mut names_of: HashMap<PlaceId, Vec<Value>> = HashMap::new();
+    for (name, target) in mapping.into_iter().flatten() {
+        if let Some(place) = target_of(document, target, file) {
+            names_of.entry(place).or_default().push(name.as_str().into());
+        }
+    }
     for keyword in ["oneOf", "anyOf"] {
         let branches = members.get(keyword).and_then(Value::as_array);
         let written = translated.get_mut(keyword).and_then(Value::as_array_mut);
@@ -32,19 +38,17 @@ pub(super) fn apply(
         for (branch, written) in branches.iter().zip(written) {
             let (Some(reference), Value::Object(written)) = (reference(branch), written) else { continue };
             let place = document.lookup(reference, file).ok().map(|target| target.at.id());
-            let names = targets.iter().filter(|(_, target)| target.is_some() && *target == place);
-            let names: Vec<Value> = names.map(|(name, _)| name.as_str().into()).collect();
-            if names.is_empty() {
+            if let Some(names) = place.and_then(|place| names_of.get(&place)) {
+                let is_required = !discriminator.contains_key("defaultMapping");
+                hold_to(written, property, names, is_required);
+            } else {
                 let implied = reference.rsplit('/').next().unwrap_or_default();
                 illustrate(written, property, vec![implied.into()]);
-            } else {
-                let is_required = !discriminator.contains_key("defaultMapping");
-                hold_to(written, property, &names, is_required);
             }
         }
     }
     if !members.contains_key("oneOf") && !members.contains_key("anyOf") {
-        illustrate(translated, property, targets.iter().map(|(name, _)| name.as_str().into()).collect());
+        illustrate(translated, property, mapping.into_iter().flatten().map(|(name, _)| name.as_str().into()).collect());
     }
 }
 

@@ -3,6 +3,7 @@
 //! A validator refuses a whole schema for one keyword of the wrong form (`minLength: "3"`), so none may be left.
 
 use std::borrow::Borrow;
+use std::collections::HashSet;
 
 use serde_json::{Map, Number, Value};
 
@@ -51,7 +52,10 @@ pub(super) fn leaf(key: &str, form: Form, members: &Map<String, Value>, descript
         Form::Default => {
             Leaf::or_lost(literal::fit(value, &types_with_null(members)), "is not of the type beside it; left out")
         }
-        Form::Literal => Leaf::kept(value.clone()),
+        Form::Literal => Leaf::or_lost(
+            literal::fit(value, &types_with_null(members)),
+            "is not of the type beside it, which nothing could be; left out",
+        ),
         Form::Example if members.contains_key("examples") => Leaf::default(),
         Form::Example => {
             Leaf { key: Some("examples"), value: examples(std::slice::from_ref(value)), ..Leaf::default() }
@@ -61,10 +65,31 @@ pub(super) fn leaf(key: &str, form: Form, members: &Map<String, Value>, descript
             Leaf::or_lost(value.as_str().map(|text| shorten(text, description_chars).into()), malformed)
         }
         // A parameter's own flag, or a property's in the way of draft 3, which its object has taken over.
-        Form::Names if key == "required" && value.is_boolean() => Leaf::default(),
+        Form::Names if key == "required" && is_flag(value) => Leaf::default(),
         Form::ExclusiveBound if value.is_boolean() => exclusive_bound(key, value, members),
         Form::Number if is_replaced(key, members) => Leaf::default(),
+        Form::Text if key == "pattern" => Leaf::or_lost(value.as_str().map(|text| regular(text).into()), malformed),
         _ => Leaf::or_lost(plain(form, value), malformed),
+    }
+}
+
+/// `true`, or a text that says so.
+fn is_flag(value: &Value) -> bool {
+    value.is_boolean() || value.as_str().is_some_and(|text| ["true", "false"].contains(&text))
+}
+
+/// The regular expression, without the slashes and flags that JavaScript writes around it. Nothing ever matches a `/` before the
+/// beginning or behind the end, so where they are at the anchors they are meant as such.
+fn regular(pattern: &str) -> String {
+    let Some((inner, flags)) = pattern.strip_prefix('/').and_then(|rest| rest.rsplit_once('/')) else {
+        return pattern.to_owned();
+    };
+    let is_literal =
+        (inner.starts_with('^') || inner.ends_with('$')) && flags.chars().all(|flag| "dgimsuvy".contains(flag));
+    match is_literal {
+        true if flags.contains('i') => format!("(?i:{inner})"),
+        true => inner.to_owned(),
+        false => pattern.to_owned(),
     }
 }
 
@@ -91,16 +116,19 @@ fn plain(form: Form, value: &Value) -> Option<Value> {
 }
 
 fn types(value: &Value) -> Leaf {
-    let (known, unknown) = literal::types(value);
-    let loss = (!unknown.is_empty()).then(|| format!("{} is no type of JSON Schema; left out", unknown.join(", ")));
+    let (known, remarks) = literal::types(value);
+    let loss = (!remarks.is_empty()).then(|| remarks.join("; "));
     Leaf { value: (!known.is_empty()).then(|| type_value(&known)), loss, key: None }
 }
 
 fn enumeration(value: &Value, members: &Map<String, Value>) -> Leaf {
     let Some(given) = value.as_array() else { return Leaf::lost("is no array; left out") };
     let types = types_with_null(members);
-    let fitting: Vec<Value> = given.iter().filter_map(|value| literal::fit(value, &types)).collect();
-    let changed = &fitting != given || given.is_empty();
+    // Some providers refuse a value that is listed twice.
+    let mut seen = HashSet::new();
+    let distinct: Vec<&Value> = given.iter().filter(|value| seen.insert(value.to_string())).collect();
+    let fitting: Vec<Value> = distinct.iter().filter_map(|value| literal::fit(value, &types)).collect();
+    let changed = !fitting.iter().eq(distinct) || given.is_empty();
     let loss = changed.then(|| "values that are not of the type beside them were converted or left out".to_owned());
     Leaf { value: (!fitting.is_empty()).then_some(Value::Array(fitting)), loss, key: None }
 }
@@ -152,9 +180,14 @@ fn count(value: &Value) -> Option<u64> {
     number.as_u64().or_else(|| number.as_f64().and_then(whole))
 }
 
+/// One name alone is a list of one.
 fn names(value: &Value) -> Option<Value> {
+    let given = value.as_array().map_or_else(|| std::slice::from_ref(value), Vec::as_slice);
+    if !value.is_array() && !value.is_string() {
+        return None;
+    }
     let mut names: Vec<Value> = Vec::new();
-    for name in value.as_array()?.iter().filter(|name| name.is_string()) {
+    for name in given.iter().filter(|name| name.is_string()) {
         if !names.contains(name) {
             names.push(name.clone());
         }
@@ -180,12 +213,21 @@ mod tests {
             (json!({"minLength": 3.0}), "minLength", Some(json!(3))),
             (json!({"minLength": -1}), "minLength", None),
             (json!({"multipleOf": 0}), "multipleOf", None),
-            (json!({"required": "a"}), "required", None),
+            (json!({"required": "a"}), "required", Some(json!(["a"]))),
+            (json!({"required": 1}), "required", None),
             (json!({"required": ["a", "a", 1]}), "required", Some(json!(["a"]))),
             (json!({"uniqueItems": "yes"}), "uniqueItems", None),
-            (json!({"type": "date"}), "type", None),
+            (json!({"type": "any"}), "type", None),
+            (json!({"type": "int"}), "type", Some(json!("integer"))),
             (json!({"pattern": 3}), "pattern", None),
             (json!({"pattern": "^(?=a)b"}), "pattern", Some(json!("^(?=a)b"))),
+            (json!({"pattern": "/^a+$/"}), "pattern", Some(json!("^a+$"))),
+            (json!({"pattern": "/^a+$/gi"}), "pattern", Some(json!("(?i:^a+$)"))),
+            (json!({"pattern": "/a/b"}), "pattern", Some(json!("/a/b"))),
+            (json!({"pattern": "^/a/$"}), "pattern", Some(json!("^/a/$"))),
+            (json!({"enum": ["a", "a", "b"]}), "enum", Some(json!(["a", "b"]))),
+            (json!({"type": "string", "const": 5}), "const", Some(json!("5"))),
+            (json!({"type": "integer", "const": "x"}), "const", None),
             (json!({"type": "string", "enum": [1.5, "b"]}), "enum", Some(json!(["1.5", "b"]))),
             (json!({"type": "string", "enum": [null]}), "enum", None),
             (json!({"type": "string", "nullable": true, "default": null}), "default", Some(json!(null))),

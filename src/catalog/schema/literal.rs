@@ -8,18 +8,83 @@ use serde_json::{Map, Number, Value, json};
 /// The names of JSON Schema's types.
 const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "array", "object", "null"];
 
-/// The types that a `type` names, one or several, without those that JSON Schema does not know; and those.
+/// What authors write for a type, in lower case and without separators: words of programming languages, and formats that stand in the
+/// place of the type. Words that could mean several types (`any`, `timestamp`, `json`) are not here.
+const MEANT: [(&str, &str); 38] = [
+    ("int", "integer"),
+    ("int32", "integer"),
+    ("int64", "integer"),
+    ("long", "integer"),
+    ("short", "integer"),
+    ("bigint", "integer"),
+    ("float", "number"),
+    ("double", "number"),
+    ("decimal", "number"),
+    ("numeric", "number"),
+    ("bool", "boolean"),
+    ("str", "string"),
+    ("text", "string"),
+    ("char", "string"),
+    ("varchar", "string"),
+    ("date", "string"),
+    ("datetime", "string"),
+    ("time", "string"),
+    ("uuid", "string"),
+    ("guid", "string"),
+    ("email", "string"),
+    ("uri", "string"),
+    ("url", "string"),
+    ("byte", "string"),
+    ("bytes", "string"),
+    ("binary", "string"),
+    ("base64", "string"),
+    ("password", "string"),
+    ("ipv4", "string"),
+    ("ipv6", "string"),
+    ("list", "array"),
+    ("map", "object"),
+    ("dict", "object"),
+    ("dictionary", "object"),
+    ("hash", "object"),
+    ("struct", "object"),
+    ("none", "null"),
+    ("nil", "null"),
+];
+
+/// The types that a `type` names, one or several, as a list or in one text; and what is to be said of the names that JSON Schema does
+/// not know.
 pub(super) fn types(value: &Value) -> (Vec<&'static str>, Vec<String>) {
-    let names: Vec<&Value> = value.as_array().map_or_else(|| vec![value], |names| names.iter().collect());
-    let (mut known, mut unknown) = (Vec::new(), Vec::new());
-    for name in names {
-        match name.as_str().and_then(known_type) {
-            Some(name) if known.contains(&name) => {}
-            Some(name) => known.push(name),
-            None => unknown.push(name.to_string()),
+    let (mut known, mut remarks) = (Vec::new(), Vec::new());
+    let mut keep = |name| {
+        if !known.contains(&name) {
+            known.push(name);
+        }
+    };
+    for name in names(value) {
+        // YAML makes nothing of an unquoted `null`.
+        match name.map_or(Ok("null"), |name| known_type(&name).ok_or(name)) {
+            Ok(name) => keep(name),
+            Err(name) => match meant_type(&name) {
+                Some(meant) => {
+                    remarks.push(format!("`{name}` is no type of JSON Schema; taken for `{meant}`"));
+                    keep(meant);
+                }
+                None => remarks.push(format!("`{name}` is no type of JSON Schema; left out")),
+            },
         }
     }
-    (known, unknown)
+    (known, remarks)
+}
+
+/// The names in a `type`; `None` stands for a null among several. `string | null` and `string, null` are several in one text.
+fn names(value: &Value) -> Vec<Option<String>> {
+    match value {
+        Value::Array(items) => {
+            items.iter().flat_map(|item| if item.is_null() { vec![None] } else { names(item) }).collect()
+        }
+        Value::String(text) => text.split(['|', ',']).map(|name| Some(name.trim().to_owned())).collect(),
+        other => vec![Some(other.to_string())],
+    }
 }
 
 /// The types that a schema names in `type`; none: any.
@@ -32,12 +97,17 @@ pub(super) fn type_value(types: &[&str]) -> Value {
     if let [only] = types { json!(only) } else { json!(types) }
 }
 
-/// Swagger's `file` is a string of bytes; everything else that is written wrong stays unknown.
+/// Swagger's `file` is a string of bytes.
 fn known_type(name: &str) -> Option<&'static str> {
     if name == "file" {
         return Some("string");
     }
     TYPES.into_iter().find(|known| known.eq_ignore_ascii_case(name))
+}
+
+fn meant_type(name: &str) -> Option<&'static str> {
+    let plain: String = name.chars().filter(|c| !"-_ ".contains(*c)).map(|c| c.to_ascii_lowercase()).collect();
+    MEANT.into_iter().find(|(word, _)| *word == plain).map(|(_, meant)| meant)
 }
 
 /// `value` as one of `types`: itself, or what it was meant to be; `None` where it is neither. No types: anything goes.
@@ -103,7 +173,31 @@ mod tests {
         assert_eq!(types(&json!(["string", "null", "string"])), (vec!["string", "null"], vec![]));
         assert_eq!(types(&json!("file")).0, ["string"]);
         assert_eq!(types(&json!("Integer")).0, ["integer"]);
-        assert_eq!(types(&json!("date")), (vec![], vec!["\"date\"".to_owned()]));
+        assert_eq!(types(&json!("any")), (vec![], vec!["`any` is no type of JSON Schema; left out".to_owned()]));
         assert_eq!(types(&json!({})).1.len(), 1);
+    }
+
+    #[test]
+    fn a_type_that_is_written_in_another_way_is_the_one_that_is_meant() {
+        for (written, meant) in [
+            (json!("int"), vec!["integer"]),
+            (json!("date-time"), vec!["string"]),
+            (json!("Double"), vec!["number"]),
+            (json!("bool"), vec!["boolean"]),
+            (json!("dict"), vec!["object"]),
+            (json!(["str", "int32"]), vec!["string", "integer"]),
+        ] {
+            let (known, remarks) = types(&written);
+            assert_eq!(known, meant, "{written}");
+            assert_eq!(remarks.len(), meant.len(), "{remarks:?}");
+        }
+        // A null that YAML read as such, and several types in one text.
+        for (written, meant) in [
+            (json!(["string", null]), vec!["string", "null"]),
+            (json!("string | null"), vec!["string", "null"]),
+            (json!("integer, string"), vec!["integer", "string"]),
+        ] {
+            assert_eq!(types(&written), (meant, vec![]), "{written}");
+        }
     }
 }

@@ -5,6 +5,7 @@ mod argument_object;
 mod definitions;
 mod discriminator;
 mod emptiness;
+mod exclusive;
 mod keyword;
 mod leaf;
 mod literal;

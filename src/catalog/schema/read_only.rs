@@ -17,13 +17,13 @@ pub(crate) fn read_only_names<'d>(
     schema: &'d Map<String, Value>,
     file: &'d SourceFile,
 ) -> HashSet<&'d str> {
-    let mut names = HashSet::new();
-    let mut writable = HashSet::new();
-    collect(document, schema, file, MAX_LEVELS, &mut |name, property, file| match flag(document, property, file) {
+    let (mut names, mut writable) = (HashSet::new(), HashSet::new());
+    let mut note = |name, flag| match flag {
         Some(true) => drop(names.insert(name)),
         Some(false) => drop(writable.insert(name)),
         None => {}
-    });
+    };
+    Search { document, visited: HashSet::new(), note: &mut note }.visit(schema, file, MAX_LEVELS);
     names.retain(|name| !writable.contains(name));
     names
 }
@@ -36,31 +36,43 @@ pub(super) fn shown_by_reference<'d>(
     hidden: &HashSet<&'d str>,
 ) -> Vec<&'d str> {
     let mut shown = Vec::new();
+    let mut note = |name, flag| {
+        if hidden.contains(name) && flag != Some(true) && !shown.contains(&name) {
+            shown.push(name);
+        }
+    };
+    let mut search = Search { document, visited: HashSet::new(), note: &mut note };
     let branches = schema.get("allOf").and_then(Value::as_array).into_iter().flatten();
     for branch in branches.filter(|branch| branch.get("$ref").is_some()) {
-        let Some((Value::Object(target), file)) = document.end_of(branch, file) else { continue };
-        collect(document, target, file, MAX_LEVELS, &mut |name, property, file| {
-            if hidden.contains(name) && flag(document, property, file) != Some(true) && !shown.contains(&name) {
-                shown.push(name);
-            }
-        });
+        if let Some((Value::Object(target), file)) = document.end_of(branch, file) {
+            search.visit(target, file, MAX_LEVELS);
+        }
     }
     shown
 }
 
-fn collect<'d>(
+/// Goes through the descriptions of an object's properties, and notes of each its name and its flag.
+struct Search<'d, 'n> {
     document: &'d Document,
-    schema: &'d Map<String, Value>,
-    file: &'d SourceFile,
-    levels: usize,
-    note: &mut dyn FnMut(&'d str, &'d Value, &'d SourceFile),
-) {
-    let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
-    properties.for_each(|(name, property)| note(name, property, file));
-    let Some(levels) = levels.checked_sub(1) else { return };
-    for branch in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
-        if let Some((Value::Object(branch), file)) = document.end_of(branch, file) {
-            collect(document, branch, file, levels, note);
+    /// The addresses of the schemas that were looked into: one that many branches share, or that leads back to itself, once.
+    visited: HashSet<usize>,
+    note: &'n mut dyn FnMut(&'d str, Option<bool>),
+}
+
+impl<'d> Search<'d, '_> {
+    fn visit(&mut self, schema: &'d Map<String, Value>, file: &'d SourceFile, levels: usize) {
+        if !self.visited.insert(std::ptr::from_ref(schema).addr()) {
+            return;
+        }
+        let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+        for (name, property) in properties {
+            (self.note)(name, flag(self.document, property, file));
+        }
+        let Some(levels) = levels.checked_sub(1) else { return };
+        for branch in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
+            if let Some((Value::Object(branch), file)) = self.document.end_of(branch, file) {
+                self.visit(branch, file, levels);
+            }
         }
     }
 }

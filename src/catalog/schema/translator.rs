@@ -12,7 +12,7 @@ use super::definitions::{Definitions, Pending};
 use super::discriminator;
 use super::keyword::{Form, form, is_annotation};
 use super::leaf::leaf;
-use super::literal::{type_value, types_of};
+use super::literal::{fit, type_value, types, types_of};
 use super::loops::DEFINITIONS;
 use super::memo::Memo;
 use super::nullable::{is_nullable, make_nullable};
@@ -59,12 +59,32 @@ pub(super) struct Translator<'a, 'd> {
     part: Part,
     /// Has something been left out because it was nested too deeply?
     pub(super) is_cut: bool,
+    /// Has something been left out, so that more values are accepted than the document means?
+    is_loose: bool,
+    /// The definitions of which that is true.
+    pub(super) loose: HashSet<String>,
 }
 
 impl<'a, 'd> Translator<'a, 'd> {
     pub(super) fn new(document: &'d Document, memo: &'a mut Memo, notes: &'a mut Notes, detail: Detail) -> Self {
         let definitions = Definitions::default();
-        Self { document, memo, notes, detail, bytes_left: detail.bytes, definitions, part: Part::Body, is_cut: false }
+        Self {
+            document,
+            memo,
+            notes,
+            detail,
+            bytes_left: detail.bytes,
+            definitions,
+            part: Part::Body,
+            is_cut: false,
+            is_loose: false,
+            loose: HashSet::new(),
+        }
+    }
+
+    /// Has something been left out since this was last asked?
+    pub(super) fn take_loose(&mut self) -> bool {
+        std::mem::take(&mut self.is_loose)
     }
 
     /// The translation of `schema`, which describes a `part` and stands on level `level` of the argument object.
@@ -79,6 +99,9 @@ impl<'a, 'd> Translator<'a, 'd> {
         while let Some(Pending { name, schema, part, level }) = self.definitions.next() {
             self.spend(name.len() + KEYWORD_BYTES)?;
             let translated = self.schema(&schema, part, level)?;
+            if self.take_loose() {
+                self.loose.insert(name.clone());
+            }
             written.insert(name, translated);
         }
         Ok(written)
@@ -93,7 +116,15 @@ impl<'a, 'd> Translator<'a, 'd> {
                 None if level > self.detail.levels => Ok(self.cut(members)),
                 None => self.object(members, trail, level),
             },
+            // What stands in quotation marks by mistake.
+            Value::String(text) if text == "true" => Ok(Value::Bool(true)),
+            Value::String(text) if text == "false" => Ok(Value::Bool(false)),
+            Value::String(_) if !types(schema).0.is_empty() => {
+                self.notes.place(&trail.place(), format_args!("is no schema; {schema} is taken for its type"));
+                Ok(json!({"type": type_value(&types(schema).0)}))
+            }
             _ => {
+                self.is_loose = true;
                 self.notes.place(&trail.place(), "is no schema; any value is accepted");
                 Ok(json!({}))
             }
@@ -111,6 +142,11 @@ impl<'a, 'd> Translator<'a, 'd> {
         if members.get("type").is_some_and(|name| name == "file") {
             translated.entry("format").or_insert_with(|| "binary".into());
         }
+        if has_malformed_properties(members) {
+            // Closed, it would refuse every property.
+            translated.shift_remove("additionalProperties");
+        }
+        give_values_to_items(members, &mut translated);
         self.take_over_required(members, trail, &mut translated);
         discriminator::apply(self.document, members, trail.file(), &mut translated);
         self.hide_read_only(members, trail.file(), &mut translated);
@@ -128,6 +164,7 @@ impl<'a, 'd> Translator<'a, 'd> {
         let target = match self.target(reference, trail.file()) {
             Ok(target) => self.referred(&target, level)?,
             Err(error) => {
+                self.is_loose = true;
                 self.notes.place(&trail.place(), format_args!("{error}; any value is accepted"));
                 json!({})
             }
@@ -153,6 +190,7 @@ impl<'a, 'd> Translator<'a, 'd> {
         if level >= self.detail.levels && !self.definitions.knows(target, self.part) {
             let end = self.document.end_of(target.value, target.at.file());
             let end = end.and_then(|(end, _)| end.as_object());
+            self.is_loose |= end.is_none();
             return Ok(end.map_or_else(|| json!({}), |members| self.cut(members)));
         }
         let name = self.definitions.name_of(target, self.part, level + 1);
@@ -170,7 +208,9 @@ impl<'a, 'd> Translator<'a, 'd> {
         if let Some(text) = members.get("description").and_then(Value::as_str) {
             kept.insert("description".to_owned(), shorten(text, self.detail.description_chars).into());
         }
-        self.is_cut |= members.keys().any(|key| !kept.contains_key(key) && form(key).is_some());
+        let is_cut = members.keys().any(|key| !kept.contains_key(key) && form(key).is_some());
+        self.is_cut |= is_cut;
+        self.is_loose |= is_cut;
         self.finish(members, kept)
     }
 
@@ -187,6 +227,11 @@ impl<'a, 'd> Translator<'a, 'd> {
             self.spend(key.len() + KEYWORD_BYTES)?;
             let place = trail.member(key);
             let (key, value) = match form {
+                // OpenAPI 3.0 and Swagger 2.0 know no tuples: a list of one is the schema of every item.
+                Form::Schema if is_list_of_one(value) && self.document.version != Version::V3_1 => {
+                    let item = value.get(0).unwrap_or(&Value::Null);
+                    (key.as_str(), Some(self.any(item, &place.item(0), level + 1)?))
+                }
                 Form::Schema if value.is_array() => ("prefixItems", self.list(value, &place, level)?),
                 Form::Schema => (key.as_str(), Some(self.any(value, &place, level + 1)?)),
                 Form::Schemas => (key.as_str(), self.list(value, &place, level)?),
@@ -209,6 +254,7 @@ impl<'a, 'd> Translator<'a, 'd> {
     ) -> Result<(&'k str, Option<Value>), TooLarge> {
         let leaf = leaf(key, form, members, self.detail.description_chars);
         if let Some(loss) = leaf.loss {
+            self.is_loose |= leaf.value.is_none() && !is_annotation(key);
             self.notes.place(&place.place(), loss);
         }
         if let Some(value) = &leaf.value {
@@ -219,8 +265,18 @@ impl<'a, 'd> Translator<'a, 'd> {
 
     fn list(&mut self, value: &'d Value, place: &Trail<'_, 'd>, level: usize) -> Result<Option<Value>, TooLarge> {
         let schemas = value.as_array().filter(|schemas| !schemas.is_empty());
+        // One alternative needs no list.
+        if value.is_object() {
+            return Ok(Some(json!([self.any(value, place, level + 1)?])));
+        }
         let Some(schemas) = schemas else { return Ok(self.malformed(place)) };
-        let translate = |(index, schema)| self.any(schema, &place.item(index), level + 1);
+        let translate = |(index, schema): (usize, &'d Value)| match schema {
+            // YAML makes nothing of an unquoted `null`.
+            Value::Object(members) if members.len() == 1 && members.get("type") == Some(&Value::Null) => {
+                Ok(json!({"type": "null"}))
+            }
+            schema => self.any(schema, &place.item(index), level + 1),
+        };
         let translated: Result<Vec<Value>, TooLarge> = schemas.iter().enumerate().map(translate).collect();
         Ok(Some(Value::Array(translated?)))
     }
@@ -237,6 +293,7 @@ impl<'a, 'd> Translator<'a, 'd> {
     }
 
     fn malformed(&mut self, place: &Trail<'_, 'd>) -> Option<Value> {
+        self.is_loose = true;
         self.notes.place(&place.place(), "has a value of the wrong form; left out");
         None
     }
@@ -249,7 +306,8 @@ impl<'a, 'd> Translator<'a, 'd> {
         translated: &mut Map<String, Value>,
     ) {
         let properties = members.get("properties").and_then(Value::as_object).into_iter().flatten();
-        for (name, _) in properties.filter(|(_, schema)| schema.get("required") == Some(&Value::Bool(true))) {
+        let says_so = |schema: &Value| schema.get("required").is_some_and(|flag| flag == true || flag == "true");
+        for (name, _) in properties.filter(|(_, schema)| says_so(schema)) {
             let required = translated.entry("required").or_insert_with(|| json!([]));
             let Some(names) = required.as_array_mut() else { return };
             if !names.iter().any(|known| known == name) {
@@ -300,6 +358,31 @@ impl<'a, 'd> Translator<'a, 'd> {
     fn spend(&mut self, bytes: usize) -> Result<(), TooLarge> {
         self.bytes_left = self.bytes_left.checked_sub(bytes).ok_or(TooLarge)?;
         Ok(())
+    }
+}
+
+fn has_malformed_properties(members: &Map<String, Value>) -> bool {
+    ["properties", "patternProperties"].iter().any(|key| members.get(*key).is_some_and(|value| !value.is_object()))
+}
+
+fn is_list_of_one(value: &Value) -> bool {
+    value.as_array().is_some_and(|items| items.len() == 1)
+}
+
+/// Values that are enumerated beside the type `array` are those of its items.
+fn give_values_to_items(members: &Map<String, Value>, translated: &mut Map<String, Value>) {
+    let values = members.get("enum").filter(|_| types_of(members) == ["array"]).and_then(Value::as_array);
+    let Some(values) = values.filter(|values| !values.iter().any(Value::is_array)) else { return };
+    let items = translated.entry("items").or_insert_with(|| json!({}));
+    let Some(items) =
+        items.as_object_mut().filter(|items| !["enum", "$ref"].iter().any(|key| items.contains_key(*key)))
+    else {
+        return;
+    };
+    let types = types_of(items);
+    let fitting: Vec<Value> = values.iter().filter_map(|value| fit(value, &types)).collect();
+    if !fitting.is_empty() {
+        items.insert("enum".to_owned(), fitting.into());
     }
 }
 

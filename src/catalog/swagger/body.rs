@@ -7,8 +7,9 @@ use super::super::body::{Body, BodyProperty};
 use super::super::document::{Document, Located};
 use super::super::media_type::Sendable;
 use super::super::notes::Notes;
+use super::super::parameter_list::Lists;
 use super::collection::{Collection, collection};
-use super::parameter::{Lists, name, schema};
+use super::parameter::{name, schema};
 
 const JSON: &str = "application/json";
 const FORM: &str = "application/x-www-form-urlencoded";

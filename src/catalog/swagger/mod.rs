@@ -15,19 +15,21 @@ use super::body::Body;
 use super::document::{Document, Located};
 use super::notes::Notes;
 use super::parameter::Parameter;
+use super::parameter_list::Lists;
 use super::walk::Found;
 
 pub(super) use documentation::{describe_body, describe_response};
+pub(super) use parameter::{name, parameter};
 pub(super) use server::addresses;
 
-/// Parameters and body of what was found. An error says what cannot be understood (Swagger 2.0, Parameter Object).
+/// Parameters and body of what was found, from its `lists`. An error says what cannot be understood (Swagger 2.0, Parameter Object).
 pub(super) fn request<'d>(
     document: &'d Document,
     found: &Found<'d>,
+    mut lists: Lists<'d>,
     notes: &mut Notes,
 ) -> Result<(Vec<Parameter<'d>>, Option<Body<'d>>), String> {
-    let Found { method, path, path_item, operation } = found;
-    let mut lists = parameter::lists(document, path, path_item, operation, notes)?;
+    let Found { method, operation, .. } = found;
     if [Method::GET, Method::HEAD].contains(method) && !lists.fields.is_empty() {
         // Servers read such a field from the query, because these methods have no form.
         notes.remark("form fields of a request without a body are sent in the query");

@@ -1,6 +1,8 @@
 //! Tests of the room as a whole: a document in, tools out.
 
 mod faults;
+mod giants;
+mod mistakes;
 mod real_documents;
 mod round_trip;
 mod schemas;

@@ -90,7 +90,8 @@ fn null_is_allowed_where_the_version_of_the_document_says_so() {
     for (version, is_allowed) in [("3.0.3", true), ("3.1.0", false)] {
         let root = json!({"openapi": version, "paths": {"/x": {"post": {"requestBody": {"required": true,
             "content": {"application/json": {"schema": {"properties": {"a": flag}}}}}}}}});
-        let toolset = super::toolset(root);
+        let settings = ToolsetSettings::default();
+        let toolset = super::toolset_of(root, "api", std::path::Path::new("api.json"), &settings).unwrap();
         assert_eq!(accepts(&toolset.operations[0].tool.parameters, &json!({"a": null})), is_allowed, "{version}");
     }
 }

@@ -77,7 +77,7 @@ fn help() -> String {
         "\
 Lines of --format json: {{\"file\" (from the folder that was given), \"operations_loaded\", \"operations_skipped\": [{{\"operation\", \
 \"reason\"}}], \"renamed\": [{{\"operation\", \"from\", \"to\"}}], \"simplified\": [{{\"operation\", \"what\"}}], \"error\": null or why the \
-document cannot be loaded, \"advice\": [{{\"code\", \"operation\", \"at\", \"message\"}}], \"path\" (from here)}}.
+document cannot be loaded, \"advice\": [{{\"code\", \"operation\", \"at\", \"message\", \"fix\"}}], \"path\" (from here)}}.
 
 Rules of --advice:
 {}

@@ -84,7 +84,7 @@ fn write(arguments: &Arguments, entries: &[Entry]) -> io::Result<Tally> {
         total += tally;
         out.write_all(text.as_bytes())
     })?;
-    if arguments.format == Format::Text {
+    if arguments.format == Format::Text && total.documents > 1 {
         out.write_all(text::summary(&total).as_bytes())?;
     }
     out.flush()?;

@@ -6,13 +6,16 @@ use anstyle::{AnsiColor, Style};
 
 use super::plain::text as plain;
 use super::tally::{Tally, counted};
-use crate::catalog::{Report, Rule};
+use crate::catalog::{Advice, Report, Rule};
 
 /// Details of one kind that are shown of one document.
 const SHOWN: usize = 10;
 
 /// Pieces of advice of one rule that are shown of one document.
 const SHOWN_OF_RULE: usize = 3;
+
+/// Width of the column that says what a detail is.
+const KIND_WIDTH: usize = 10;
 
 const HEAD: Style = Style::new().bold();
 const FAILED: Style = AnsiColor::Red.on_default().bold();
@@ -29,7 +32,11 @@ pub(super) fn document(report: &Report, name: &str) -> String {
     let name = plain(name);
     if let Some(error) = &report.error {
         let dashes = format!("{0:>7}  {0:>7}  {0:>7}  {0:>10}  {0:>6}", "-");
-        return format!("{dashes}  {FAILED}{name}{FAILED:#}\n    {FAILED}error{FAILED:#}       {}\n", plain(error));
+        return format!(
+            "{dashes}  {FAILED}{name}{FAILED:#}\n    {FAILED}{:<KIND_WIDTH$}{FAILED:#}  {}\n",
+            "error",
+            plain(error)
+        );
     }
     let mut out = row(&Tally::of(report));
     let _ = writeln!(out, "  {HEAD}{name}{HEAD:#}");
@@ -70,31 +77,39 @@ fn about(operation: &str, what: &str) -> String {
     if operation.is_empty() { plain(what) } else { format!("{}: {}", plain(operation), plain(what)) }
 }
 
+/// What each rule wants to have written stands once, above what it found.
 fn advice(out: &mut String, report: &Report) {
     for rule in Rule::ALL {
-        let given = report.advice.iter().filter(|advice| advice.code == rule.code);
-        let lines =
-            given.map(|advice| format!("{} ({})", about(&advice.operation, &advice.message), plain(&advice.at)));
-        details(out, NOTED, rule.code, lines, SHOWN_OF_RULE);
+        let mut given = report.advice.iter().filter(|advice| advice.code == rule.code).peekable();
+        if given.peek().is_some() {
+            detail(out, NOTED, "advice", &format!("{HEAD}{}{HEAD:#}: {}", rule.code, rule.fix));
+            let found =
+                |advice: &Advice| format!("{} ({})", about(&advice.operation, &advice.message), plain(&advice.at));
+            details(out, NOTED, "", given.map(found), SHOWN_OF_RULE);
+        }
     }
 }
 
 /// At most `shown` lines, and how many there are besides.
 fn details(out: &mut String, style: Style, kind: &str, mut lines: impl Iterator<Item = String>, shown: usize) {
     for line in lines.by_ref().take(shown) {
-        // Writing to a string cannot fail.
-        let _ = writeln!(out, "    {style}{kind:<10}{style:#}  {line}");
+        detail(out, style, kind, &line);
     }
     let more = lines.count();
     if more > 0 {
-        let _ = writeln!(out, "    {style}{kind:<10}{style:#}  and {more} more (--format json shows all)");
+        detail(out, style, kind, &format!("and {more} more (--format json shows all)"));
     }
+}
+
+fn detail(out: &mut String, style: Style, kind: &str, line: &str) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(out, "    {style}{kind:<KIND_WIDTH$}{style:#}  {line}");
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::{Advice, Renamed, Simplified, Skipped};
+    use crate::catalog::{Renamed, Simplified, Skipped};
 
     fn seen(text: &str) -> String {
         anstream::adapter::strip_str(text).to_string()
@@ -116,7 +131,8 @@ mod tests {
                 code: "missing-description",
                 operation: "GET /a".to_owned(),
                 at: "a.yaml:3 #/x".to_owned(),
-                message: "say it".to_owned(),
+                message: "it says nothing".to_owned(),
+                fix: "say it",
             }],
             ..Report::default()
         };
@@ -126,7 +142,8 @@ mod tests {
     skipped     GET /0: bad
     renamed     GET /a: `get_a` (no operationId)
     simplified  no server
-    missing-description  GET /a: say it (a.yaml:3 #/x)
+    advice      missing-description: say in `summary` or `description` what it does, what it gives back, and when to use it
+                GET /a: it says nothing (a.yaml:3 #/x)
      12        1        1           1       1  1 document
 ";
         let text = header() + &document(&report, "a.yaml") + &summary(&Tally::of(&report));

@@ -1,6 +1,7 @@
 //! Executions against servers in this process.
 
 mod answers;
+mod approvals;
 mod credentials;
 mod intents;
 mod pages;

@@ -5,13 +5,21 @@ use std::collections::HashMap;
 use super::super::findings::Findings;
 use super::super::subject::Subject;
 use super::super::words::{listed, words};
+use super::super::{Look, Rule};
 
 /// Names that are listed for one group.
 const SHOWN: usize = 5;
 
+pub(crate) const RULE: Rule = Rule {
+    code: "confusable-names",
+    about: "names of tools that models take for each other",
+    fix: "say in each `operationId` what tells it apart, such as `list` for many and `get` for one",
+    look: Look::Document(look),
+};
+
 /// Compares words and not letters: `getPet` and `setPet` are one letter apart and nobody confuses them, `getUserGroup` and
 /// `get_group_users` are. Every name has one key, so the time is linear in the number of operations.
-pub(crate) fn look(subject: &Subject<'_>, findings: &mut Findings) {
+fn look(subject: &Subject<'_>, findings: &mut Findings) {
     let mut groups: HashMap<String, Vec<usize>> = HashMap::new();
     for (index, (_, operation)) in subject.tools.iter().enumerate() {
         let key = key(operation.operation_id.as_deref().unwrap_or_else(|| operation.own_name()));
@@ -26,10 +34,7 @@ pub(crate) fn look(subject: &Subject<'_>, findings: &mut Findings) {
         let Some((found, _)) = tools.first() else { continue };
         let names = listed(tools.iter().map(|(_, operation)| operation.own_name()), SHOWN);
         let at = found.operation.member("operationId").map_or_else(|| found.operation.at.clone(), |id| id.at);
-        let message = format!(
-            "{names} are the same words but for case, order, number or version, and models take one for another; say in each \
-             `operationId` what tells it apart, such as `list` for many and `get` for one"
-        );
+        let message = format!("{names} are the same words but for case, order, number or version");
         findings.add(&found.label(), &at, message);
     }
 }

@@ -3,18 +3,24 @@
 use super::super::super::description::tool_description;
 use super::super::findings::Findings;
 use super::super::subject::{Case, Subject};
+use super::super::{Look, Rule};
 
-pub(crate) fn look(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
+pub(crate) const RULE: Rule = Rule {
+    code: "cut-description",
+    about: "a description is longer than what a model gets to read",
+    fix: "begin with what it does and when to use it, or raise the toolset's `limits.description_chars` if the \
+          provider takes more",
+    look: Look::Operation(look),
+};
+
+fn look(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
     let operation = &case.found.operation;
     let (limit, whole) = (subject.limits.description_chars, tool_description(operation, &case.label, usize::MAX));
     let chars = whole.chars().count();
     if chars > limit {
         let text = ["description", "summary"].into_iter().find_map(|key| operation.member(key));
         let at = text.map_or_else(|| operation.at.clone(), |text| text.at);
-        let message = format!(
-            "the description has {chars} characters, of which a model reads the first {limit}; put there what it does and when to use \
-             it, or raise the toolset's `limits.description_chars` if the provider takes more"
-        );
+        let message = format!("the description has {chars} characters, of which a model reads the first {limit}");
         findings.add(&case.label, &at, message);
     }
 }

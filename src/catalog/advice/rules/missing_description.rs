@@ -3,21 +3,27 @@
 use super::super::findings::Findings;
 use super::super::subject::{Case, Subject};
 use super::super::words::words;
+use super::super::{Look, Rule};
+
+pub(crate) const RULE: Rule = Rule {
+    code: "missing-description",
+    about: "nothing says what an operation does",
+    fix: "say in `summary` or `description` what it does, what it gives back, and when to use it",
+    look: Look::Operation(look),
+};
 
 /// A description that only repeats the name in other letters is none.
-pub(crate) fn look(_: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
+fn look(_: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
     let operation = &case.found.operation;
     let texts: Vec<&str> = ["summary", "description"].into_iter().filter_map(|key| operation.text(key)).collect();
     let name = words(case.operation.operation_id.as_deref().unwrap_or_else(|| case.operation.own_name()));
-    let lack = if texts.is_empty() {
+    let message = if texts.is_empty() {
         format!("of `{}` a model reads only `{}`", case.operation.own_name(), case.label)
     } else if texts.iter().all(|text| words(text) == name) {
         format!("the description of `{}` only repeats its name", case.operation.own_name())
     } else {
         return;
     };
-    let message =
-        format!("{lack}; say in `summary` or `description` what it does, what it gives back, and when to use it");
     findings.add(&case.label, &operation.at, message);
 }
 
@@ -29,13 +35,10 @@ mod tests {
     #[test]
     fn operations_without_words_of_their_own_are_found() {
         let bare = advice_on_operation("missing-description", json!({"operationId": "makeOrder", "description": " "}));
-        assert!(bare[0].message.starts_with("of `makeOrder` a model reads only `POST /x/{id}`; say"), "{bare:?}");
+        assert!(bare[0].message.eq("of `makeOrder` a model reads only `POST /x/{id}`"), "{bare:?}");
         let repeated = json!({"operationId": "makeOrder", "summary": "Make order", "description": "make_order."});
         let repeated = advice_on_operation("missing-description", repeated);
-        assert!(
-            repeated[0].message.starts_with("the description of `makeOrder` only repeats its name"),
-            "{repeated:?}"
-        );
+        assert!(repeated[0].message.eq("the description of `makeOrder` only repeats its name"), "{repeated:?}");
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! `missing-example`: texts of a demanded form of which no value is shown.
 
-use regex_syntax::hir::{Hir, HirKind};
+use regex::RegexBuilder;
 use serde_json::Value;
 
 use super::super::findings::Findings;
 use super::super::inputs::Input;
 use super::super::subject::{Case, Subject};
+use super::super::{Look, Rule};
 
 /// Formats that models know how to write.
 const KNOWN_FORMATS: [&str; 36] = [
@@ -50,13 +51,26 @@ const KNOWN_FORMATS: [&str; 36] = [
 /// What stands before an example in a description, or around it.
 const SHOWN_BY: [&str; 6] = ["example", "e.g.", "such as", "`", "\"", "<code>"];
 
-pub(crate) fn look(_: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
+/// Words and numbers: a pattern that takes one of them demands nothing that has to be shown.
+const PLAIN_VALUES: [&str; 6] = ["a", "name", "Name1", "1", "12345", "a name"];
+
+/// What a pattern may take in memory, once compiled; larger ones are not plain.
+const MAX_PATTERN_BYTES: usize = 1 << 20;
+
+pub(crate) const RULE: Rule = Rule {
+    code: "missing-example",
+    about: "a format is demanded and no value shown",
+    fix: "give it an `example`",
+    look: Look::Operation(look),
+};
+
+fn look(_: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
     for input in &case.inputs {
         let Some(demand) = demand(input) else { continue };
         let told = input.description().unwrap_or_default().to_ascii_lowercase();
         if !input.shows_a_value() && !SHOWN_BY.iter().any(|mark| told.contains(mark)) {
             let (kind, argument) = (input.kind, input.argument);
-            let message = format!("the {kind} `{argument}` has to have {demand}; give it an `example`");
+            let message = format!("the {kind} `{argument}` has to have {demand}");
             findings.add(&case.label, &input.at, message);
         }
     }
@@ -72,22 +86,10 @@ fn demand(input: &Input<'_>) -> Option<String> {
     Some(format!("the format `{format}`"))
 }
 
-/// Is it more than characters of one kind? What cannot be read as a regular expression is.
+/// Does it refuse whatever a model would write first? What cannot be read here is taken for a demand too.
 fn has_structure(pattern: &str) -> bool {
-    regex_syntax::parse(pattern).map_or(true, |hir| parts(&hir) > 1)
-}
-
-/// How many parts that take characters follow each other; 2 stands for more. Recursion is bounded by the parser's own nesting limit.
-fn parts(hir: &Hir) -> usize {
-    match hir.kind() {
-        HirKind::Empty | HirKind::Look(_) => 0,
-        HirKind::Literal(literal) => literal.0.len().min(2),
-        HirKind::Class(_) => 1,
-        HirKind::Repetition(repetition) => parts(&repetition.sub),
-        HirKind::Capture(capture) => parts(&capture.sub),
-        HirKind::Concat(all) => all.iter().map(parts).sum::<usize>().min(2),
-        HirKind::Alternation(all) => all.iter().map(parts).max().unwrap_or_default(),
-    }
+    let regex = RegexBuilder::new(pattern).size_limit(MAX_PATTERN_BYTES).build();
+    regex.map_or(true, |regex| !PLAIN_VALUES.iter().any(|value| regex.is_match(value)))
 }
 
 #[cfg(test)]
@@ -104,7 +106,7 @@ mod tests {
 
     #[test]
     fn patterns_of_several_parts_and_unusual_formats_need_an_example() {
-        let expected = "the query parameter `s` has to have the form `^[A-Z]{2}-\\d+$`; give it an `example`";
+        let expected = "the query parameter `s` has to have the form `^[A-Z]{2}-\\d+$`";
         assert_eq!(found(json!({"type": "string", "pattern": "^[A-Z]{2}-\\d+$"}), "An id."), [expected]);
         assert_eq!(found(json!({"type": "string", "format": "x-part-number"}), "").len(), 1);
     }
@@ -124,11 +126,20 @@ mod tests {
     }
 
     #[test]
-    fn structure_is_seen_through_anchors_groups_and_repetitions() {
-        for plain in ["^\\w+$", "(?:[a-z]){1,64}", "[\\s\\S]*", "^(\\d)+$", ""] {
+    fn patterns_that_take_plain_words_or_numbers_demand_nothing() {
+        for plain in [
+            "^\\w+$",
+            "[a-z]{1,64}",
+            "[\\s\\S]*",
+            "^(\\d)+$",
+            "",
+            ".*\\S.*",
+            "^[a-z](?:[a-z-]*[a-z])?$",
+            "^[A-Z][a-z]*\\d",
+        ] {
             assert!(!has_structure(plain), "{plain}");
         }
-        for structured in ["a\\d", "^(?!x)y$", "\\d{3}-\\d{4}", "abc", "[a-z]|a-b"] {
+        for structured in ["a\\d{4}", "^(?!x)y$", "\\d{3}-\\d{4}", "^arn:.*", "(", "(?:\\w{999}){999}"] {
             assert!(has_structure(structured), "{structured}");
         }
     }

@@ -2,14 +2,19 @@
 
 use super::super::findings::Findings;
 use super::super::subject::{Case, Subject};
+use super::super::{Look, Rule};
+
+pub(crate) const RULE: Rule = Rule {
+    code: "missing-operation-id",
+    about: "a tool is named after method and path",
+    fix: "give an `operationId` that says what it does: a verb and what it acts on",
+    look: Look::Operation(look),
+};
 
 /// Such a name tells a model how the API is built, and not what the tool does.
-pub(crate) fn look(_: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
+fn look(_: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
     if case.operation.operation_id.is_none() {
-        let name = case.operation.own_name();
-        let message = format!(
-            "the tool is called `{name}`; give an `operationId` that says what it does: a verb and what it acts on"
-        );
+        let message = format!("the tool is called `{}`", case.operation.own_name());
         findings.add(&case.label, &case.found.operation.at, message);
     }
 }
@@ -22,9 +27,7 @@ mod tests {
     #[test]
     fn an_operation_without_id_is_told_the_name_that_it_gets() {
         let found = advice_on_operation("missing-operation-id", json!({"operationId": " "}));
-        let expected =
-            "the tool is called `post_x_id`; give an `operationId` that says what it does: a verb and what it acts on";
-        assert_eq!(messages(&found), [("POST /x/{id}", expected)]);
+        assert_eq!(messages(&found), [("POST /x/{id}", "the tool is called `post_x_id`")]);
         assert!(advice_on_operation("missing-operation-id", json!({"operationId": "make"})).is_empty());
     }
 }

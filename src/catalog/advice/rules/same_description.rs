@@ -5,12 +5,20 @@ use std::collections::HashMap;
 use super::super::findings::Findings;
 use super::super::subject::Subject;
 use super::super::words::listed;
+use super::super::{Look, Rule};
 
 /// Names that are listed for one group.
 const SHOWN: usize = 5;
 
+pub(crate) const RULE: Rule = Rule {
+    code: "same-description",
+    about: "one text describes several operations",
+    fix: "say in each when it is the right one and the others are not",
+    look: Look::Document(look),
+};
+
 /// Operations without a description of their own are `missing-description`'s.
-pub(crate) fn look(subject: &Subject<'_>, findings: &mut Findings) {
+fn look(subject: &Subject<'_>, findings: &mut Findings) {
     let mut groups: HashMap<&str, Vec<usize>> = HashMap::new();
     for (index, (found, operation)) in subject.tools.iter().enumerate() {
         if ["summary", "description"].iter().any(|key| found.operation.text(key).is_some()) {
@@ -25,9 +33,7 @@ pub(crate) fn look(subject: &Subject<'_>, findings: &mut Findings) {
         let names = listed(tools.iter().map(|(_, operation)| operation.own_name()), SHOWN);
         let text = ["description", "summary"].into_iter().find_map(|key| found.operation.member(key));
         let at = text.map_or_else(|| found.operation.at.clone(), |text| text.at);
-        let message =
-            format!("one text describes {names}; say in each when it is the right one and the others are not");
-        findings.add(&found.label(), &at, message);
+        findings.add(&found.label(), &at, format!("one text describes {names}"));
     }
 }
 
@@ -45,8 +51,7 @@ mod tests {
                 "/b": {"get": {"operationId": "c", "summary": "Get another."}, "post": {"operationId": "d"}, "put": {"operationId": "e"}}
             }}),
         );
-        let expected = "one text describes `a`, `b`; say in each when it is the right one and the others are not";
-        assert_eq!(messages(&found), [("GET /a", expected)]);
+        assert_eq!(messages(&found), [("GET /a", "one text describes `a`, `b`")]);
         assert_eq!(found[0].at, "api.json #/paths/~1a/get/summary");
     }
 }

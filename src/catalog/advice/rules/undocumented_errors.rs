@@ -7,12 +7,20 @@ use super::super::super::documentation::is_error;
 use super::super::findings::Findings;
 use super::super::subject::{Case, Subject};
 use super::super::words::words;
+use super::super::{Look, Rule};
 
 /// Members of a Response Object that tell more than its description: Swagger 2.0, OpenAPI 3.
 const DETAILS: [&str; 3] = ["schema", "examples", "content"];
 
+pub(crate) const RULE: Rule = Rule {
+    code: "undocumented-errors",
+    about: "nothing explains why a call can fail",
+    fix: "describe under `responses` what causes each `4xx` and what mends it",
+    look: Look::Operation(look),
+};
+
 /// What an API's own text does not say about a failed call is looked up in the document; here there is nothing to find.
-pub(crate) fn look(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
+fn look(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
     let operation = &case.found.operation;
     let responses = operation.member("responses");
     let mut named = Vec::new();
@@ -26,15 +34,12 @@ pub(crate) fn look(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findin
         }
         named.push(status.as_str());
     }
-    let lack = if named.is_empty() {
+    let message = if named.is_empty() {
         "no answer of an error is documented".to_owned()
     } else {
         format!("the errors {} are named and not explained", named.join(", "))
     };
     let at = responses.map_or_else(|| operation.at.clone(), |responses| responses.at);
-    let message = format!(
-        "{lack}, so a model that fails is not told why; describe under `responses` what causes each `4xx` and what mends it"
-    );
     findings.add(&case.label, &at, message);
 }
 
@@ -62,7 +67,7 @@ mod tests {
     #[test]
     fn errors_that_are_absent_or_only_named_are_found() {
         let none = found(json!({"200": {"description": "ok"}, "x-note": {}}));
-        assert!(none[0].starts_with("no answer of an error is documented, so"), "{none:?}");
+        assert!(none[0].starts_with("no answer of an error is documented"), "{none:?}");
         let named =
             found(json!({"400": {"description": "Bad Request."}, "404": {"description": "not found"}, "default": {}}));
         assert!(named[0].starts_with("the errors 400, 404, default are named and not explained"), "{named:?}");

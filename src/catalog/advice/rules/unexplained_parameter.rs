@@ -2,16 +2,20 @@
 
 use super::super::findings::Findings;
 use super::super::subject::{Case, Subject};
+use super::super::{Look, Rule};
+
+pub(crate) const RULE: Rule = Rule {
+    code: "unexplained-parameter",
+    about: "nothing says what a parameter is for",
+    fix: "give it a `description`: its meaning, its unit or form, what holds without it",
+    look: Look::Operation(look),
+};
 
 /// A body that is one argument is explained by its own properties.
-pub(crate) fn look(_: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
+fn look(_: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
     for input in &case.inputs {
         if input.description().is_none() && input.keyword("properties").is_none() {
-            let (kind, argument) = (input.kind, input.argument);
-            let message = format!(
-                "nothing says what the {kind} `{argument}` is for; give it a `description`: its meaning, its unit or form, what holds \
-                 without it"
-            );
+            let message = format!("nothing says what the {} `{}` is for", input.kind, input.argument);
             findings.add(&case.label, &input.at, message);
         }
     }

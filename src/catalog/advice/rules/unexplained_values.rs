@@ -6,6 +6,7 @@ use super::super::findings::Findings;
 use super::super::inputs::Input;
 use super::super::subject::{Case, Subject};
 use super::super::words::listed;
+use super::super::{Look, Rule};
 
 /// Values that are listed in a message.
 const SHOWN: usize = 6;
@@ -16,16 +17,21 @@ const MAX_CODE_CHARS: usize = 3;
 /// Larger numbers are amounts, such as the sizes of a page.
 const MAX_CODE_NUMBER: u64 = 9;
 
-pub(crate) fn look(_: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
+pub(crate) const RULE: Rule = Rule {
+    code: "unexplained-values",
+    about: "nothing says what each allowed value means",
+    fix: "list the values with their meanings in the `description`",
+    look: Look::Operation(look),
+};
+
+fn look(_: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
     for input in &case.inputs {
         let Some(codes) = codes(input) else { continue };
         let told: Vec<&str> = input.description().unwrap_or_default().split(|c: char| !c.is_alphanumeric()).collect();
         let explained = codes.iter().filter(|code| told.contains(&code.as_str())).count();
         if explained * 2 < codes.len() {
             let (kind, argument, codes) = (input.kind, input.argument, listed(codes.iter().map(String::as_str), SHOWN));
-            let message = format!(
-                "nothing says what {codes} mean; list them with their meanings in the description of the {kind} `{argument}`"
-            );
+            let message = format!("nothing says what the values {codes} of the {kind} `{argument}` mean");
             findings.add(&case.label, &input.at, message);
         }
     }
@@ -68,7 +74,7 @@ mod tests {
 
     #[test]
     fn codes_without_meanings_are_found() {
-        let expected = "nothing says what `0`, `1`, `2` mean; list them with their meanings in the description of the query parameter `s`";
+        let expected = "nothing says what the values `0`, `1`, `2` of the query parameter `s` mean";
         assert_eq!(found(&json!([0, 1, 2]), "The status."), [expected]);
         assert_eq!(found(&json!(["A", "T1", null]), "The status.").len(), 1);
     }

@@ -1,0 +1,50 @@
+//! Any bytes as a document: loading ends, and what became tools keeps what the catalog promises.
+//!
+//! Input: a document, and behind each zero byte another file that it may refer to.
+#![no_main]
+
+use std::collections::HashSet;
+
+use callwright::catalog::{Fetch, Fetched, Origin, ToolsetSettings, load_from};
+use libfuzzer_sys::fuzz_target;
+use url::Url;
+
+/// Characters of the longest name that providers take.
+const MAX_NAME_CHARS: usize = 64;
+
+fuzz_target!(|input: &[u8]| {
+    let files = Files(input.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect());
+    let url = Url::parse("https://api.example.com/docs/0.yaml").expect("a URL");
+    let settings = ToolsetSettings { allow_remote_refs: true, ..ToolsetSettings::default() };
+    let Ok(toolset) = load_from("fuzz", Origin::Url(&url), &settings, &files) else { return };
+    assert_eq!(toolset.report.operations_loaded, toolset.operations.len());
+    let mut names = HashSet::new();
+    for operation in &toolset.operations {
+        let tool = &operation.tool;
+        let letters = tool.name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
+        assert!(letters && (1..=MAX_NAME_CHARS).contains(&tool.name.len()), "no name for a tool: {:?}", tool.name);
+        assert!(names.insert(&tool.name), "two tools are called {}", tool.name);
+        assert_eq!(tool.parameters["type"], "object", "arguments are an object");
+        let arguments: HashSet<&str> = operation.bindings.iter().map(|binding| binding.argument.as_str()).collect();
+        assert_eq!(arguments.len(), operation.bindings.len(), "one argument for two parameters of {}", tool.name);
+        for server in &operation.servers {
+            assert!(matches!(server.scheme(), "http" | "https") && server.has_host(), "no server: {server}");
+        }
+    }
+    for skipped in &toolset.report.operations_skipped {
+        assert!(!skipped.reason.is_empty(), "{} is skipped without a reason", skipped.operation);
+    }
+});
+
+/// The files of the input: what is asked for by a number is that one, anything else the last.
+struct Files(Vec<Vec<u8>>);
+
+impl Fetch for Files {
+    fn fetch(&self, url: &Url, limit: u64) -> Result<Fetched, String> {
+        let digits: String = url.path().chars().filter(char::is_ascii_digit).take(3).collect();
+        let number = digits.parse().unwrap_or(usize::MAX);
+        let bytes = self.0.get(number).or(self.0.last()).filter(|bytes| bytes.len() as u64 <= limit);
+        let bytes = bytes.cloned().ok_or_else(|| "too large".to_owned())?;
+        Ok(Fetched { url: url.clone(), bytes })
+    }
+}

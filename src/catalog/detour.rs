@@ -1,0 +1,116 @@
+//! What a `$ref` means that leads nowhere by the letter.
+
+use super::document::{Document, Located};
+use super::files::{Place, SourceFile};
+
+/// Where each version of OpenAPI keeps its schemas; documents that were brought from one to the other by hand keep old references.
+const SCHEMAS: [(&str, &str); 2] = [("definitions/", "components/schemas/"), ("components/schemas/", "definitions/")];
+
+/// Steps of a pointer that are tried; references of real documents have up to about ten.
+const MAX_STEPS: usize = 64;
+
+/// What `reference`, which stands in the file `from`, was meant to name.
+///
+/// The slash at the start may be missing; a `$ref` may stand on the way (`components: {schemas: {$ref: schemas.yaml}}`); a name may
+/// have slashes that are not escaped (`#/paths//pets/get`); and the schemas may stand where another version of OpenAPI has them.
+pub(super) fn detour<'d>(document: &'d Document, reference: &str, from: &'d SourceFile) -> Option<Located<'d>> {
+    let (file, pointer) = document.split(reference, from).ok()?;
+    let pointer = pointer.decode_utf8().ok()?;
+    let pointer = pointer.strip_prefix('/').unwrap_or(&pointer);
+    let root = Located { value: &file.root, at: Place::root(file) };
+    walk(document, root.clone(), pointer).or_else(|| {
+        let (there, elsewhere) = SCHEMAS.into_iter().find(|(there, _)| pointer.starts_with(there))?;
+        walk(document, root, &pointer.replacen(there, elsewhere, 1))
+    })
+}
+
+fn walk<'d>(document: &'d Document, root: Located<'d>, pointer: &str) -> Option<Located<'d>> {
+    if pointer.is_empty() {
+        return None;
+    }
+    let tokens: Vec<&str> = pointer.split('/').take(MAX_STEPS).collect();
+    let mut here = root;
+    let mut rest = tokens.as_slice();
+    while !rest.is_empty() {
+        let (next, taken) = step(&here, rest).or_else(|| step(&end_of(document, &here)?, rest))?;
+        here = next;
+        rest = rest.get(taken..)?;
+    }
+    Some(here)
+}
+
+/// The end of the `$ref`s that start with `here`, each followed by the letter: a detour on a detour might have no end.
+fn end_of<'d>(document: &'d Document, here: &Located<'d>) -> Option<Located<'d>> {
+    let mut end = here.clone();
+    for _ in 0..MAX_STEPS {
+        let Some(reference) = end.reference() else { return Some(end) };
+        end = document.by_letter(reference, end.at.file()).ok()?;
+    }
+    None
+}
+
+/// The member or item that the first of `tokens` names, or as many of them as one name that has slashes; and how many that were.
+fn step<'d>(here: &Located<'d>, tokens: &[&str]) -> Option<(Located<'d>, usize)> {
+    if here.value.is_array() {
+        let index: usize = tokens.first()?.parse().ok()?;
+        return Some((here.items().nth(index)?, 1));
+    }
+    (1..=tokens.len()).find_map(|taken| {
+        let name = tokens.get(..taken)?.join("/");
+        let plain = name.replace("~1", "/").replace("~0", "~");
+        let next = here.member(&plain).or_else(|| here.member(&name))?;
+        Some((next, taken))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use serde_json::{Value, json};
+
+    use super::super::document::ReferenceError;
+    use super::*;
+
+    fn found(root: &Value, reference: &str) -> Result<Value, ReferenceError> {
+        let document = Document::new(root.clone(), Path::new("api.json")).unwrap();
+        document.lookup(reference, document.root().at.file()).map(|target| target.value.clone())
+    }
+
+    #[test]
+    fn references_that_lead_nowhere_by_the_letter_lead_to_what_is_meant() {
+        let root = json!({
+            "openapi": "3.0.3",
+            "components": {"schemas": {"$ref": "#/x-schemas"}},
+            "x-schemas": {"Pet": {"type": "object", "x": [1, 2]}, "a/b": {"type": "string"}},
+            "paths": {"/pets/{id}": {"get": {"summary": "s"}}}
+        });
+        for (reference, expected) in [
+            ("#/components/schemas/Pet", json!({"type": "object", "x": [1, 2]})),
+            ("#/components/schemas/Pet/x/1", json!(2)),
+            ("#/definitions/Pet/type", json!("object")),
+            ("#/x-schemas/a/b", json!({"type": "string"})),
+            ("#components/schemas/Pet/type", json!("object")),
+            ("#/paths//pets/{id}/get/summary", json!("s")),
+        ] {
+            assert_eq!(found(&root, reference).unwrap(), expected, "{reference}");
+        }
+        for reference in ["#/components/schemas/None", "#/definitions/None", "#/paths/none/get", "#nothing"] {
+            assert!(matches!(found(&root, reference), Err(ReferenceError::Missing(_))), "{reference}");
+        }
+    }
+
+    #[test]
+    fn a_way_that_leads_back_to_itself_ends() {
+        let root = json!({
+            "openapi": "3.0.3",
+            "a": {"$ref": "#/b/x"}, "b": {"$ref": "#/a/x"},
+            "definitions": {"Loop": {"$ref": "#/components/schemas/Loop"}}
+        });
+        for reference in ["#/a/y", "#/b/x/y", "#/components/schemas/Loop"] {
+            let document = Document::new(root.clone(), Path::new("api.json")).unwrap();
+            let start = document.lookup(reference, document.root().at.file());
+            assert!(start.and_then(|start| document.follow(start)).is_err(), "{reference}");
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The places of a path and the parameters that fill them, brought together also where a document has them apart.
+
+use super::binding::{Location, Style};
+use super::document::Located;
+use super::notes::Notes;
+use super::parameter::Parameter;
+use super::path_template::{Slot, mended, slots};
+use super::walk::Found;
+
+/// A path and the parameters of its operation, which fill every place of it.
+pub(super) struct Placed<'d> {
+    /// The path template, with a `{name}` for every place.
+    pub(super) path: String,
+    pub(super) parameters: Vec<Parameter<'d>>,
+}
+
+/// Gives every place of the path its parameter and drops path parameters without a place, which could not be sent. A place that the
+/// document forgot to describe is a text.
+pub(super) fn place<'d>(
+    found: &Found<'d>,
+    mut parameters: Vec<Parameter<'d>>,
+    notes: &mut Notes,
+) -> Result<Placed<'d>, String> {
+    let in_path = |parameter: &&Parameter<'_>| parameter.location == Location::Path;
+    let described: Vec<&str> = parameters.iter().filter(in_path).map(|parameter| parameter.name.as_str()).collect();
+    let path = mended(found.path, &described);
+    if path != found.path {
+        notes.remark(format!("the path is read as `{path}`"));
+    }
+    let mut empty = slots(&path)?;
+    for is_meant in [is_named, is_named_alike, is_only_one] {
+        fill(&mut parameters, &mut empty, is_meant, notes);
+    }
+    parameters.retain(|parameter| {
+        let has_place = parameter.location != Location::Path || parameter.slot.is_some();
+        if !has_place {
+            notes.remark(format!("path parameter `{}` has no place in the path; left out", parameter.name));
+        }
+        has_place
+    });
+    let mut all: Vec<Parameter<'d>> = Vec::new();
+    for slot in &empty {
+        notes.remark(format!("path parameter `{}` is not described; any text is accepted", slot.name));
+        all.push(described_nowhere(slot, &found.operation));
+    }
+    all.extend(parameters);
+    Ok(Placed { path, parameters: all })
+}
+
+/// Does the parameter of this name belong into this slot, where so many slots and parameters are left?
+type IsMeant = fn(name: &str, slot: &Slot, left: (usize, usize)) -> bool;
+
+fn is_named(name: &str, slot: &Slot, _: (usize, usize)) -> bool {
+    [&slot.token, &slot.name].into_iter().any(|known| known == name)
+}
+
+/// `petId` is what `{pet_id}` means.
+fn is_named_alike(name: &str, slot: &Slot, _: (usize, usize)) -> bool {
+    let plain =
+        |text: &str| -> String { text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect() };
+    !plain(name).is_empty() && plain(name) == plain(&slot.name)
+}
+
+fn is_only_one(_: &str, _: &Slot, left: (usize, usize)) -> bool {
+    left == (1, 1)
+}
+
+/// Takes those from `empty` that a parameter without a slot is meant for.
+fn fill(parameters: &mut [Parameter<'_>], empty: &mut Vec<Slot>, is_meant: IsMeant, notes: &mut Notes) {
+    let is_left = |parameter: &Parameter<'_>| parameter.location == Location::Path && parameter.slot.is_none();
+    let left = (empty.len(), parameters.iter().filter(|parameter| is_left(parameter)).count());
+    empty.retain(|slot| {
+        let parameter =
+            parameters.iter_mut().find(|parameter| is_left(parameter) && is_meant(&parameter.name, slot, left));
+        let Some(parameter) = parameter else { return true };
+        if !is_named(&parameter.name, slot, left) {
+            notes.remark(format!("path parameter `{}` is taken for `{{{}}}` of the path", parameter.name, slot.token));
+        }
+        parameter.slot = Some(slot.token.clone());
+        parameter.allow_reserved |= slot.is_reserved;
+        false
+    });
+}
+
+fn described_nowhere<'d>(slot: &Slot, operation: &Located<'d>) -> Parameter<'d> {
+    Parameter {
+        name: slot.name.clone(),
+        slot: Some(slot.token.clone()),
+        location: Location::Path,
+        required: true,
+        style: Style::Simple,
+        explode: false,
+        allow_reserved: slot.is_reserved,
+        allows_empty: false,
+        media_type: None,
+        nested: Vec::new(),
+        schema: None,
+        description: None,
+        deprecated: false,
+        at: operation.clone(),
+    }
+}

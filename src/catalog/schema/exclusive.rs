@@ -1,0 +1,158 @@
+//! Keywords that refuse what another schema accepts: `oneOf` what two alternatives accept, `not` and `if` what one does.
+//!
+//! Where a part was left out of a schema, so that it accepts more than the document means, these would refuse values that the document
+//! allows: two alternatives that are both cut down to `type: object` accept the same, and `oneOf` takes none of it.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Map, Value};
+
+use super::keyword::{Form, form};
+use super::loops::DEFINITIONS;
+
+/// Keywords that refuse more when a schema accepts more, beside `oneOf`, which `anyOf` can stand for.
+const REFUSING: [&str; 7] = ["not", "if", "then", "else", "maxContains", "unevaluatedItems", "unevaluatedProperties"];
+
+/// Lets nothing be refused because a part is `loose`: in the `properties` and `definitions` of these names, and in all that lead to such
+/// definitions. True where that changed anything.
+pub(super) fn relax(
+    properties: &mut Map<String, Value>,
+    loose_properties: &HashSet<String>,
+    definitions: &mut Map<String, Value>,
+    loose: HashSet<String>,
+) -> bool {
+    if loose.is_empty() && loose_properties.is_empty() {
+        return false;
+    }
+    let loose = with_all_that_lead_there(definitions, loose);
+    let mut is_changed = false;
+    for (_, schema) in definitions.iter_mut().filter(|(name, _)| loose.contains(*name)) {
+        is_changed |= relax_one(schema);
+    }
+    for (name, schema) in properties.iter_mut() {
+        if loose_properties.contains(name) || refers_to(schema, &mut |target| loose.contains(target)) {
+            is_changed |= relax_one(schema);
+        }
+    }
+    is_changed
+}
+
+/// `loose`, and every definition from which a `$ref` leads to one of them.
+fn with_all_that_lead_there(definitions: &Map<String, Value>, mut loose: HashSet<String>) -> HashSet<String> {
+    let mut led_from: HashMap<String, Vec<&String>> = HashMap::new();
+    for (name, schema) in definitions {
+        refers_to(schema, &mut |target| {
+            led_from.entry(target.to_owned()).or_default().push(name);
+            false
+        });
+    }
+    let mut to_follow: Vec<String> = loose.iter().cloned().collect();
+    while let Some(target) = to_follow.pop() {
+        for name in led_from.get(&target).into_iter().flatten() {
+            if loose.insert((*name).clone()) {
+                to_follow.push((*name).clone());
+            }
+        }
+    }
+    loose
+}
+
+/// Does a `$ref` in `schema` lead to a definition that `is_wanted`?
+fn refers_to(schema: &Value, is_wanted: &mut impl FnMut(&str) -> bool) -> bool {
+    let Some(members) = schema.as_object() else { return false };
+    let target = members.get("$ref").and_then(Value::as_str).and_then(|reference| reference.strip_prefix(DEFINITIONS));
+    target.is_some_and(&mut *is_wanted)
+        || members.iter().any(|(key, value)| match form(key) {
+            Some(Form::Schema) => refers_to(value, is_wanted),
+            Some(Form::Schemas) => value.as_array().into_iter().flatten().any(|schema| refers_to(schema, is_wanted)),
+            Some(Form::SchemaMap) => {
+                value.as_object().into_iter().flatten().any(|(_, schema)| refers_to(schema, is_wanted))
+            }
+            _ => false,
+        })
+}
+
+fn relax_one(schema: &mut Value) -> bool {
+    let Some(members) = schema.as_object_mut() else { return false };
+    let mut is_changed = false;
+    for keyword in REFUSING {
+        is_changed |= members.shift_remove(keyword).is_some();
+    }
+    if let Some(alternatives) = members.get("oneOf").cloned() {
+        members.shift_remove("oneOf");
+        // Beside an `anyOf` it has to stand apart.
+        if members.contains_key("anyOf") {
+            let apart = Value::Object(Map::from_iter([("anyOf".to_owned(), alternatives)]));
+            match members.get_mut("allOf").and_then(Value::as_array_mut) {
+                Some(all) => all.push(apart),
+                None => {
+                    members.insert("allOf".to_owned(), Value::Array(vec![apart]));
+                }
+            }
+        } else {
+            members.insert("anyOf".to_owned(), alternatives);
+        }
+        is_changed = true;
+    }
+    for (key, value) in members.iter_mut() {
+        is_changed |= match form(key) {
+            Some(Form::Schema) => relax_one(value),
+            Some(Form::Schemas) => relax_all(value.as_array_mut().into_iter().flatten()),
+            Some(Form::SchemaMap) => relax_all(value.as_object_mut().into_iter().flatten().map(|(_, schema)| schema)),
+            _ => false,
+        };
+    }
+    is_changed
+}
+
+fn relax_all<'s>(schemas: impl Iterator<Item = &'s mut Value>) -> bool {
+    schemas.fold(false, |is_changed, schema| relax_one(schema) | is_changed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn members(value: Value) -> Map<String, Value> {
+        value.as_object().unwrap().clone()
+    }
+
+    fn names(names: &[&str]) -> HashSet<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn what_leads_to_a_loose_definition_refuses_nothing_for_it() {
+        let alternatives = json!([{"$ref": "#/$defs/A"}, {"type": "string"}]);
+        let mut properties = members(json!({
+            "x": {"oneOf": alternatives, "not": {"type": "null"}},
+            "y": {"oneOf": [{"type": "string"}, {"type": "integer"}]}
+        }));
+        let mut definitions = members(json!({
+            "A": {"properties": {"b": {"$ref": "#/$defs/B"}}},
+            "B": {"type": "object"},
+            "C": {"not": {"type": "string"}}
+        }));
+        let untouched = (properties["y"].clone(), definitions["C"].clone());
+        assert!(relax(&mut properties, &HashSet::new(), &mut definitions, names(&["B"])));
+        assert_eq!(properties["x"], json!({"anyOf": alternatives}));
+        assert_eq!((properties["y"].clone(), definitions["C"].clone()), untouched);
+    }
+
+    #[test]
+    fn both_kinds_of_alternatives_beside_each_other_still_both_hold() {
+        let mut properties =
+            members(json!({"x": {"anyOf": [{"type": "object"}], "oneOf": [{}], "if": {}, "then": {}}}));
+        assert!(relax(&mut properties, &names(&["x"]), &mut Map::new(), HashSet::new()));
+        assert_eq!(properties["x"], json!({"anyOf": [{"type": "object"}], "allOf": [{"anyOf": [{}]}]}));
+    }
+
+    #[test]
+    fn nothing_changes_where_nothing_is_loose() {
+        let mut properties = members(json!({"x": {"oneOf": [{}, {}]}}));
+        let before = properties.clone();
+        assert!(!relax(&mut properties, &HashSet::new(), &mut Map::new(), HashSet::new()));
+        assert_eq!(properties, before);
+    }
+}

@@ -1,0 +1,203 @@
+//! Mistakes that real documents have: what is meant is loaded, and the report says what was guessed.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::super::load::toolset_of;
+use super::super::{Location, Operation, Toolset, ToolsetSettings};
+use super::{accepts, schema_of_body, toolset};
+
+/// The one operation of a document with this path, method and content.
+fn only(path: &str, method: &str, operation: Value) -> (Operation, Vec<String>) {
+    let toolset = toolset(json!({"servers": [{"url": "https://a.example.com"}], "paths": {path: {method: operation}}}));
+    assert_eq!(toolset.report.operations_skipped, []);
+    let remarks = toolset.report.simplified.iter().map(|simplified| simplified.what.clone()).collect();
+    (toolset.operations.into_iter().next().unwrap(), remarks)
+}
+
+fn properties(operation: &Operation) -> &Value {
+    &operation.tool.parameters["properties"]
+}
+
+#[test]
+fn a_parameter_that_cannot_be_understood_costs_a_reading_operation_only_itself() {
+    let list = json!([
+        {"$ref": "#/components/parameters/none"}, {"in": "query"}, {"name": "a", "in": "air"}, 3, null,
+        {"name": "kept", "in": "query", "schema": {"type": "string"}}
+    ]);
+    let (operation, remarks) = only("/x", "get", json!({"parameters": list}));
+    assert_eq!(*properties(&operation), json!({"kept": {"type": "string"}}));
+    assert_eq!(remarks.iter().filter(|what| what.ends_with("left out")).count(), 4, "{remarks:?}");
+}
+
+#[test]
+fn a_broken_reference_that_bears_the_name_of_a_place_in_the_path_is_a_text() {
+    let (operation, _) = only("/x/{id}", "delete", json!({"parameters": [{"$ref": "#/components/parameters/id"}]}));
+    assert_eq!(properties(&operation)["id"], json!({"type": "string", "minLength": 1}));
+}
+
+#[test]
+fn parameters_are_read_in_whatever_form_they_are_listed() {
+    let parameter = json!({"name": "a", "in": "query", "schema": {"type": "integer"}});
+    for list in [
+        json!([parameter]),
+        json!([[parameter]]),
+        parameter.clone(),
+        json!({"a": {"in": "query", "schema": {"type": "integer"}}}),
+        json!({"$ref": "#/paths/~1x/x-list"}),
+    ] {
+        let paths = json!({"/x": {"post": {"parameters": list}, "x-list": [parameter]}});
+        let toolset = toolset(json!({"paths": paths}));
+        assert_eq!(*properties(&toolset.operations[0]), json!({"a": {"type": "integer"}}), "{list}");
+    }
+}
+
+#[test]
+fn parameters_of_swagger_2_in_openapi_3_are_read_as_such() {
+    let (operation, _) = only(
+        "/x",
+        "post",
+        json!({"parameters": [
+            {"name": "n", "in": "query", "type": "integer", "required": "true"},
+            {"name": "body", "in": "body", "required": true, "schema": {"type": "object", "properties": {"b": {"type": "string"}}}}
+        ]}),
+    );
+    assert_eq!(*properties(&operation), json!({"n": {"type": "integer"}, "b": {"type": "string"}}));
+    assert_eq!(operation.tool.parameters["required"], json!(["n"]));
+    assert_eq!(operation.body.unwrap().media_type, "application/json");
+
+    let (form, _) = only("/x", "post", json!({"parameters": [{"name": "f", "in": "formData", "type": "string"}]}));
+    assert_eq!(form.body.as_ref().unwrap().media_type, "application/x-www-form-urlencoded");
+    assert_eq!(*properties(&form), json!({"f": {"type": "string"}}));
+}
+
+#[test]
+fn a_request_body_in_swagger_2_is_read_as_in_openapi_3() {
+    let body = json!({"content": {"application/json": {"schema": {"type": "object", "properties": {"a": {"type": "string"}}}}}});
+    let root = json!({"swagger": "2.0", "host": "a.example.com", "paths": {"/x": {"post": {"requestBody": body}}}});
+    let toolset = toolset_of(root, "api", Path::new("api.json"), &ToolsetSettings::default()).unwrap();
+    assert_eq!(*properties(&toolset.operations[0]), json!({"a": {"type": "string"}}));
+}
+
+#[test]
+fn places_and_parameters_of_a_path_that_are_spelled_apart_come_together() {
+    let integer = |name: &str| json!({"name": name, "in": "path", "required": true, "schema": {"type": "integer"}});
+    for (path, names, read, slot) in [
+        ("/pets/{pet_id}", vec!["petId"], "/pets/{pet_id}", "pet_id"),
+        ("/pets/{id}", vec!["number"], "/pets/{id}", "id"),
+        ("/pets/:number", vec!["number"], "/pets/{number}", "number"),
+        ("/pets/{number:[0-9]+}", vec!["number"], "/pets/{number}", "number"),
+        ("/pets/{number", vec!["number"], "/pets/{number}", "number"),
+        ("/pets/{}", vec!["number"], "/pets/{number}", "number"),
+    ] {
+        let parameters: Vec<Value> = names.iter().map(|name| integer(name)).collect();
+        let (operation, remarks) = only(path, "get", json!({"parameters": parameters}));
+        assert_eq!((operation.path.as_str(), remarks.len()), (read, 1), "{path}: {remarks:?}");
+        assert_eq!(properties(&operation)[names[0]]["type"], "integer", "{path}");
+        let binding = &operation.bindings[0];
+        assert_eq!((binding.location, binding.name.as_str()), (Location::Path, slot), "{path}");
+    }
+}
+
+#[test]
+fn a_body_without_its_media_type_or_schema_level_is_read() {
+    let object = json!({"type": "object", "properties": {"a": {"type": "string"}}});
+    for body in [
+        json!({"schema": object}),
+        json!({"content": {"schema": object}}),
+        json!({"content": {"json": {"schema": object}}}),
+        json!({"content": {"application/json": object}}),
+        json!({"content": {"application/json": {"schema": object}}}),
+    ] {
+        let (operation, _) = only("/x", "post", json!({"requestBody": body}));
+        assert_eq!(*properties(&operation), json!({"a": {"type": "string"}}), "{body}");
+        assert_eq!(operation.body.unwrap().media_type, "application/json", "{body}");
+    }
+}
+
+#[test]
+fn a_body_whose_schema_is_not_there_accepts_any_value_and_says_so() {
+    let body = json!({"required": true, "content": {"application/json": {"schema": {"$ref": "#/none"}}}});
+    let (operation, remarks) = only("/x", "post", json!({"requestBody": body}));
+    assert!(accepts(&operation.tool.parameters, &json!({"body": [1, {"a": 2}]})));
+    assert!(!accepts(&operation.tool.parameters, &json!({})), "it is still required");
+    assert!(remarks.iter().any(|what| what.contains("names nothing") && what.contains("any value")), "{remarks:?}");
+}
+
+#[test]
+fn schemas_with_mistakes_mean_what_was_meant() {
+    for (written, read) in [
+        (json!("string"), json!({"type": "string"})),
+        (json!({"type": "int", "minimum": "1"}), json!({"type": "integer", "minimum": 1})),
+        (
+            json!({"type": "array", "items": [{"type": "string"}]}),
+            json!({"type": "array", "items": {"type": "string"}}),
+        ),
+        (json!({"type": "array", "enum": ["a"]}), json!({"type": "array", "items": {"enum": ["a"]}})),
+        (
+            json!({"type": "object", "additionalProperties": "false"}),
+            json!({"type": "object", "additionalProperties": false}),
+        ),
+        (json!({"allOf": {"type": "string"}}), json!({"type": "string"})),
+        (
+            json!({"anyOf": [{"type": "string"}, {"type": null}]}),
+            json!({"anyOf": [{"type": "string"}, {"type": "null"}]}),
+        ),
+        (json!({"type": "string", "pattern": "/^a$/"}), json!({"type": "string", "pattern": "^a$"})),
+        (json!({"type": "string", "enum": ["a", "a"]}), json!({"type": "string", "enum": ["a"]})),
+        (json!({"$ref": "#/definitions/Pet"}), json!({"type": "string", "maxLength": 9})),
+    ] {
+        let body = json!({"type": "object", "properties": {"x": written}});
+        let schema = schema_of_body(body, json!({"Pet": {"type": "string", "maxLength": 9}}));
+        assert_eq!(schema["properties"]["x"], read, "{written}");
+    }
+}
+
+#[test]
+fn a_closed_object_whose_properties_cannot_be_read_is_open() {
+    let inner = json!({"type": "object", "properties": ["a"], "additionalProperties": false});
+    let schema = schema_of_body(json!({"type": "object", "properties": {"x": inner}}), json!({}));
+    assert!(accepts(&schema, &json!({"x": {"a": 1}})), "{schema}");
+}
+
+#[test]
+fn alternatives_that_lost_what_tells_them_apart_still_accept_what_they_did() {
+    // One alternative is not there; the other then would not be the only one that accepts a pet.
+    let one_of = json!({"oneOf": [{"$ref": "#/components/schemas/Pet"}, {"$ref": "#/components/schemas/None"}]});
+    let not = json!({"not": {"$ref": "#/components/schemas/None"}});
+    let pet = json!({"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}});
+    let body = json!({"type": "object", "properties": {"pet": one_of, "thing": not}});
+    let schema = schema_of_body(body, json!({"Pet": pet}));
+    assert!(accepts(&schema, &json!({"pet": {"name": "a"}, "thing": 5})), "{schema}");
+}
+
+#[test]
+fn alternatives_that_are_nested_too_deeply_still_accept_what_they_did() {
+    let leaf = |name: &str| json!({"type": "object", "required": [name], "properties": {name: {"type": "object", "properties": {"v": {"type": "string"}}}}});
+    let mut schema = json!({"oneOf": [leaf("a"), leaf("b")]});
+    let mut value = json!({"a": {"v": "x"}});
+    for _ in 0..4 {
+        schema = json!({"type": "object", "properties": {"in": schema}});
+        value = json!({"in": value});
+    }
+    let mut settings = ToolsetSettings::default();
+    for depth in 1..10 {
+        settings.limits.schema_depth = depth;
+        let root = json!({"openapi": "3.0.0", "paths": {"/x": {"post": {"requestBody": {"required": true,
+            "content": {"application/json": {"schema": schema}}}}}}});
+        let toolset = toolset_of(root, "api", Path::new("api.json"), &settings).unwrap();
+        let parameters = &toolset.operations[0].tool.parameters;
+        assert!(accepts(parameters, &value), "{depth}: {parameters}");
+    }
+}
+
+#[test]
+fn an_object_in_place_of_the_security_list_still_asks_for_credentials() {
+    let toolset: Toolset = toolset(json!({
+        "security": {"key": []},
+        "paths": {"/x": {"get": {}}},
+        "components": {"securitySchemes": {"key": {"type": "apiKey", "in": "Header", "name": "X-Key"}}}
+    }));
+    assert_eq!(toolset.operations[0].security, [vec!["key".into()]]);
+}
