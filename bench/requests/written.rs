@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use callwright::catalog::{Operation, Toolset, ToolsetSettings, load_document};
+use callwright::catalog::{Binding, Operation, Toolset, ToolsetSettings, load_document};
 use callwright::domain::Outcome;
 use callwright::executor::{Preview, preview};
 use callwright::scanner::{CheckedCall, Toolbook, Validators};
@@ -97,10 +97,13 @@ fn write_request(
         .iter()
         .map(|(name, value)| (name.as_str(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
         .collect();
+    let sent_as =
+        |binding: &Binding| (format!("{} {}", binding.location.as_str(), binding.name), binding.argument.clone());
+    let names: BTreeMap<String, String> = operation.bindings.iter().map(sent_as).collect();
     let line = json!({
         "operation": operation.label(), "path": operation.path, "kind": format!("{kind:?}").to_lowercase(),
         "method": method.as_str(), "url": url.as_str(), "headers": headers,
-        "body": body.map(|bytes| STANDARD.encode(bytes)), "arguments": call.arguments(),
+        "body": body.map(|bytes| STANDARD.encode(bytes)), "arguments": call.arguments(), "names": names,
     });
     written.requests += 1;
     writeln!(lines, "{line}")

@@ -10,7 +10,6 @@ use super::super::settings::DocumentLimits;
 use super::super::shorten::shorten;
 use super::emptiness::{self, Empty};
 use super::exclusive::relax;
-use super::keyword::is_annotation;
 use super::leaf::examples;
 use super::loops::open_loops;
 use super::memo::Memo;

@@ -1,6 +1,8 @@
 //! One schema of a document → JSON Schema 2020-12, with no keyword out of form. Patterns stay as they are: who judges by them knows
 //! which it can run.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value, json};
 
 use super::super::document::{Document, Located, ReferenceError, Version};
