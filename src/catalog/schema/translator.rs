@@ -18,7 +18,7 @@ use super::literal::{fit, type_value, types, types_of};
 use super::loops::DEFINITIONS;
 use super::memo::Memo;
 use super::nullable::{is_nullable, make_nullable};
-use super::read_only::read_only_names;
+use super::read_only::{read_only_names, shown_by_reference};
 use super::trail::Trail;
 
 /// Values of an enumeration that are kept of a schema that says nothing but what is needed.
@@ -339,7 +339,8 @@ impl<'a, 'd> Translator<'a, 'd> {
         translated: &mut Map<String, Value>,
     ) {
         let hidden = read_only_names(self.document, members, file);
-        if hidden.is_empty() {
+        // A place in the path has to be filled, whatever its schema says.
+        if hidden.is_empty() || self.part == Part::Path {
             return;
         }
         let is_asked_for = |name: &Value| name.as_str().is_some_and(|name| !hidden.contains(name));
@@ -354,6 +355,11 @@ impl<'a, 'd> Translator<'a, 'd> {
         retain(translated);
         let branches = translated.get_mut("allOf").and_then(Value::as_array_mut);
         branches.into_iter().flatten().filter_map(Value::as_object_mut).for_each(retain);
+        let shown = shown_by_reference(self.document, members, file, &hidden);
+        if let (false, Some(Value::Array(branches))) = (shown.is_empty(), translated.get_mut("allOf")) {
+            let has: Vec<Value> = shown.iter().map(|name| json!({"required": [name]})).collect();
+            branches.push(json!({"not": {"anyOf": has}}));
+        }
     }
 
     /// From OpenAPI 3.1 on `nullable` says nothing: what may be null has the type `null`.
