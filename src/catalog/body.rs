@@ -79,6 +79,7 @@ pub(super) fn body<'d>(
             false
         }
     });
+    let encoding = encodings(document, &media, schema.as_ref(), sendable.format, notes);
     Ok(Some(Body {
         media_type: sendable.media_type,
         format: sendable.format,
@@ -86,7 +87,7 @@ pub(super) fn body<'d>(
         schema,
         fields: Vec::new(),
         description: body.text("description"),
-        encoding: encodings(document, &media, sendable.format, notes),
+        encoding,
         at: Some(body),
     }))
 }
@@ -203,5 +204,5 @@ fn loses_files(document: &Document, offered: &Located<'_>, sendable: &Sendable, 
     has_parts
         && sendable.format.has_members()
         && sendable.format != BodyFormat::Multipart
-        && properties(document, media).values().any(is_file)
+        && properties(document, schema(media).as_ref()).values().any(is_file)
 }
