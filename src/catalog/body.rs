@@ -79,6 +79,7 @@ pub(super) fn body<'d>(
             false
         }
     });
+    let encoding = encodings(document, &media, schema.as_ref(), sendable.format, notes);
     Ok(Some(Body {
         media_type: sendable.media_type,
         format: sendable.format,
@@ -86,7 +87,7 @@ pub(super) fn body<'d>(
         schema,
         fields: Vec::new(),
         description: body.text("description"),
-        encoding: encodings(document, &media, sendable.format, notes),
+        encoding,
         at: Some(body),
     }))
 }
@@ -98,7 +99,7 @@ fn best_media<'d>(document: &'d Document, body: &Located<'d>) -> Option<(Sendabl
     let best = content
         .members()
         .filter(is_media_type)
-        .map(|(key, media)| (Sendable::of(key), media))
+        .map(|(key, media)| (Sendable::of(key), document.follow(media.clone()).unwrap_or(media)))
         .min_by_key(|(sendable, media)| (loses_files(document, &content, sendable, media), sendable.rank()));
     best.or_else(|| {
         content.value.as_object().filter(|members| !members.is_empty())?;
@@ -203,5 +204,5 @@ fn loses_files(document: &Document, offered: &Located<'_>, sendable: &Sendable, 
     has_parts
         && sendable.format.has_members()
         && sendable.format != BodyFormat::Multipart
-        && properties(document, media).values().any(is_file)
+        && properties(document, schema(media).as_ref()).values().any(is_file)
 }

@@ -296,6 +296,7 @@ mod tests {
         assert!(message(json!({"title": "x"})).contains("no member `openapi`"));
         assert!(message(json!([])).contains("no object"));
     }
+
     #[test]
     fn what_is_remarkable_about_a_document_is_said() {
         let remarks = |root: Value| Document::new(root, Path::new("x.yaml")).unwrap().remarks().join("; ");

@@ -60,7 +60,7 @@ pub(super) fn read(
     let servers = Servers::read(document, name, settings, &mut notes)?;
 
     let (found, mut skipped) = operations(document);
-    let names = tool_names(&found.iter().map(name_source).collect::<Vec<_>>());
+    let names = names_of(&found);
     let mut reader = OperationReader::new(document, name, &settings.limits, &servers);
     let mut loaded = Vec::new();
     for (found, tool) in found.iter().zip(names) {
@@ -115,6 +115,11 @@ fn check_credentials(
         scheme: scheme.clone(),
         known: if known.is_empty() { "no security scheme".to_owned() } else { known.join(", ") },
     })
+}
+
+/// The tools' names, in the order of what was found.
+pub(super) fn names_of(found: &[Found<'_>]) -> Vec<String> {
+    tool_names(&found.iter().map(name_source).collect::<Vec<_>>())
 }
 
 fn name_source<'d>(found: &Found<'d>) -> NameSource<'d> {

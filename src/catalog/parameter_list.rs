@@ -120,9 +120,7 @@ impl<'d> Lists<'d> {
             return Ok(());
         }
         if given == "querystring" {
-            for parameter in query_string::parameters(document, &name, &at)? {
-                self.put(parameter);
-            }
+            query_string::parameters(document, &name, &at)?.into_iter().for_each(|parameter| self.put(parameter));
             return Ok(());
         }
         let location = location(&at, &given, &name, path).ok_or_else(|| {
@@ -137,13 +135,12 @@ impl<'d> Lists<'d> {
         {
             swagger::parameter(document, &at, name, location, notes)
         } else {
-            parameter::parameter(at, name, location, notes)
+            parameter::parameter(document, at, name, location, notes)
         };
         self.put(parameter);
         Ok(())
     }
 
-    /// Of two parameters with the same name and place the later one holds.
     fn put(&mut self, parameter: Parameter<'d>) {
         let (name, location) = (parameter.name.clone(), parameter.location);
         put(&mut self.parameters, parameter, |other| other.name == name && other.location == location);
@@ -151,9 +148,7 @@ impl<'d> Lists<'d> {
 
     /// An operation's parameters replace those of its path that have the same name and place; a body, any body.
     fn replace_with(&mut self, own: Self) {
-        for parameter in own.parameters {
-            self.put(parameter);
-        }
+        own.parameters.into_iter().for_each(|parameter| self.put(parameter));
         for field in own.fields {
             let name = swagger::name(&field);
             put(&mut self.fields, field, |other| swagger::name(other) == name);

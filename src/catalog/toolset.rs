@@ -67,6 +67,6 @@ impl Toolset {
 
     /// Everything that the document says about `operation`: its own texts first, then the document's.
     pub fn documentation_of<'a>(&'a self, operation: &'a Operation) -> impl Iterator<Item = &'a DocText> {
-        operation.documentation.iter().chain(&self.documentation)
+        operation.documentation.iter().map(Arc::as_ref).chain(&self.documentation)
     }
 }

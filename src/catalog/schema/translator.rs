@@ -1,6 +1,8 @@
 //! One schema of a document → JSON Schema 2020-12, with no keyword out of form. Patterns stay as they are: who judges by them knows
 //! which it can run.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value, json};
 
 use super::super::document::{Document, Located, ReferenceError, Version};
@@ -16,8 +18,11 @@ use super::literal::{fit, type_value, types, types_of};
 use super::loops::DEFINITIONS;
 use super::memo::Memo;
 use super::nullable::{is_nullable, make_nullable};
-use super::read_only::read_only_names;
+use super::read_only::{read_only_names, shown_by_reference};
 use super::trail::Trail;
+
+/// Values of an enumeration that are kept of a schema that says nothing but what is needed.
+const BARE_VALUES: usize = 20;
 
 /// What a keyword's quotes, colon and comma take in JSON.
 const KEYWORD_BYTES: usize = 4;
@@ -31,6 +36,8 @@ pub(super) struct Detail {
     pub(super) description_chars: usize,
     /// Bytes of JSON.
     pub(super) bytes: usize,
+    /// Only what kinds of values are meant: no texts, no examples, no long enumerations.
+    pub(super) is_bare: bool,
 }
 
 /// The part of a request that a schema describes.
@@ -205,7 +212,8 @@ impl<'a, 'd> Translator<'a, 'd> {
         if !types.is_empty() {
             kept.insert("type".to_owned(), type_value(&types));
         }
-        if let Some(text) = members.get("description").and_then(Value::as_str) {
+        let text = members.get("description").and_then(Value::as_str);
+        if let Some(text) = text.filter(|_| !self.detail.is_bare) {
             kept.insert("description".to_owned(), shorten(text, self.detail.description_chars).into());
         }
         let is_cut = members.keys().any(|key| !kept.contains_key(key) && form(key).is_some());
@@ -252,6 +260,11 @@ impl<'a, 'd> Translator<'a, 'd> {
         members: &Map<String, Value>,
         place: &Trail<'_, 'd>,
     ) -> Result<(&'k str, Option<Value>), TooLarge> {
+        let is_list = members.get(key).and_then(Value::as_array).is_some_and(|values| values.len() > BARE_VALUES);
+        if self.detail.is_bare && (is_annotation(key) || is_list && form == Form::Enum) {
+            self.is_loose |= form == Form::Enum;
+            return Ok((key, None));
+        }
         let leaf = leaf(key, form, members, self.detail.description_chars);
         if let Some(loss) = leaf.loss {
             self.is_loose |= leaf.value.is_none() && !is_annotation(key);
@@ -326,7 +339,8 @@ impl<'a, 'd> Translator<'a, 'd> {
         translated: &mut Map<String, Value>,
     ) {
         let hidden = read_only_names(self.document, members, file);
-        if hidden.is_empty() {
+        // A place in the path has to be filled, whatever its schema says.
+        if hidden.is_empty() || self.part == Part::Path {
             return;
         }
         let is_asked_for = |name: &Value| name.as_str().is_some_and(|name| !hidden.contains(name));
@@ -341,9 +355,14 @@ impl<'a, 'd> Translator<'a, 'd> {
         retain(translated);
         let branches = translated.get_mut("allOf").and_then(Value::as_array_mut);
         branches.into_iter().flatten().filter_map(Value::as_object_mut).for_each(retain);
+        let shown = shown_by_reference(self.document, members, file, &hidden);
+        if let (false, Some(Value::Array(branches))) = (shown.is_empty(), translated.get_mut("allOf")) {
+            let has: Vec<Value> = shown.iter().map(|name| json!({"required": [name]})).collect();
+            branches.push(json!({"not": {"anyOf": has}}));
+        }
     }
 
-    /// In OpenAPI 3.1 `nullable` says nothing: what may be null has the type `null`.
+    /// From OpenAPI 3.1 on `nullable` says nothing: what may be null has the type `null`.
     fn finish(&self, members: &Map<String, Value>, translated: Map<String, Value>) -> Value {
         let is_nullable = self.document.version < Version::V3_1 && is_nullable(members);
         Value::Object(if is_nullable { make_nullable(translated) } else { translated })

@@ -1,11 +1,13 @@
 //! Tests of the room as a whole: a document in, tools out.
 
+mod bodies;
 mod faults;
 mod giants;
 mod mistakes;
 mod real_documents;
 mod round_trip;
 mod schemas;
+mod soundness;
 mod toolsets;
 
 use std::path::Path;
