@@ -8,31 +8,13 @@
 
 mod support;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
 use support::answer::{self, call, call_chunks, completion, role, text_chunk};
+use support::python::python_with;
 use support::{Proxy, Received, Reply, Server, config};
-
-/// A Python that has the `openai` package; `None`, with a message, where there is none and none is required.
-fn python() -> Option<PathBuf> {
-    let named = std::env::var_os("CALLWRIGHT_PYTHON").map(PathBuf::from);
-    let python = named.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("target/venv/bin/python"));
-    let usable =
-        Command::new(&python).args(["-c", "import openai"]).output().is_ok_and(|output| output.status.success());
-    if usable {
-        return Some(python);
-    }
-    let advice = format!(
-        "{} cannot import `openai`: python3 -m venv target/venv && target/venv/bin/pip install openai",
-        python.display()
-    );
-    let required = std::env::var("CALLWRIGHT_REQUIRE_CLIENTS").is_ok_and(|value| value == "1");
-    assert!(!required, "{advice}");
-    println!("passed by: {advice}");
-    None
-}
 
 const PARIS: &str = r#"{"city":"Paris"}"#;
 const ROME: &str = r#"{"city":"Rome"}"#;
@@ -93,7 +75,7 @@ fn error(status: u16) -> Reply {
 
 #[tokio::test]
 async fn the_official_python_client_does_not_notice_the_proxy() {
-    let Some(python) = python() else { return };
+    let Some(python) = python_with("openai", "openai") else { return };
     let upstream = Server::scripted(|_, received| reply(received)).await;
     let proxy = Proxy::start(config(&upstream.url("/v1")) + "[aliases.helper]\nmodel = \"gpt-test\"\n").await;
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/openai_client.py");

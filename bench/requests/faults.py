@@ -1,39 +1,162 @@
-"""What the validator refuses, by class, and which classes are its own faults."""
+"""What the validator refuses, by class, and which classes are not ours.
 
-class Crash(Exception):
-    """The validator itself broke."""
+A class looks at one refusal (of a request whose body breaks several rules there are several) together with the request and the document. What
+no class knows is ours.
+"""
 
-    def __init__(self, cause, trace):
-        super().__init__(f"{type(cause).__name__}: {cause}")
-        self.trace = trace
+from dataclasses import dataclass
+from typing import Any, Callable
+
+from reading import Refused
+
+VALIDATOR, DOCUMENT = "validator", "document"
 
 
 class Misrouted(Exception):
     """The request does not lead to its operation."""
 
 
-BY_NAME = {}
+class Crash(Exception):
+    """The validator itself broke."""
+
+    def __init__(self, cause, trace):
+        super().__init__(f"{type(cause).__name__}: {cause}"[:300])
+        self.trace = trace
 
 
-def causes(error):
-    while error is not None:
-        yield error
-        error = error.__cause__
+@dataclass
+class Class:
+    name: str
+    whose: str
+    why: str
+    applies: Callable[[Refused], Any]
 
 
-def text_of(error):
-    texts = [f"{type(part).__name__}: {part}" for part in causes(error)]
-    for part in causes(error):
-        for detail in getattr(part, "schema_errors", ()):
-            texts.append(f"{detail.validator} at {list(detail.path)}: {detail.message}"[:600])
-    if isinstance(error, Crash):
-        texts.append(error.trace[-800:])
-    return "\n".join(texts)
+CLASSES = []
 
 
-def class_of(error, line, document):
-    parts = [type(part).__name__ for part in causes(error)]
-    keywords = sorted({str(detail.validator) for part in causes(error) for detail in getattr(part, "schema_errors", ())})
-    place = getattr(error, "location", "")
-    detail = str(error)[:60] if isinstance(error, Crash) else ""
-    return " ".join([*parts, place, *keywords, detail]).strip()
+def fault(name, whose, why):
+    """Registers a predicate as the class `name`."""
+
+    def register(applies):
+        CLASSES.append(Class(name, whose, why, applies))
+        return applies
+
+    return register
+
+
+@fault("header that no document can describe", VALIDATOR, "definitions of Accept, Content-Type and Authorization are to be ignored")
+def ignored_header(refused):
+    return refused.location == "header" and refused.name.lower() in ("accept", "content-type", "authorization")
+
+
+@fault("default of an absent parameter", VALIDATOR, "judges the default in place of the parameter that is not there")
+def default(refused):
+    return "InvalidSchemaValue" in refused.kinds and refused.location in ("query", "header", "cookie") and not refused.is_sent()
+
+
+@fault("read-only value that is no property", VALIDATOR, "readOnly is about properties; it stands on a parameter or on the items of an array")
+def read_only_outside(refused):
+    return refused.keyword == "readOnly" and refused.schema_path[-3:-2] != ["properties"]
+
+
+@fault("read-only here, writable there", DOCUMENT, "one branch of allOf says readOnly: true, another one readOnly: false")
+def read_only_contradicted(refused):
+    flags = [described.get("readOnly") for described in refused.descriptions()]
+    return refused.keyword == "readOnly" and False in flags
+
+
+@fault("read-only properties in the path", DOCUMENT, "the place has to be filled, and only with what no request may have")
+def read_only_in_path(refused):
+    return refused.keyword == "readOnly" and refused.location == "path"
+
+
+@fault("deepObject without explode: true", VALIDATOR, "the default of explode says nothing for this style")
+def deep_object(refused):
+    return refused.style == "deepObject" and not refused.parameter.get("explode")
+
+
+@fault("spaceDelimited", VALIDATOR, "looks for %20 in a value that is decoded already")
+def space_delimited(refused):
+    return refused.style == "spaceDelimited" and refused.location == "query"
+
+
+@fault("objects within an array parameter", DOCUMENT, "no style says how to write them; no request could satisfy the validator")
+def objects_in_array(refused):
+    items = refused.resolved(refused.schema.get("items"))
+    return "CastError" in refused.kinds and refused.schema.get("type") == "array" and refused.is_nested(items)
+
+
+@fault("object of pairs in the query", VALIDATOR, "does not read style: form with explode: true for objects")
+def exploded_object(refused):
+    return refused.location == "query" and refused.style == "form" and refused.explode and refused.is_object(refused.schema)
+
+
+@fault("value without a type", VALIDATOR, "leaves what has no type a text, and compares the text with numbers")
+def untyped(refused):
+    is_untyped = "type" not in refused.error_schema and refused.location != ""
+    return refused.keyword == "enum" and is_untyped and str(refused.instance) in map(str, refused.error_schema["enum"])
+
+
+@fault("enumeration of another type", DOCUMENT, "type: string beside values that are numbers or truth values: nothing fits both")
+def enumeration(refused):
+    if refused.keyword != "enum":
+        return False
+    texts = {str(value).lower() for value in refused.error_schema["enum"] if not isinstance(value, str)}
+    return refused.error_schema.get("type") == "string" and str(refused.instance).lower() in texts
+
+
+@fault("places of a path side by side", VALIDATOR, "`{id}{extension}` can be divided in several ways; it gives everything to the first")
+def side_by_side(refused):
+    return refused.location == "path" and "}{" in refused.line["path"]
+
+
+@fault("empty value of a typed parameter", VALIDATOR, "allowEmptyValue is true, and the empty text is cast to a number all the same")
+def allowed_empty(refused):
+    return refused.parameter.get("allowEmptyValue") and refused.argument == "" and "CastError" in refused.kinds
+
+
+@fault("delimiter within a value", VALIDATOR, "splits after decoding, so that an encoded delimiter divides a value")
+def delimiter(refused):
+    return refused.location and not isinstance(refused.argument, str) and refused.argument_has(",=;.&|")
+
+
+@fault("empty member of a matrix", VALIDATOR, "does not read `;name`, which is how RFC 6570 writes an empty value")
+def empty_member(refused):
+    return refused.style == "matrix" and ("" in refused.argument_leaves() or refused.argument == "")
+
+
+@fault("mapping to the name of a schema", VALIDATOR, "takes the values of a discriminator's mapping for references alone")
+def mapped_name(refused):
+    reference = refused.unresolved_reference()
+    return reference is not None and reference in refused.schemas
+
+
+@fault("discriminator without a mapping", DOCUMENT, "the value is one that the document allows and no schema has its name")
+def implied_name(refused):
+    reference = refused.unresolved_reference()
+    return reference is not None and reference.removeprefix("#/components/schemas/") not in refused.schemas
+
+
+@fault("discriminator in a circle", VALIDATOR, "follows the discriminator of a schema and of its own allOf without an end")
+def circle(refused):
+    return refused.kinds[0] == "Crash" and "RecursionError" in refused.text and "handle_discriminator" in refused.error.trace
+
+
+@fault("servers of an operation", VALIDATOR, "takes the servers of the path before those of the operation")
+def servers(refused):
+    return refused.kinds[0] == "ServerNotFound" and "servers" in refused.path_item and "servers" in refused.operation
+
+
+@fault("empty form", VALIDATOR, "takes a form without fields, which has no bytes, for no body")
+def empty_form(refused):
+    is_form = refused.header("content-type").startswith("application/x-www-form-urlencoded")
+    return refused.kinds[0] == "MissingRequiredRequestBody" and is_form and refused.line["body"] == ""
+
+
+def class_of(refused):
+    """The class of one refusal, and a name for one that is ours."""
+    for known in CLASSES:
+        if known.applies(refused):
+            return known
+    return Class(" ".join([*refused.kinds, refused.location, refused.keyword]).strip(), "ours", refused.text[:80], bool)

@@ -26,6 +26,9 @@ const USUAL_ITEMS: u64 = 3;
 /// Items of an array at most.
 const MAX_ITEMS: u64 = 64;
 
+/// How likely is one of the schema's own examples taken, as models do?
+const EXAMPLES: f64 = 0.3;
+
 /// Makes one argument object.
 pub(crate) struct Generator<'a> {
     root: &'a Value,
@@ -55,6 +58,11 @@ impl<'a> Generator<'a> {
         }
         if let Some(options) = keywords.get("enum").and_then(Value::as_array) {
             return self.random.choice(options).cloned();
+        }
+        let examples = keywords.get("examples").and_then(Value::as_array);
+        if let Some(example) = examples.filter(|_| self.random.f64() < EXAMPLES).and_then(|all| self.random.choice(all))
+        {
+            return Some(example.clone());
         }
         let at_edge = self.random.f64() < self.kind.edge();
         match self.type_name(&keywords).as_str() {

@@ -1,6 +1,6 @@
 """Judges the requests that `requests` wrote with openapi-core and prints what it refuses, by class.
 
-usage: judge.py --documents DIR --requests DIR [-j N] [--seconds N] [--refusals FILE]
+usage: judge.py --documents DIR --requests DIR --refusals FILE [-j N] [--seconds N] [--every N]
 
 Every refusal is either of a class of the validator's own faults (`faults.py`: the name, why it is one, and a predicate that looks at the
 request, the refusal and the document), or it is ours. The exit status is 1 where any is ours.
@@ -12,6 +12,7 @@ import concurrent.futures
 import json
 import logging
 import pathlib
+import re
 import signal
 import sys
 import time
@@ -20,11 +21,16 @@ import warnings
 
 import documents
 import faults
+import reading
 from openapi_core import Config, OpenAPI
 from sent import Finder, Sent
 
 warnings.simplefilter("ignore")
 logging.disable(logging.WARNING)
+
+
+# Of each class and document that are written down.
+EXAMPLES = 3
 
 
 class TimeUp(Exception):
@@ -71,9 +77,9 @@ class Document:
 
 def judge(task):
     """The judgement of one document's requests: counts by class, and one refusal of each."""
-    index, entry, folder, requests, seconds = task
-    result = {"file": entry["file"], "version": "", "judged": 0, "accepted": 0, "classes": {}, "error": None}
-    lines = [json.loads(line) for line in open(requests / f"{index}.jsonl", encoding="utf-8")]
+    index, entry, folder, requests, seconds, every = task
+    result = {"file": entry["file"], "version": "", "judged": 0, "accepted": 0, "ours": 0, "classes": {}, "error": None}
+    lines = [json.loads(line) for line in open(requests / f"{index}.jsonl", encoding="utf-8")][::every]
     result["left"] = len(lines)
     signal.signal(signal.SIGALRM, time_up)
     signal.alarm(seconds)
@@ -94,73 +100,87 @@ def judge(task):
 
 
 def note(document, line, errors, result):
-    classes = {faults.class_of(error, line, document): error for error in errors}
+    refusals = [refused for error in errors for refused in reading.taken_apart(error, line, document.raw)]
+    classes = {(known.name, known.whose): refused for refused in refusals for known in [faults.class_of(refused)]}
     result["judged"] += 1
     result["left"] -= 1
     result["accepted"] += not classes
-    for name, error in classes.items():
-        seen = result["classes"].setdefault(name, {"count": 0, "examples": []})
+    result["ours"] += any(whose == "ours" for _, whose in classes)
+    for (name, whose), refused in classes.items():
+        seen = result["classes"].setdefault(name, {"whose": whose, "count": 0, "examples": []})
         seen["count"] += 1
-        if len(seen["examples"]) < 3:
-            seen["examples"].append({"refusal": faults.text_of(error)[:1500], "request": line})
+        if len(seen["examples"]) < EXAMPLES:
+            seen["examples"].append({"refusal": refused.described(), "request": line})
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--documents", type=pathlib.Path, required=True)
     parser.add_argument("--requests", type=pathlib.Path, required=True)
-    parser.add_argument("--refusals", type=pathlib.Path, help="JSON Lines: one refusal of each class and document")
+    parser.add_argument("--refusals", type=pathlib.Path, required=True, help="gets JSON Lines: examples of each class and document")
     parser.add_argument("-j", dest="processes", type=int, default=2)
+    parser.add_argument("--every", type=int, default=1, help="judge one request of as many, for a quick look")
     parser.add_argument("--seconds", type=int, default=300, help="for one document")
     given = parser.parse_args()
     summary = json.loads((given.requests / "summary.json").read_text())
-    tasks = [(index, entry, given.documents, given.requests, given.seconds) for index, entry in enumerate(summary)]
-    with concurrent.futures.ProcessPoolExecutor(given.processes) as pool:
-        results = list(pool.map(judge, tasks))
-    if given.refusals:
-        with open(given.refusals, "w", encoding="utf-8") as out:
-            for result in results:
-                for name, seen in result["classes"].items():
-                    for example in seen["examples"]:
-                        line = {"class": name, "count": seen["count"], "file": result["file"], **example}
-                        out.write(json.dumps(line, ensure_ascii=False) + "\n")
+    tasks = [(index, entry, given.documents, given.requests, given.seconds, given.every) for index, entry in enumerate(summary)]
+    results = []
+    with concurrent.futures.ProcessPoolExecutor(given.processes) as pool, open(given.refusals, "w", encoding="utf-8") as out:
+        for result in pool.map(judge, tasks):
+            results.append(result)
+            write_examples(result, out)
+            if sys.stderr.isatty():
+                print(f"\r{len(results)} of {len(tasks)} documents", end="", file=sys.stderr)
     sys.exit(1 if report(summary, results) else 0)
 
 
+def write_examples(result, out):
+    for name, seen in result["classes"].items():
+        for example in seen["examples"]:
+            line = {"class": name, "whose": seen["whose"], "count": seen["count"], "file": result["file"], **example}
+            out.write(json.dumps(line, ensure_ascii=False) + "\n")
+    out.flush()
+
+
 def report(summary, results):
-    """Prints the tables; the number of refusals that are ours."""
-    classes = collections.Counter()
-    in_documents = collections.Counter()
+    """Prints the tables; the number of requests that are refused for what is ours."""
+    counts, in_documents, whose = collections.Counter(), collections.Counter(), {}
     for result in results:
         for name, seen in result["classes"].items():
-            classes[name] += seen["count"]
+            counts[name] += seen["count"]
             in_documents[name] += 1
-    ours = sum(count for name, count in classes.items() if name not in faults.BY_NAME)
-    refused = collections.Counter()
-    for entry in summary:
-        refused.update(entry["refused"])
-    print(f"documents           {len(summary):>7}")
-    print(f"operations          {sum(entry['operations'] for entry in summary):>7}")
-    print(f"requests            {sum(entry['requests'] for entry in summary):>7}")
-    print(f"judged              {sum(result['judged'] for result in results):>7}")
-    print(f"accepted            {sum(result['accepted'] for result in results):>7}")
-    print(f"refused, validator  {sum(classes.values()) - ours:>7}")
-    print(f"refused, ours       {ours:>7}")
-    print("\nclass of refusal: refusals, documents")
-    for name, count in classes.most_common():
-        mark = "" if name in faults.BY_NAME else "  <- ours"
-        print(f"{count:>7} {in_documents[name]:>4}  {name}{mark}")
-    print("\narguments not found for (tool's schema, kind)")
-    not_made = [(entry["file"], *pair) for entry in summary for pair in entry["not_made"]]
-    print(f"{len(not_made):>7} of {len(not_made) + sum(refused.values()) + sum(entry['requests'] for entry in summary)}")
-    print("\nnot written by the executor, by reason")
-    for reason, count in refused.most_common(12):
-        print(f"{count:>7}  {reason[:140]}")
-    print("\ndocuments not judged or not whole")
-    for entry, result in zip(summary, results):
-        if entry["error"] or result["error"]:
-            print(f"{result['left']:>7}  {entry['file']}: {entry['error'] or result['error']}")
-    return ours
+            whose[name] = seen["whose"]
+    total = lambda field: sum(result[field] for result in results)
+    refused = sum((collections.Counter(entry["refused"]) for entry in summary), collections.Counter())
+    not_made = [pair for entry in summary for pair in entry["not_made"]]
+    left = [(entry, result) for entry, result in zip(summary, results) if entry["error"] or result["error"]]
+    rows = [
+        ("documents", len(summary)),
+        ("operations", sum(entry["operations"] for entry in summary)),
+        ("requests", sum(entry["requests"] for entry in summary)),
+        ("judged", total("judged")),
+        ("accepted", total("accepted")),
+        ("refused, not ours", total("judged") - total("accepted") - total("ours")),
+        ("refused, ours", total("ours")),
+        ("not written by the executor", sum(refused.values())),
+        ("no arguments found", len(not_made)),
+        ("documents not judged", len(left)),
+    ]
+    for name, value in rows:
+        print(f"{name:<28}{value:>8}")
+    print("\nrefusals, documents, whose, class")
+    for name, count in counts.most_common():
+        print(f"{count:>8} {in_documents[name]:>4}  {whose[name]:<9}  {name}")
+    print("\nnot written by the executor")
+    kinds = collections.Counter()
+    for reason, count in refused.items():
+        kinds[re.sub("`[^`]*`", "`...`", reason)[:150]] += count
+    for reason, count in kinds.most_common():
+        print(f"{count:>8}  {reason}")
+    print("\ndocuments not judged, requests left")
+    for entry, result in left:
+        print(f"{result['left']:>8}  {entry['file']}: {entry['error'] or result['error']}")
+    return total("ours")
 
 
 if __name__ == "__main__":

@@ -28,9 +28,6 @@ struct Arguments {
     /// Where the random choices begin.
     #[arg(long, default_value_t = 4)]
     seed: u64,
-    /// Operations of one document, chosen at random where it has more; 0: all.
-    #[arg(long, default_value_t = 0)]
-    operations: usize,
 }
 
 fn main() -> ExitCode {
@@ -50,7 +47,8 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     let mut documents = Vec::new();
     for (index, file) in list.lines().enumerate() {
         let out = arguments.out.join(format!("{index}.jsonl"));
-        let document = written::write(file, arguments, index as u64, &out).map_err(|error| in_file(&out, error))?;
+        let seed = arguments.seed.wrapping_add(index as u64);
+        let document = written::write(file, &arguments.documents, seed, &out).map_err(|error| in_file(&out, error))?;
         documents.push(document);
     }
     let summary = arguments.out.join("summary.json");

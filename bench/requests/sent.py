@@ -38,15 +38,23 @@ class Sent:
 
 
 def route(template, url):
-    """The path before the template, and the values of its places; `None` where it does not match. A fragment of a template is never sent."""
-    path, _, query = template.partition("#")[0].partition("?")
-    if query and not url.query.startswith(query) and "{" not in query:
-        return None
-    pieces = re.split(r"{([^}]*)}", path)
-    literals, names = pieces[::2], pieces[1::2]
-    written = [f"(?:{re.escape(literal)}|{re.escape(quote(literal))})" for literal in literals]
-    match = re.search("([^/]*)".join(written) + "$", url.path)
-    return match and (url.path[: match.start()], values(zip(names, match.groups())))
+    """The path before the template, and the values of its places; `None` where the request does not lead there.
+
+    A fragment of a template is never sent. A query of a template stands at the beginning of the request's query.
+    """
+    path, mark, query = template.partition("#")[0].partition("?")
+    names, expression = read_template(path, "[^/?]*")
+    more_names, more = read_template(query, "[^&]*")
+    expression += rf"\?{more}(?:&|$)" if mark and query else r"(?:\?|$)"
+    match = re.search(expression, url.path + (f"?{url.query}" if url.query else ""))
+    return match and (url.path[: match.start()], values(zip(names + more_names, match.groups())))
+
+
+def read_template(template, place):
+    """The names of the places, and an expression in which each is a group."""
+    pieces = re.split(r"{([^}]*)}", template)
+    literals = [f"(?:{re.escape(literal)}|{re.escape(quote(literal))})" for literal in pieces[::2]]
+    return pieces[1::2], f"({place})".join(literals)
 
 
 def values(pairs):

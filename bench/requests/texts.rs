@@ -34,12 +34,12 @@ const EDGES: [&str; 16] = [
 
 const WORDS: [&str; 8] = ["Oslo", "blue", "seven", "alpha", "North", "k7", "weekly", "open"];
 
-/// A text that fits.
+/// A text that fits; `None` where none is found: for a pattern with look-around, which the scan does not judge by either, there is none.
 pub(crate) fn text(keywords: &Map<String, Value>, at_edge: bool, random: &mut fastrand::Rng) -> Option<String> {
     let word = |keyword: &str| keywords.get(keyword).and_then(Value::as_str);
     let length = |keyword: &str| keywords.get(keyword).and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
-    if let Some(text) = word("pattern").and_then(|pattern| matching(pattern, random)) {
-        return Some(text);
+    if let Some(pattern) = word("pattern") {
+        return matching(pattern, random);
     }
     if let Some(text) = word("format").and_then(|format| of_format(format, random)) {
         return Some(text);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use callwright::catalog::{Operation, Toolset, ToolsetSettings, load_document};
+use callwright::catalog::{Binding, Operation, Toolset, ToolsetSettings, load_document};
 use callwright::domain::Outcome;
 use callwright::executor::{Preview, preview};
 use callwright::scanner::{CheckedCall, Toolbook, Validators};
@@ -19,6 +19,9 @@ use crate::arguments::{KINDS, Kind, checked};
 
 /// Stands for the operator's `base_url` where a document names no server.
 const BASE_URL: &str = "https://api.callwright.test/base";
+
+/// Enough that no schema is cut: where one is, the tool accepts any value, and nothing could be said about the arguments.
+const SCHEMA_BYTES: usize = 4 * 1024 * 1024;
 
 /// What became of one document.
 #[derive(Debug, Default, Serialize)]
@@ -36,12 +39,13 @@ pub(crate) struct Written {
     refused: BTreeMap<String, usize>,
 }
 
-/// Writes the requests of the document `file` to `out`.
-pub(crate) fn write(file: &str, arguments: &crate::Arguments, index: u64, out: &Path) -> io::Result<Written> {
+/// Writes the requests of the document `file`, which is in the folder `documents`, to `out`; the random choices begin at `seed`.
+pub(crate) fn write(file: &str, documents: &Path, seed: u64, out: &Path) -> io::Result<Written> {
     let mut written = Written { file: file.to_owned(), ..Written::default() };
     let mut lines = BufWriter::new(File::create(out)?);
     let mut settings = ToolsetSettings::default();
-    let load = |settings: &ToolsetSettings| load_document("bench", &arguments.documents.join(file), settings);
+    settings.limits.schema_bytes = SCHEMA_BYTES;
+    let load = |settings: &ToolsetSettings| load_document("bench", &documents.join(file), settings);
     let toolset = match load(&settings) {
         Ok(toolset) if toolset.servers.is_empty() => {
             BASE_URL.clone_into(&mut settings.base_url);
@@ -51,28 +55,18 @@ pub(crate) fn write(file: &str, arguments: &crate::Arguments, index: u64, out: &
         loaded => loaded,
     };
     match toolset {
-        Ok(toolset) => write_toolset(&toolset, arguments, index, &mut lines, &mut written)?,
+        Ok(toolset) => write_toolset(&toolset, seed, &mut lines, &mut written)?,
         Err(error) => written.error = Some(error.to_string()),
     }
     lines.flush()?;
     Ok(written)
 }
 
-fn write_toolset(
-    toolset: &Toolset,
-    arguments: &crate::Arguments,
-    index: u64,
-    lines: &mut impl Write,
-    written: &mut Written,
-) -> io::Result<()> {
-    let mut random = fastrand::Rng::with_seed(arguments.seed.wrapping_add(index));
-    let mut operations: Vec<&Operation> = toolset.operations.iter().collect();
-    if arguments.operations > 0 && operations.len() > arguments.operations {
-        operations = random.choose_multiple(operations, arguments.operations);
-    }
-    written.operations = operations.len();
+fn write_toolset(toolset: &Toolset, seed: u64, lines: &mut impl Write, written: &mut Written) -> io::Result<()> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    written.operations = toolset.operations.len();
     let validators = Validators::default();
-    for operation in operations {
+    for operation in &toolset.operations {
         let toolbook = Toolbook::compile(vec![Arc::clone(&operation.tool)], &validators);
         for kind in KINDS {
             match checked(operation, &toolbook, kind, &mut random) {
@@ -103,10 +97,13 @@ fn write_request(
         .iter()
         .map(|(name, value)| (name.as_str(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
         .collect();
+    let sent_as =
+        |binding: &Binding| (format!("{} {}", binding.location.as_str(), binding.name), binding.argument.clone());
+    let names: BTreeMap<String, String> = operation.bindings.iter().map(sent_as).collect();
     let line = json!({
         "operation": operation.label(), "path": operation.path, "kind": format!("{kind:?}").to_lowercase(),
         "method": method.as_str(), "url": url.as_str(), "headers": headers,
-        "body": body.map(|bytes| STANDARD.encode(bytes)), "arguments": call.arguments(),
+        "body": body.map(|bytes| STANDARD.encode(bytes)), "arguments": call.arguments(), "names": names,
     });
     written.requests += 1;
     writeln!(lines, "{line}")

@@ -12,7 +12,7 @@ use super::document::{Document, Located};
 use super::example;
 use super::notes::Notes;
 use super::parameter::Parameter;
-use super::schema::{Argument, ArgumentSchema, Part};
+use super::schema::{Argument, ArgumentSchema, Empty, Part};
 
 /// The argument that holds a whole body.
 const BODY_ARGUMENT: &str = "body";
@@ -130,7 +130,12 @@ fn argument<'d>(document: &'d Document, parameter: &Parameter<'d>, name: &str) -
         examples: example::of_parameter(document, &parameter.at),
         hint: sent_as(name, &parameter.name),
         required: parameter.required,
-        allows_empty: parameter.allows_empty,
+        empty: match parameter.location {
+            Location::Path => Empty::OtherPath,
+            Location::Query if parameter.allows_empty => Empty::Allowed,
+            Location::Query => Empty::NoParameter,
+            Location::Header | Location::Cookie => Empty::AsDescribed,
+        },
         deprecated: parameter.deprecated,
     }
 }
@@ -156,7 +161,7 @@ fn property_argument(property: BodyProperty<'_>) -> Argument<'_> {
         examples: Vec::new(),
         hint: None,
         required: property.required,
-        allows_empty: false,
+        empty: Empty::AsDescribed,
         deprecated: false,
     }
 }
@@ -177,7 +182,7 @@ fn whole_body<'d>(
         examples: example::of_body(document, body.at.as_ref(), None),
         hint: whole_hint(body, content),
         required: body.required,
-        allows_empty: false,
+        empty: Empty::AsDescribed,
         deprecated: false,
     }
 }

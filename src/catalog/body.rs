@@ -99,7 +99,7 @@ fn best_media<'d>(document: &'d Document, body: &Located<'d>) -> Option<(Sendabl
     let best = content
         .members()
         .filter(is_media_type)
-        .map(|(key, media)| (Sendable::of(key), media))
+        .map(|(key, media)| (Sendable::of(key), document.follow(media.clone()).unwrap_or(media)))
         .min_by_key(|(sendable, media)| (loses_files(document, &content, sendable, media), sendable.rank()));
     best.or_else(|| {
         content.value.as_object().filter(|members| !members.is_empty())?;

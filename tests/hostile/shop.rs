@@ -185,7 +185,7 @@ impl Shop {
         let checked = scan(&call, 0, &toolbook, &rules)
             .unwrap_or_else(|found| panic!("the case does not reach the executor: {found:?}"));
         let everything = ExecuteRule { methods: Vec::new(), tools: Vec::new(), permission: Permission::Allow };
-        let rules = ExecuteRules { rules: vec![everything] };
+        let rules = ExecuteRules { rules: vec![everything], ..ExecuteRules::default() };
         self.executor.execute(&checked, operation, &self.toolset, &rules, Some("session"), "trace").await
     }
 }
@@ -195,6 +195,10 @@ struct Forgetful;
 
 impl Intents for Forgetful {
     fn unfinished_key<'a>(&'a self, _: &'a IntentKey) -> BoxFuture<'a, Result<Option<String>, StoreError>> {
+        Box::pin(async { Ok(None) })
+    }
+
+    fn earlier<'a>(&'a self, _: &'a IntentKey, _: &'a str) -> BoxFuture<'a, Result<Option<Begun>, StoreError>> {
         Box::pin(async { Ok(None) })
     }
 

@@ -13,6 +13,7 @@ pub(crate) mod documented;
 pub(crate) mod metrics;
 pub(crate) mod policy;
 pub(crate) mod proxy;
+pub(crate) mod python;
 pub(crate) mod reply;
 pub(crate) mod request;
 pub(crate) mod rooms;

@@ -8,13 +8,11 @@ use super::super::document::{Document, Located};
 use super::super::notes::Notes;
 use super::super::settings::DocumentLimits;
 use super::super::shorten::shorten;
+use super::emptiness::{self, Empty};
 use super::exclusive::relax;
-use super::keyword::is_annotation;
 use super::leaf::examples;
-use super::literal::types_of;
 use super::loops::open_loops;
 use super::memo::Memo;
-use super::nullable::or_else;
 use super::translator::{Detail, Part, TooLarge, Translator};
 
 /// Schemas in schemas that any tool may have, whatever the settings say: twice as many levels of JSON must stay below the 127
@@ -43,8 +41,8 @@ pub(crate) struct Argument<'d> {
     pub(crate) hint: Option<String>,
     /// Must every call have it?
     pub(crate) required: bool,
-    /// May it be empty, whatever its schema says?
-    pub(crate) allows_empty: bool,
+    /// May it be empty?
+    pub(crate) empty: Empty,
     /// Does the document advise against it?
     pub(crate) deprecated: bool,
 }
@@ -78,7 +76,12 @@ impl<'d> SchemaWriter<'d> {
             Ok(written) => (written, whole),
             Err(TooLarge) => self.write_less(arguments, notes)?,
         };
-        if detail != whole {
+        if detail.is_bare {
+            notes.remark(format!(
+                "the argument schema is larger than {} bytes; descriptions, examples and long enumerations are left out",
+                detail.bytes
+            ));
+        } else if detail != whole {
             notes.remark(format!(
                 "the argument schema is larger than {} bytes; descriptions of arguments are cut to {} characters",
                 detail.bytes, detail.description_chars
@@ -111,13 +114,14 @@ impl<'d> SchemaWriter<'d> {
 
     fn whole(&self) -> Detail {
         let levels = self.limits.schema_depth.clamp(1, MAX_LEVELS);
-        Detail { levels, description_chars: usize::MAX, bytes: self.limits.schema_bytes }
+        Detail { levels, description_chars: usize::MAX, bytes: self.limits.schema_bytes, is_bare: false }
     }
 
     fn less(&self) -> Vec<Detail> {
         let whole = Detail { description_chars: SHORT_DESCRIPTION_CHARS, ..self.whole() };
         let fewer = FEWER_LEVELS.into_iter().filter(|levels| *levels < whole.levels);
-        std::iter::once(whole).chain(fewer.map(|levels| Detail { levels, ..whole })).collect()
+        let bare = [1, 0].map(|levels| Detail { levels, is_bare: true, ..whole });
+        std::iter::once(whole).chain(fewer.map(|levels| Detail { levels, ..whole })).chain(bare).collect()
     }
 
     fn attempt(&mut self, arguments: &[Argument<'d>], detail: Detail, notes: &mut Notes) -> Result<Written, TooLarge> {
@@ -160,7 +164,7 @@ fn property<'d>(
             object(members, properties, Map::new())
         }
     };
-    Ok(described(schema, argument, detail.description_chars))
+    Ok(described(schema, argument, detail))
 }
 
 /// An argument schema that fits.
@@ -192,47 +196,26 @@ fn object(arguments: &[Argument<'_>], properties: Map<String, Value>, definition
 
 /// The parameter's description says what the value is for here; the schema's says what it is everywhere, and is kept behind it
 /// unless it repeats it.
-fn described(schema: Value, argument: &Argument<'_>, chars: usize) -> Value {
+fn described(schema: Value, argument: &Argument<'_>, detail: Detail) -> Value {
     let mut members = match schema {
         Value::Object(members) => members,
         _ => Map::new(),
     };
-    if let Some(text) = argument.description {
+    if let Some(text) = argument.description.filter(|_| !detail.is_bare) {
         let own = members.get("description").and_then(Value::as_str).filter(|own| !text.contains(*own));
         let whole = own.map_or_else(|| text.to_owned(), |own| format!("{text}\n{own}"));
-        members.insert("description".to_owned(), shorten(&whole, chars).into());
+        members.insert("description".to_owned(), shorten(&whole, detail.description_chars).into());
     }
     if let Some(hint) = &argument.hint {
         let told = members.get("description").and_then(Value::as_str).map(|told| format!("{told}\n{hint}"));
         members.insert("description".to_owned(), told.unwrap_or_else(|| hint.clone()).into());
     }
-    if let Some(kept) = examples(&argument.examples).filter(|_| !members.contains_key("examples")) {
+    let has_examples = detail.is_bare || members.contains_key("examples");
+    if let Some(kept) = examples(&argument.examples).filter(|_| !has_examples) {
         members.insert("examples".to_owned(), kept);
-    }
-    if argument.part == Part::Path {
-        refuse_empty(&mut members);
     }
     if argument.deprecated {
         members.insert("deprecated".to_owned(), true.into());
     }
-    Value::Object(if argument.allows_empty { empty_or(members) } else { members })
-}
-
-/// `schema`, or nothing (OpenAPI 3.0.4 and Swagger 2.0, Parameter Object, `allowEmptyValue`).
-fn empty_or(schema: Map<String, Value>) -> Map<String, Value> {
-    let constrains = |keyword: &String| keyword != "type" && !is_annotation(keyword);
-    let allows_any_text = schema.get("type").is_none_or(|name| name == "string") && !schema.keys().any(constrains);
-    if allows_any_text { schema } else { or_else(schema, json!({"const": ""})) }
-}
-
-/// An empty segment makes another path of it. The bounds that do not concern the value's type do no harm.
-fn refuse_empty(members: &mut Map<String, Value>) {
-    let types = types_of(members);
-    for (bound, name) in [("minLength", "string"), ("minItems", "array"), ("minProperties", "object")] {
-        let is_positive = members.get(bound).and_then(Value::as_u64).is_some_and(|bound| bound > 0);
-        let concerns = types.is_empty() || types.contains(&name);
-        if concerns && !is_positive {
-            members.insert(bound.to_owned(), 1.into());
-        }
-    }
+    Value::Object(emptiness::apply(argument.empty, argument.required, members))
 }

@@ -4,6 +4,7 @@ mod all_of;
 mod argument_object;
 mod definitions;
 mod discriminator;
+mod emptiness;
 mod exclusive;
 mod keyword;
 mod leaf;
@@ -16,6 +17,7 @@ mod trail;
 mod translator;
 
 pub(super) use argument_object::{Argument, ArgumentSchema, SchemaWriter};
+pub(super) use emptiness::Empty;
 pub(super) use read_only::read_only_names;
 pub(super) use translator::Part;
 pub(super) use {

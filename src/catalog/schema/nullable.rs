@@ -15,16 +15,15 @@ pub(super) fn make_nullable(mut schema: Map<String, Value>) -> Map<String, Value
     if constrains_otherwise.iter().any(|keyword| schema.contains_key(*keyword)) {
         return or_else(schema, json!({"type": "null"}));
     }
+    // What `enum` does not list is not allowed, null as little as anything else (OpenAPI 3.0.4, Schema Object, `nullable`).
+    if schema.get("enum").and_then(Value::as_array).is_some_and(|values| !values.contains(&Value::Null)) {
+        return schema;
+    }
     let null_type = Value::from("null");
     match schema.get_mut("type") {
         Some(Value::Array(types)) if !types.contains(&null_type) => types.push(null_type),
         Some(Value::Array(_)) | None => {}
         Some(name) => *name = json!([name.clone(), null_type]),
-    }
-    if let Some(Value::Array(values)) = schema.get_mut("enum")
-        && !values.contains(&Value::Null)
-    {
-        values.push(Value::Null);
     }
     schema
 }
@@ -44,7 +43,8 @@ mod tests {
     #[test]
     fn null_is_added_where_the_schema_would_refuse_it() {
         let cases = [
-            (json!({"type": "string", "enum": ["a"]}), json!({"type": ["string", "null"], "enum": ["a", null]})),
+            (json!({"type": "string", "enum": ["a"]}), json!({"type": "string", "enum": ["a"]})),
+            (json!({"type": "string", "enum": ["a", null]}), json!({"type": ["string", "null"], "enum": ["a", null]})),
             (json!({"type": ["string", "null"]}), json!({"type": ["string", "null"]})),
             (json!({"description": "d"}), json!({"description": "d"})),
             (

@@ -18,8 +18,11 @@ use super::literal::{fit, type_value, types, types_of};
 use super::loops::DEFINITIONS;
 use super::memo::Memo;
 use super::nullable::{is_nullable, make_nullable};
-use super::read_only::read_only_names;
+use super::read_only::{read_only_names, shown_by_reference};
 use super::trail::Trail;
+
+/// Values of an enumeration that are kept of a schema that says nothing but what is needed.
+const BARE_VALUES: usize = 20;
 
 /// What a keyword's quotes, colon and comma take in JSON.
 const KEYWORD_BYTES: usize = 4;
@@ -33,6 +36,8 @@ pub(super) struct Detail {
     pub(super) description_chars: usize,
     /// Bytes of JSON.
     pub(super) bytes: usize,
+    /// Only what kinds of values are meant: no texts, no examples, no long enumerations.
+    pub(super) is_bare: bool,
 }
 
 /// The part of a request that a schema describes.
@@ -42,7 +47,7 @@ pub(crate) enum Part {
     Path,
     /// Another parameter.
     Parameter,
-    /// The body or one of its properties, which has no `readOnly` properties.
+    /// The body or one of its properties.
     Body,
 }
 
@@ -152,7 +157,7 @@ impl<'a, 'd> Translator<'a, 'd> {
         self.take_over_required(members, trail, &mut translated);
         discriminator::apply(self.document, members, trail.file(), &mut translated);
         self.hide_read_only(members, trail.file(), &mut translated);
-        Ok(finish(members, unwrap_single(translated)))
+        Ok(self.finish(members, unwrap_single(translated)))
     }
 
     /// The target, and what stands beside the `$ref`: everything in 3.1, in 3.0 what only describes.
@@ -171,10 +176,10 @@ impl<'a, 'd> Translator<'a, 'd> {
                 json!({})
             }
         };
-        let keeps_all = self.document.version == Version::V3_1;
+        let keeps_all = self.document.version >= Version::V3_1;
         let mut beside = Map::new();
         self.keywords(members, |keyword| keeps_all || is_annotation(keyword), trail, level, &mut beside)?;
-        Ok(finish(members, join(target, beside)))
+        Ok(self.finish(members, join(target, beside)))
     }
 
     /// One hop, because what stands beside a `$ref` on the way counts; but only if the chain ends somewhere.
@@ -207,13 +212,14 @@ impl<'a, 'd> Translator<'a, 'd> {
         if !types.is_empty() {
             kept.insert("type".to_owned(), type_value(&types));
         }
-        if let Some(text) = members.get("description").and_then(Value::as_str) {
+        let text = members.get("description").and_then(Value::as_str);
+        if let Some(text) = text.filter(|_| !self.detail.is_bare) {
             kept.insert("description".to_owned(), shorten(text, self.detail.description_chars).into());
         }
         let is_cut = members.keys().any(|key| !kept.contains_key(key) && form(key).is_some());
         self.is_cut |= is_cut;
         self.is_loose |= is_cut;
-        finish(members, kept)
+        self.finish(members, kept)
     }
 
     fn keywords(
@@ -230,7 +236,7 @@ impl<'a, 'd> Translator<'a, 'd> {
             let place = trail.member(key);
             let (key, value) = match form {
                 // OpenAPI 3.0 and Swagger 2.0 know no tuples: a list of one is the schema of every item.
-                Form::Schema if is_list_of_one(value) && self.document.version != Version::V3_1 => {
+                Form::Schema if is_list_of_one(value) && self.document.version < Version::V3_1 => {
                     let item = value.get(0).unwrap_or(&Value::Null);
                     (key.as_str(), Some(self.any(item, &place.item(0), level + 1)?))
                 }
@@ -254,6 +260,11 @@ impl<'a, 'd> Translator<'a, 'd> {
         members: &Map<String, Value>,
         place: &Trail<'_, 'd>,
     ) -> Result<(&'k str, Option<Value>), TooLarge> {
+        let is_list = members.get(key).and_then(Value::as_array).is_some_and(|values| values.len() > BARE_VALUES);
+        if self.detail.is_bare && (is_annotation(key) || is_list && form == Form::Enum) {
+            self.is_loose |= form == Form::Enum;
+            return Ok((key, None));
+        }
         let leaf = leaf(key, form, members, self.detail.description_chars);
         if let Some(loss) = leaf.loss {
             self.is_loose |= leaf.value.is_none() && !is_annotation(key);
@@ -320,23 +331,23 @@ impl<'a, 'd> Translator<'a, 'd> {
         }
     }
 
-    /// Takes what only answers have out of `properties` and out of every `required` beside it.
+    /// Takes what only answers have out of `properties` and `required`, here and in every branch of `allOf`.
     fn hide_read_only(
         &self,
         members: &'d Map<String, Value>,
         file: &'d SourceFile,
         translated: &mut Map<String, Value>,
     ) {
-        let hidden =
-            if self.part == Part::Body { read_only_names(self.document, members, file) } else { HashSet::new() };
-        if hidden.is_empty() {
+        let hidden = read_only_names(self.document, members, file);
+        // A place in the path has to be filled, whatever its schema says.
+        if hidden.is_empty() || self.part == Part::Path {
             return;
-        }
-        if let Some(Value::Object(properties)) = translated.get_mut("properties") {
-            properties.retain(|name, _| !hidden.contains(name.as_str()));
         }
         let is_asked_for = |name: &Value| name.as_str().is_some_and(|name| !hidden.contains(name));
         let retain = |schema: &mut Map<String, Value>| {
+            if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+                properties.retain(|name, _| !hidden.contains(name.as_str()));
+            }
             if let Some(Value::Array(names)) = schema.get_mut("required") {
                 names.retain(is_asked_for);
             }
@@ -344,6 +355,17 @@ impl<'a, 'd> Translator<'a, 'd> {
         retain(translated);
         let branches = translated.get_mut("allOf").and_then(Value::as_array_mut);
         branches.into_iter().flatten().filter_map(Value::as_object_mut).for_each(retain);
+        let shown = shown_by_reference(self.document, members, file, &hidden);
+        if let (false, Some(Value::Array(branches))) = (shown.is_empty(), translated.get_mut("allOf")) {
+            let has: Vec<Value> = shown.iter().map(|name| json!({"required": [name]})).collect();
+            branches.push(json!({"not": {"anyOf": has}}));
+        }
+    }
+
+    /// From OpenAPI 3.1 on `nullable` says nothing: what may be null has the type `null`.
+    fn finish(&self, members: &Map<String, Value>, translated: Map<String, Value>) -> Value {
+        let is_nullable = self.document.version < Version::V3_1 && is_nullable(members);
+        Value::Object(if is_nullable { make_nullable(translated) } else { translated })
     }
 
     fn spend(&mut self, bytes: usize) -> Result<(), TooLarge> {
@@ -375,10 +397,6 @@ fn give_values_to_items(members: &Map<String, Value>, translated: &mut Map<Strin
     if !fitting.is_empty() {
         items.insert("enum".to_owned(), fitting.into());
     }
-}
-
-fn finish(members: &Map<String, Value>, translated: Map<String, Value>) -> Value {
-    Value::Object(if is_nullable(members) { make_nullable(translated) } else { translated })
 }
 
 /// A referred schema with what stands beside the `$ref`, which describes this use of it and so goes first.

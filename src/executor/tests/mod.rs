@@ -1,7 +1,9 @@
 //! Executions against servers in this process.
 
 mod answers;
+mod approvals;
 mod credentials;
+mod documents;
 mod intents;
 mod pages;
 mod redirects;

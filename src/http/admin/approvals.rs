@@ -9,6 +9,7 @@ use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::http::router::OperatorSide;
 use crate::http::{error, json};
@@ -110,15 +111,22 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 fn ruling(approved: bool, body: &[u8]) -> Result<Ruling, String> {
-    let said = if body.is_empty() { Ok(Said::default()) } else { serde_json::from_slice(body) };
-    let Said { by, comment } =
-        said.map_err(|error| format!("the body must be an object with `by` and `comment`, both optional: {error}"))?;
+    let Said { by, comment } = said(body)
+        .map_err(|error| format!("the body must be an object with `by` and `comment`, both optional: {error}"))?;
     for (name, text, most) in [("by", &by, MAX_BY), ("comment", &comment, MAX_COMMENT)] {
         if text.as_ref().is_some_and(|text| text.chars().count() > most) {
             return Err(format!("`{name}` may have {most} characters"));
         }
     }
     Ok(Ruling { approved, by, comment })
+}
+
+fn said(body: &[u8]) -> serde_json::Result<Said> {
+    if body.is_empty() {
+        return Ok(Said::default());
+    }
+    // An array would be read as the values of the members.
+    serde_json::from_slice(body).and_then(|object| serde_json::from_value(Value::Object(object)))
 }
 
 fn over(status: StatusCode, approval: &Approval, code: &str) -> Response {

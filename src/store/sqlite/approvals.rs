@@ -186,7 +186,8 @@ async fn insert(
     now: Timestamp,
 ) -> Result<ApprovalNote, sqlx::Error> {
     let id = ids::approval_id(now);
-    let expires_at = now.checked_add(question.patience).unwrap_or(Timestamp::MAX);
+    // As it will be read back.
+    let expires_at = time(now.checked_add(question.patience).unwrap_or(Timestamp::MAX).as_millisecond());
     sqlx::query(INSERT)
         .bind(&id)
         .bind(question.mode.label())

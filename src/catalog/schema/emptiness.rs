@@ -1,0 +1,143 @@
+//! Values that a request cannot carry, or that would make another request of it: empty ones, and null.
+
+use serde_json::{Map, Value, json};
+
+use super::keyword::is_annotation;
+use super::literal::{type_value, types_of};
+use super::nullable::or_else;
+
+/// What holds for empty values of an argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Empty {
+    /// What its schema says.
+    AsDescribed,
+    /// It may be empty, whatever its schema says (OpenAPI 3.0.4 and Swagger 2.0, Parameter Object, `allowEmptyValue`).
+    Allowed,
+    /// A parameter of the query: an empty text is not allowed unless the document says so by `allowEmptyValue` or lists it, and an empty
+    /// array or object is no parameter at all.
+    NoParameter,
+    /// An empty segment of the path makes another path of it.
+    OtherPath,
+}
+
+/// The least that a value of each type must have where it cannot be empty.
+const BOUNDS: [(&str, &str); 3] = [("minLength", "string"), ("minItems", "array"), ("minProperties", "object")];
+
+/// The translated `schema` of an argument with what `empty` says, and without null where the argument is `required`.
+pub(super) fn apply(empty: Empty, required: bool, mut schema: Map<String, Value>) -> Map<String, Value> {
+    if required && empty != Empty::AsDescribed {
+        refuse_null(&mut schema);
+    }
+    match empty {
+        Empty::AsDescribed => {}
+        Empty::Allowed => return empty_or(schema),
+        Empty::NoParameter => {
+            let types = types_of(&schema);
+            if types.contains(&"string") && !names_empty_text(&schema) {
+                at_least_one(&mut schema, "minLength");
+            }
+            for (bound, name) in BOUNDS.iter().filter(|(_, name)| *name != "string") {
+                if required && types.contains(name) {
+                    at_least_one(&mut schema, bound);
+                }
+            }
+        }
+        Empty::OtherPath => {
+            let types = types_of(&schema);
+            for (bound, name) in BOUNDS {
+                if types.is_empty() || types.contains(&name) {
+                    at_least_one(&mut schema, bound);
+                }
+            }
+        }
+    }
+    schema
+}
+
+/// Null is written as no parameter at all.
+fn refuse_null(schema: &mut Map<String, Value>) {
+    let types: Vec<&str> = types_of(schema).into_iter().filter(|name| *name != "null").collect();
+    if !types.is_empty() && schema.get("type").is_some_and(Value::is_array) {
+        schema.insert("type".to_owned(), type_value(&types));
+    }
+}
+
+/// Does the document itself list the empty text among the values?
+fn names_empty_text(schema: &Map<String, Value>) -> bool {
+    let is_empty = |value: &Value| value == "";
+    ["const", "default"].iter().filter_map(|keyword| schema.get(*keyword)).any(is_empty)
+        || ["enum", "examples"]
+            .iter()
+            .filter_map(|keyword| schema.get(*keyword)?.as_array())
+            .any(|values| values.iter().any(is_empty))
+        || schema.contains_key("enum")
+}
+
+fn at_least_one(schema: &mut Map<String, Value>, bound: &str) {
+    if !schema.get(bound).and_then(Value::as_u64).is_some_and(|bound| bound > 0) {
+        schema.insert(bound.to_owned(), 1.into());
+    }
+}
+
+/// `schema`, or nothing.
+fn empty_or(schema: Map<String, Value>) -> Map<String, Value> {
+    let constrains = |keyword: &String| keyword != "type" && !is_annotation(keyword);
+    let allows_any_text = schema.get("type").is_none_or(|name| name == "string") && !schema.keys().any(constrains);
+    if allows_any_text { schema } else { or_else(schema, json!({"const": ""})) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn applied(empty: Empty, required: bool, schema: Value) -> Value {
+        Value::Object(apply(empty, required, schema.as_object().unwrap().clone()))
+    }
+
+    #[test]
+    fn a_parameter_of_the_query_has_no_empty_text_unless_the_document_lists_it() {
+        for (schema, expected) in [
+            (json!({"type": "string"}), json!({"type": "string", "minLength": 1})),
+            (json!({"type": "string", "minLength": 3}), json!({"type": "string", "minLength": 3})),
+            (json!({"type": "string", "default": ""}), json!({"type": "string", "default": ""})),
+            (json!({"type": "string", "enum": ["a"]}), json!({"type": "string", "enum": ["a"]})),
+            (json!({"type": "integer"}), json!({"type": "integer"})),
+            (json!({"type": "array"}), json!({"type": "array"})),
+            (json!({}), json!({})),
+        ] {
+            assert_eq!(applied(Empty::NoParameter, false, schema), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_required_is_not_written_as_nothing() {
+        let array = json!({"type": ["array", "null"]});
+        assert_eq!(applied(Empty::NoParameter, true, array.clone()), json!({"type": "array", "minItems": 1}));
+        assert_eq!(applied(Empty::NoParameter, false, array.clone()), array);
+        assert_eq!(applied(Empty::AsDescribed, true, array.clone()), array);
+        let null = json!({"type": "null"});
+        assert_eq!(applied(Empty::NoParameter, true, null.clone()), null);
+    }
+
+    #[test]
+    fn a_segment_of_the_path_is_never_empty() {
+        assert_eq!(
+            applied(Empty::OtherPath, true, json!({})),
+            json!({"minLength": 1, "minItems": 1, "minProperties": 1})
+        );
+        assert_eq!(
+            applied(Empty::OtherPath, true, json!({"type": "string", "minLength": 2})),
+            json!({"type": "string", "minLength": 2})
+        );
+    }
+
+    #[test]
+    fn what_may_be_empty_is_empty_or_what_its_schema_says() {
+        let number = json!({"type": "integer", "description": "d"});
+        assert_eq!(
+            applied(Empty::Allowed, false, number),
+            json!({"description": "d", "anyOf": [{"type": "integer"}, {"const": ""}]})
+        );
+        assert_eq!(applied(Empty::Allowed, false, json!({"type": "string"})), json!({"type": "string"}));
+    }
+}

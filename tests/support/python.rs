@@ -1,0 +1,24 @@
+//! The Python that has the clients and judges which the tests drive.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A Python that has the module `module` of the package `package`; `None`, with a message, where there is none and none is required.
+#[allow(clippy::print_stdout, reason = "a test says what it left out")]
+pub(crate) fn python_with(module: &str, package: &str) -> Option<PathBuf> {
+    let named = std::env::var_os("CALLWRIGHT_PYTHON").map(PathBuf::from);
+    let python = named.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("target/venv/bin/python"));
+    let import = format!("import {module}");
+    let usable = Command::new(&python).args(["-c", &import]).output().is_ok_and(|output| output.status.success());
+    if usable {
+        return Some(python);
+    }
+    let advice = format!(
+        "{} cannot import `{module}` ({package}): python3 -m venv target/venv && target/venv/bin/pip install -r tests/clients/requirements.txt",
+        python.display()
+    );
+    let required = std::env::var("CALLWRIGHT_REQUIRE_CLIENTS").is_ok_and(|value| value == "1");
+    assert!(!required, "{advice}");
+    println!("passed by: {advice}");
+    None
+}
