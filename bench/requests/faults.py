@@ -66,6 +66,11 @@ def read_only_contradicted(refused):
     return refused.keyword == "readOnly" and False in flags
 
 
+@fault("read-only properties in the path", DOCUMENT, "the place has to be filled, and only with what no request may have")
+def read_only_in_path(refused):
+    return refused.keyword == "readOnly" and refused.location == "path"
+
+
 @fault("deepObject without explode: true", VALIDATOR, "the default of explode says nothing for this style")
 def deep_object(refused):
     return refused.style == "deepObject" and not refused.parameter.get("explode")
@@ -136,6 +141,11 @@ def implied_name(refused):
 @fault("discriminator in a circle", VALIDATOR, "follows the discriminator of a schema and of its own allOf without an end")
 def circle(refused):
     return refused.kinds[0] == "Crash" and "RecursionError" in refused.text and "handle_discriminator" in refused.error.trace
+
+
+@fault("several types of a parameter", VALIDATOR, "reads `type` of a parameter as one name alone, and breaks where OpenAPI 3.1 lists several")
+def several_types(refused):
+    return refused.kinds[0] == "Crash" and "Expected a string value, got <class 'list'>" in refused.text
 
 
 @fault("servers of an operation", VALIDATOR, "takes the servers of the path before those of the operation")

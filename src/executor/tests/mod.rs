@@ -8,6 +8,7 @@ mod intents;
 mod pages;
 mod redirects;
 mod requests;
+mod round_trip;
 mod server;
 mod waiting;
 
