@@ -66,6 +66,11 @@ def read_only_contradicted(refused):
     return refused.keyword == "readOnly" and False in flags
 
 
+@fault("read-only properties in the path", DOCUMENT, "the place has to be filled, and only with what no request may have")
+def read_only_in_path(refused):
+    return refused.keyword == "readOnly" and refused.location == "path"
+
+
 @fault("deepObject without explode: true", VALIDATOR, "the default of explode says nothing for this style")
 def deep_object(refused):
     return refused.style == "deepObject" and not refused.parameter.get("explode")

@@ -53,7 +53,8 @@ class Refused:
 
     @property
     def argument(self):
-        return self.line["arguments"].get(self.name)
+        name = self.line["names"].get(f"{self.location} {self.name}")
+        return self.line["arguments"].get(name)
 
     def argument_leaves(self):
         return list(leaves(self.argument))

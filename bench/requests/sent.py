@@ -43,7 +43,7 @@ def route(template, url):
     A fragment of a template is never sent. A query of a template stands at the beginning of the request's query.
     """
     path, mark, query = template.partition("#")[0].partition("?")
-    names, expression = read_template(path, "[^/]*")
+    names, expression = read_template(path, "[^/?]*")
     more_names, more = read_template(query, "[^&]*")
     expression += rf"\?{more}(?:&|$)" if mark and query else r"(?:\?|$)"
     match = re.search(expression, url.path + (f"?{url.query}" if url.query else ""))

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use callwright::catalog::{Operation, Toolset, ToolsetSettings, load_document};
+use callwright::catalog::{Binding, Operation, Toolset, ToolsetSettings, load_document};
 use callwright::domain::Outcome;
 use callwright::executor::{Preview, preview};
 use callwright::scanner::{CheckedCall, Toolbook, Validators};
@@ -19,6 +19,9 @@ use crate::arguments::{KINDS, Kind, checked};
 
 /// Stands for the operator's `base_url` where a document names no server.
 const BASE_URL: &str = "https://api.callwright.test/base";
+
+/// Enough that no schema is cut: where one is, the tool accepts any value, and nothing could be said about the arguments.
+const SCHEMA_BYTES: usize = 4 * 1024 * 1024;
 
 /// What became of one document.
 #[derive(Debug, Default, Serialize)]
@@ -41,6 +44,7 @@ pub(crate) fn write(file: &str, documents: &Path, seed: u64, out: &Path) -> io::
     let mut written = Written { file: file.to_owned(), ..Written::default() };
     let mut lines = BufWriter::new(File::create(out)?);
     let mut settings = ToolsetSettings::default();
+    settings.limits.schema_bytes = SCHEMA_BYTES;
     let load = |settings: &ToolsetSettings| load_document("bench", &documents.join(file), settings);
     let toolset = match load(&settings) {
         Ok(toolset) if toolset.servers.is_empty() => {
@@ -93,10 +97,13 @@ fn write_request(
         .iter()
         .map(|(name, value)| (name.as_str(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
         .collect();
+    let sent_as =
+        |binding: &Binding| (format!("{} {}", binding.location.as_str(), binding.name), binding.argument.clone());
+    let names: BTreeMap<String, String> = operation.bindings.iter().map(sent_as).collect();
     let line = json!({
         "operation": operation.label(), "path": operation.path, "kind": format!("{kind:?}").to_lowercase(),
         "method": method.as_str(), "url": url.as_str(), "headers": headers,
-        "body": body.map(|bytes| STANDARD.encode(bytes)), "arguments": call.arguments(),
+        "body": body.map(|bytes| STANDARD.encode(bytes)), "arguments": call.arguments(), "names": names,
     });
     written.requests += 1;
     writeln!(lines, "{line}")

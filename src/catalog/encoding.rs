@@ -13,9 +13,9 @@ use super::xml::branches;
 use crate::domain::json::scalar_text;
 
 /// The properties of a body's schema, also those of its parts and alternatives.
-pub(super) fn properties<'d>(document: &'d Document, media: &Located<'d>) -> BTreeMap<&'d str, Located<'d>> {
+pub(super) fn properties<'d>(document: &'d Document, schema: Option<&Located<'d>>) -> BTreeMap<&'d str, Located<'d>> {
     let mut properties = BTreeMap::new();
-    for branch in media.member("schema").iter().flat_map(|schema| branches(document, schema)) {
+    for branch in schema.into_iter().flat_map(|schema| branches(document, schema)) {
         for (name, schema) in branch.member("properties").iter().flat_map(Located::members) {
             properties.entry(name.as_str()).or_insert(schema);
         }
@@ -27,6 +27,7 @@ pub(super) fn properties<'d>(document: &'d Document, media: &Located<'d>) -> BTr
 pub(super) fn encodings<'d>(
     document: &'d Document,
     media: &Located<'d>,
+    schema: Option<&Located<'d>>,
     format: BodyFormat,
     notes: &mut Notes,
 ) -> BTreeMap<String, Encoding> {
@@ -37,7 +38,7 @@ pub(super) fn encodings<'d>(
     for (name, entry) in media.member("encoding").iter().flat_map(Located::members) {
         encodings.insert(name.clone(), encoding(document, &entry, notes));
     }
-    for (name, schema) in properties(document, media) {
+    for (name, schema) in properties(document, schema) {
         let given = encodings.get(name).and_then(|encoding| encoding.content_type.clone());
         let content = content(document, Some(&schema), given.as_deref());
         if content == Content::Value {

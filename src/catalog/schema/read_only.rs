@@ -17,34 +17,56 @@ pub(crate) fn read_only_names<'d>(
     schema: &'d Map<String, Value>,
     file: &'d SourceFile,
 ) -> HashSet<&'d str> {
-    let mut search = Search { document, visited: HashSet::new(), names: HashSet::new(), writable: HashSet::new() };
-    search.visit(schema, file, MAX_LEVELS);
-    let Search { mut names, writable, .. } = search;
+    let (mut names, mut writable) = (HashSet::new(), HashSet::new());
+    let mut note = |name, flag| match flag {
+        Some(true) => drop(names.insert(name)),
+        Some(false) => drop(writable.insert(name)),
+        None => {}
+    };
+    Search { document, visited: HashSet::new(), note: &mut note }.visit(schema, file, MAX_LEVELS);
     names.retain(|name| !writable.contains(name));
     names
 }
 
-struct Search<'d> {
+/// Those of the `hidden` names that a schema shows to which a branch of `allOf` refers: it is written once for all that refer to it.
+pub(super) fn shown_by_reference<'d>(
+    document: &'d Document,
+    schema: &'d Map<String, Value>,
+    file: &'d SourceFile,
+    hidden: &HashSet<&'d str>,
+) -> Vec<&'d str> {
+    let mut shown = Vec::new();
+    let mut note = |name, flag| {
+        if hidden.contains(name) && flag != Some(true) && !shown.contains(&name) {
+            shown.push(name);
+        }
+    };
+    let mut search = Search { document, visited: HashSet::new(), note: &mut note };
+    let branches = schema.get("allOf").and_then(Value::as_array).into_iter().flatten();
+    for branch in branches.filter(|branch| branch.get("$ref").is_some()) {
+        if let Some((Value::Object(target), file)) = document.end_of(branch, file) {
+            search.visit(target, file, MAX_LEVELS);
+        }
+    }
+    shown
+}
+
+/// Goes through the descriptions of an object's properties, and notes of each its name and its flag.
+struct Search<'d, 'n> {
     document: &'d Document,
     /// The addresses of the schemas that were looked into: one that many branches share, or that leads back to itself, once.
     visited: HashSet<usize>,
-    names: HashSet<&'d str>,
-    /// Those that some description says not to be read-only.
-    writable: HashSet<&'d str>,
+    note: &'n mut dyn FnMut(&'d str, Option<bool>),
 }
 
-impl<'d> Search<'d> {
+impl<'d> Search<'d, '_> {
     fn visit(&mut self, schema: &'d Map<String, Value>, file: &'d SourceFile, levels: usize) {
         if !self.visited.insert(std::ptr::from_ref(schema).addr()) {
             return;
         }
         let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
         for (name, property) in properties {
-            match flag(self.document, property, file) {
-                Some(true) => drop(self.names.insert(name)),
-                Some(false) => drop(self.writable.insert(name)),
-                None => {}
-            }
+            (self.note)(name, flag(self.document, property, file));
         }
         let Some(levels) = levels.checked_sub(1) else { return };
         for branch in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {

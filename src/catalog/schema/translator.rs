@@ -19,7 +19,7 @@ use super::literal::{type_value, types, types_of};
 use super::loops::DEFINITIONS;
 use super::memo::Memo;
 use super::nullable::{is_nullable, make_nullable};
-use super::read_only::read_only_names;
+use super::read_only::{read_only_names, shown_by_reference};
 use super::trail::Trail;
 
 /// Values of an enumeration that are kept of a schema that says nothing but what is needed.
@@ -177,7 +177,7 @@ impl<'a, 'd> Translator<'a, 'd> {
                 json!({})
             }
         };
-        let keeps_all = self.document.version == Version::V3_1;
+        let keeps_all = self.document.version >= Version::V3_1;
         let mut beside = Map::new();
         self.keywords(members, |keyword| keeps_all || is_annotation(keyword), trail, level, &mut beside)?;
         Ok(self.finish(members, join(target, beside)))
@@ -237,7 +237,7 @@ impl<'a, 'd> Translator<'a, 'd> {
             let place = trail.member(key);
             let (key, value) = match form {
                 // OpenAPI 3.0 and Swagger 2.0 know no tuples: a list of one is the schema of every item.
-                Form::Schema if is_list_of_one(value) && self.document.version != Version::V3_1 => {
+                Form::Schema if is_list_of_one(value) && self.document.version < Version::V3_1 => {
                     let item = value.get(0).unwrap_or(&Value::Null);
                     (key.as_str(), Some(self.any(item, &place.item(0), level + 1)?))
                 }
@@ -340,7 +340,8 @@ impl<'a, 'd> Translator<'a, 'd> {
         translated: &mut Map<String, Value>,
     ) {
         let hidden = read_only_names(self.document, members, file);
-        if hidden.is_empty() {
+        // A place in the path has to be filled, whatever its schema says.
+        if hidden.is_empty() || self.part == Part::Path {
             return;
         }
         let is_asked_for = |name: &Value| name.as_str().is_some_and(|name| !hidden.contains(name));
@@ -355,11 +356,16 @@ impl<'a, 'd> Translator<'a, 'd> {
         retain(translated);
         let branches = translated.get_mut("allOf").and_then(Value::as_array_mut);
         branches.into_iter().flatten().filter_map(Value::as_object_mut).for_each(retain);
+        let shown = shown_by_reference(self.document, members, file, &hidden);
+        if let (false, Some(Value::Array(branches))) = (shown.is_empty(), translated.get_mut("allOf")) {
+            let has: Vec<Value> = shown.iter().map(|name| json!({"required": [name]})).collect();
+            branches.push(json!({"not": {"anyOf": has}}));
+        }
     }
 
-    /// In OpenAPI 3.1 `nullable` says nothing: what may be null has the type `null`.
+    /// From OpenAPI 3.1 on `nullable` says nothing: what may be null has the type `null`.
     fn finish(&self, members: &Map<String, Value>, translated: Map<String, Value>) -> Value {
-        let is_nullable = self.document.version != Version::V3_1 && is_nullable(members);
+        let is_nullable = self.document.version < Version::V3_1 && is_nullable(members);
         Value::Object(if is_nullable { make_nullable(translated) } else { translated })
     }
 

@@ -1,5 +1,6 @@
 //! Tests of the room as a whole: a document in, tools out.
 
+mod bodies;
 mod faults;
 mod giants;
 mod mistakes;

@@ -65,6 +65,38 @@ fn read_only_properties_are_asked_of_nobody() {
 }
 
 #[test]
+fn a_property_that_one_description_of_several_calls_read_only_is_asked_of_nobody_unless_another_says_that_it_is_not() {
+    let large: Map<String, Value> = (0..20).map(|n| (format!("p{n}"), json!({"type": "string"}))).collect();
+    let schemas = json!({"Large": {"type": "object", "properties": large}});
+    let body = |flag: bool| {
+        let more = json!({"properties": {"p1": {"readOnly": true}, "p2": {"readOnly": flag}}});
+        schema_of_body(json!({"allOf": [{"$ref": "#/components/schemas/Large"}, more]}), schemas.clone())
+    };
+    assert!(accepts(&body(true), &json!({"body": {"p0": "x"}})));
+    assert!(!accepts(&body(true), &json!({"body": {"p1": "x"}})), "{}", body(true));
+    assert!(!accepts(&body(true), &json!({"body": {"p2": "x"}})));
+    assert!(accepts(&body(false), &json!({"body": {"p2": "x"}})));
+    let deep = json!({"type": "object", "properties": {"made": {"readOnly": true}, "name": {"type": "string"}}});
+    let toolset = super::toolset(
+        json!({"paths": {"/x": {"get": {"parameters": [{"name": "q", "in": "query", "schema": deep}]}}}}),
+    );
+    let expected = json!({"type": "object", "properties": {"name": {"type": "string"}}});
+    assert_eq!(toolset.operations[0].tool.parameters["properties"]["q"], expected);
+}
+
+#[test]
+fn null_is_allowed_where_the_version_of_the_document_says_so() {
+    let flag = json!({"type": "string", "nullable": true});
+    for (version, is_allowed) in [("3.0.3", true), ("3.1.0", false)] {
+        let root = json!({"openapi": version, "paths": {"/x": {"post": {"requestBody": {"required": true,
+            "content": {"application/json": {"schema": {"properties": {"a": flag}}}}}}}}});
+        let settings = ToolsetSettings::default();
+        let toolset = super::toolset_of(root, "api", std::path::Path::new("api.json"), &settings).unwrap();
+        assert_eq!(accepts(&toolset.operations[0].tool.parameters, &json!({"a": null})), is_allowed, "{version}");
+    }
+}
+
+#[test]
 fn a_required_property_that_is_not_described_is_an_argument_all_the_same() {
     let schema = schema_of_body(json!({"properties": {"a": {"type": "string"}}, "required": ["b", "b"]}), json!({}));
     assert_eq!(schema["properties"], json!({"a": {"type": "string"}, "b": {}}));

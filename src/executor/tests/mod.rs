@@ -3,10 +3,12 @@
 mod answers;
 mod approvals;
 mod credentials;
+mod documents;
 mod intents;
 mod pages;
 mod redirects;
 mod requests;
+mod round_trip;
 mod server;
 mod waiting;
 

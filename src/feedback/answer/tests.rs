@@ -115,6 +115,8 @@ fn what_is_no_text_is_described() {
         ("application/pdf; v=1", b"%PDF-1.7 looks like text", "`application/pdf`, 24 bytes"),
         ("application/octet-stream", b"\xff\xfe\xfd", "3 bytes"),
         ("", b"a\0b", "no stated type, 3 bytes"),
+        ("text/plain", b"PK\0\x01", "`text/plain`, 4 bytes"),
+        ("application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", b"PK\x03\xff", "4 bytes"),
     ] {
         let described = shown(&answer(kind, body), 1_000);
         assert!(described.starts_with("(the answer is no text") && described.contains(says), "{described}");

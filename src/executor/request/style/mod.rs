@@ -235,6 +235,8 @@ pub(super) fn text(value: &Value) -> Option<String> {
     match value {
         Value::Null => None,
         Value::String(text) => Some(text.clone()),
+        // `1e+21` is `1e21` in fewer characters, none of which has a meaning of its own in a query.
+        Value::Number(number) => Some(number.to_string().replace("e+", "e")),
         _ => Some(value.to_string()),
     }
 }
