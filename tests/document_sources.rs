@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 use support::request::plain;
+use support::verb::Folder;
 use support::{POLL, Proxy, Reply, Server, answer, config, guarded};
 
 const ALIAS: &str = "[aliases.helper]\nmodel = \"m\"\ntoolsets = [\"api\"]\n";
@@ -105,4 +106,14 @@ async fn a_remote_document_that_cannot_be_had_keeps_the_proxy_from_starting() {
     let log = start(url, "").await;
     assert!(log.contains("executor.allowed_addresses"), "{log}");
     assert_eq!(documents.received().len(), 0);
+}
+
+#[test]
+fn check_fetches_documents_from_public_addresses_alone() {
+    let folder = Folder::with(&[]);
+    let said = folder.run(&["check", "--format", "json", "http://169.254.169.254/openapi.yaml"], b"");
+    let report = &said.lines()[0];
+    assert_eq!(report["file"], "http://169.254.169.254/openapi.yaml");
+    assert!(report["error"].as_str().unwrap().contains("private, local or reserved"), "{report}");
+    assert_eq!(said.status, Some(1));
 }

@@ -30,7 +30,7 @@ use serde_json::Value;
 use support::python::python_with;
 
 /// Seeds of the arguments for each document.
-const SEEDS: u64 = 8;
+const SEEDS: u64 = 4;
 
 /// The documents, in a fixed order.
 fn documents() -> Vec<PathBuf> {
@@ -68,7 +68,7 @@ fn an_independent_validator_accepts_what_is_sent() {
     let Some(python) = python_with("openapi_core, regress", "openapi-core") else { return };
     let out = tempfile::tempdir().unwrap();
     let written = write_requests(out.path());
-    assert!(written > 500, "{written}");
+    assert!(written > 400, "{written}");
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let judgement = Command::new(python)
         .arg(root.join("bench/requests/judge.py"))

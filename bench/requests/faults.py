@@ -143,6 +143,11 @@ def circle(refused):
     return refused.kinds[0] == "Crash" and "RecursionError" in refused.text and "handle_discriminator" in refused.error.trace
 
 
+@fault("several types of a parameter", VALIDATOR, "reads `type` of a parameter as one name alone, and breaks where OpenAPI 3.1 lists several")
+def several_types(refused):
+    return refused.kinds[0] == "Crash" and "Expected a string value, got <class 'list'>" in refused.text
+
+
 @fault("servers of an operation", VALIDATOR, "takes the servers of the path before those of the operation")
 def servers(refused):
     return refused.kinds[0] == "ServerNotFound" and "servers" in refused.path_item and "servers" in refused.operation

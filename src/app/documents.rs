@@ -56,6 +56,14 @@ pub fn load_catalog(settings: &Settings, base_dir: &Path) -> Result<(Catalog, Ve
     Ok(Catalog::load(&settings.toolsets, base_dir, fetcher(settings)?.as_ref())?)
 }
 
+/// What gets remote documents where there is no configuration: from public addresses alone.
+///
+/// # Errors
+/// Where the HTTP client cannot be built.
+pub fn public_fetcher() -> Result<Box<dyn Fetch>, StartError> {
+    Ok(Box::new(DocumentFetcher::build(&executor::Settings::default())?))
+}
+
 /// What gets remote documents, by the executor's settings; nothing does where none are wanted.
 fn fetcher(settings: &Settings) -> Result<Box<dyn Fetch>, executor::BuildError> {
     Ok(if wants_remote(&settings.toolsets) {

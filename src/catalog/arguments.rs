@@ -133,8 +133,8 @@ fn argument<'d>(document: &'d Document, parameter: &Parameter<'d>, name: &str) -
         empty: match parameter.location {
             Location::Path => Empty::OtherPath,
             Location::Query if parameter.allows_empty => Empty::Allowed,
-            Location::Query => Empty::NoParameter,
-            Location::Header | Location::Cookie => Empty::AsDescribed,
+            Location::Query => Empty::NoText,
+            Location::Header | Location::Cookie => Empty::NoParameter,
         },
         deprecated: parameter.deprecated,
     }

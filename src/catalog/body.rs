@@ -128,18 +128,12 @@ fn is_schema(value: &Located<'_>) -> bool {
 impl<'d> Body<'d> {
     /// What the value is, where it is sent as it is or as XML.
     pub(super) fn content(&self, document: &Document) -> Content {
-        match self.format {
-            BodyFormat::Xml | BodyFormat::Bytes => {
-                match content(document, self.schema.as_ref(), Some(&self.media_type)) {
-                    // The whole array, not each of its items: a body has one outermost element.
-                    Content::Xml(_) => self
-                        .schema
-                        .as_ref()
-                        .map_or(Content::Value, |schema| Content::Xml(XmlShape::of(document, schema))),
-                    Content::Value if self.format == BodyFormat::Bytes => Content::File,
-                    content => content,
-                }
-            }
+        match (self.format, &self.schema) {
+            (BodyFormat::Xml, Some(schema)) => Content::Xml(XmlShape::of(document, schema)),
+            (BodyFormat::Bytes, schema) => match content(document, schema.as_ref(), None) {
+                Content::Base64 => Content::Base64,
+                _ => Content::File,
+            },
             _ => Content::Value,
         }
     }

@@ -91,7 +91,7 @@ impl Document {
         if self.member("paths").and_then(|paths| paths.value.as_object().map(Map::is_empty)).unwrap_or(true) {
             let has_webhooks = self.member("webhooks").is_some();
             let why = if has_webhooks { "; its webhooks are requests that the API makes, and no tools" } else { "" };
-            remarks.push(format!("the document has no `paths`, so there is nothing to call{why}"));
+            remarks.push(format!("the document names no path under `paths`, so there is nothing to call{why}"));
         }
         remarks
     }
@@ -295,5 +295,19 @@ mod tests {
         assert!(message(json!({"openapi": "3.x"})).contains("OpenAPI 3.x is not yet supported"));
         assert!(message(json!({"title": "x"})).contains("no member `openapi`"));
         assert!(message(json!([])).contains("no object"));
+    }
+
+    #[test]
+    fn what_is_remarkable_about_a_document_is_said() {
+        let remarks = |root: Value| Document::new(root, Path::new("x.yaml")).unwrap().remarks().join("; ");
+        let paths = json!({"/a": {}});
+        assert_eq!(remarks(json!({"openapi": "3.2.0", "paths": paths})), "");
+        let newer = "OpenAPI 3.14.1 is newer than 3.2, and is read as that";
+        assert_eq!(remarks(json!({"openapi": "3.14.1", "paths": paths})), newer);
+        for root in [json!({"openapi": "3.1.0"}), json!({"openapi": "3.1.0", "paths": null})] {
+            assert_eq!(remarks(root), "the document names no path under `paths`, so there is nothing to call");
+        }
+        let webhooks = json!({"openapi": "3.1.0", "paths": {}, "webhooks": {"new": {"post": {}}}});
+        assert!(remarks(webhooks).ends_with("its webhooks are requests that the API makes, and no tools"));
     }
 }

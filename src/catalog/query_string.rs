@@ -67,7 +67,7 @@ mod tests {
     fn toolset(parameter: &Value) -> Toolset {
         let root = json!({
             "openapi": "3.2.0",
-            "paths": {"/a": {"get": {"operationId": "a", "parameters": [parameter]}}},
+            "paths": {"/a": {"post": {"operationId": "a", "parameters": [parameter]}}},
             "components": {
                 "schemas": {"Filter": {
                     "type": "object", "required": ["floor"],
@@ -121,7 +121,7 @@ mod tests {
             let report = toolset(&parameter).report;
             assert_eq!(report.operations_loaded, 0);
             let reason = &report.operations_skipped[0].reason;
-            assert!(reason.contains(words) && reason.contains("/paths/~1a/get/parameters/0"), "{reason}");
+            assert!(reason.contains(words) && reason.contains("/paths/~1a/post/parameters/0"), "{reason}");
         }
     }
 }

@@ -39,7 +39,8 @@ fn yaml_scalars_are_read_as_yaml_1_2_does() {
 
 #[test]
 fn anchors_and_merge_keys_are_expanded() {
-    let value = parsed("base: &base {a: 1, b: 2}\nown:\n  <<: *base\n  b: 3\nlist: [*base, *base]\n");
+    let (value, remarks) = mended("base: &base {a: 1, b: 2}\nown:\n  <<: *base\n  b: 3\nlist: [*base, *base]\n");
+    assert_eq!(remarks, "", "a key that replaces a merged one does not stand twice");
     assert_eq!(value["own"], json!({"a": 1, "b": 3}));
     assert_eq!(value["list"][1], json!({"a": 1, "b": 2}));
 }

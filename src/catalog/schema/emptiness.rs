@@ -13,9 +13,10 @@ pub(crate) enum Empty {
     AsDescribed,
     /// It may be empty, whatever its schema says (OpenAPI 3.0.4 and Swagger 2.0, Parameter Object, `allowEmptyValue`).
     Allowed,
-    /// A parameter of the query: an empty text is not allowed unless the document says so by `allowEmptyValue` or lists it, and an empty
-    /// array or object is no parameter at all.
+    /// An empty array or object is no parameter at all (RFC 6570 section 2.3).
     NoParameter,
+    /// That, and an empty text is not allowed either unless the document lists it: a parameter of the query without `allowEmptyValue`.
+    NoText,
     /// An empty segment of the path makes another path of it.
     OtherPath,
 }
@@ -31,9 +32,9 @@ pub(super) fn apply(empty: Empty, required: bool, mut schema: Map<String, Value>
     match empty {
         Empty::AsDescribed => {}
         Empty::Allowed => return empty_or(schema),
-        Empty::NoParameter => {
+        Empty::NoParameter | Empty::NoText => {
             let types = types_of(&schema);
-            if types.contains(&"string") && !names_empty_text(&schema) {
+            if empty == Empty::NoText && types.contains(&"string") && !names_empty_text(&schema) {
                 at_least_one(&mut schema, "minLength");
             }
             for (bound, name) in BOUNDS.iter().filter(|(_, name)| *name != "string") {
@@ -62,7 +63,7 @@ fn refuse_null(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Does the document itself list the empty text among the values?
+/// Does the document itself list the values, or the empty text as one of them?
 fn names_empty_text(schema: &Map<String, Value>) -> bool {
     let is_empty = |value: &Value| value == "";
     ["const", "default"].iter().filter_map(|keyword| schema.get(*keyword)).any(is_empty)
@@ -105,8 +106,9 @@ mod tests {
             (json!({"type": "array"}), json!({"type": "array"})),
             (json!({}), json!({})),
         ] {
-            assert_eq!(applied(Empty::NoParameter, false, schema), expected);
+            assert_eq!(applied(Empty::NoText, false, schema), expected);
         }
+        assert_eq!(applied(Empty::NoParameter, false, json!({"type": "string"})), json!({"type": "string"}));
     }
 
     #[test]

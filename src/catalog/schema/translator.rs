@@ -12,9 +12,10 @@ use super::super::shorten::shorten;
 use super::all_of::unwrap_single;
 use super::definitions::{Definitions, Pending};
 use super::discriminator;
+use super::intent::{give_values_to_items, has_malformed_properties, is_list_of_one};
 use super::keyword::{Form, form, is_annotation};
 use super::leaf::leaf;
-use super::literal::{fit, type_value, types, types_of};
+use super::literal::{type_value, types, types_of};
 use super::loops::DEFINITIONS;
 use super::memo::Memo;
 use super::nullable::{is_nullable, make_nullable};
@@ -371,31 +372,6 @@ impl<'a, 'd> Translator<'a, 'd> {
     fn spend(&mut self, bytes: usize) -> Result<(), TooLarge> {
         self.bytes_left = self.bytes_left.checked_sub(bytes).ok_or(TooLarge)?;
         Ok(())
-    }
-}
-
-fn has_malformed_properties(members: &Map<String, Value>) -> bool {
-    ["properties", "patternProperties"].iter().any(|key| members.get(*key).is_some_and(|value| !value.is_object()))
-}
-
-fn is_list_of_one(value: &Value) -> bool {
-    value.as_array().is_some_and(|items| items.len() == 1)
-}
-
-/// Values that are enumerated beside the type `array` are those of its items.
-fn give_values_to_items(members: &Map<String, Value>, translated: &mut Map<String, Value>) {
-    let values = members.get("enum").filter(|_| types_of(members) == ["array"]).and_then(Value::as_array);
-    let Some(values) = values.filter(|values| !values.iter().any(Value::is_array)) else { return };
-    let items = translated.entry("items").or_insert_with(|| json!({}));
-    let Some(items) =
-        items.as_object_mut().filter(|items| !["enum", "$ref"].iter().any(|key| items.contains_key(*key)))
-    else {
-        return;
-    };
-    let types = types_of(items);
-    let fitting: Vec<Value> = values.iter().filter_map(|value| fit(value, &types)).collect();
-    if !fitting.is_empty() {
-        items.insert("enum".to_owned(), fitting.into());
     }
 }
 

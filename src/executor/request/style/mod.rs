@@ -72,10 +72,17 @@ pub(super) fn path(binding: &Binding, value: &Value) -> Option<String> {
     })
 }
 
-/// The text of a header parameter; `None` for `null`. Headers are not percent-encoded.
+/// The text of a header parameter; `None` for `null`, and for a list or object without members, which is undefined (RFC 6570 section 2.3): as
+/// an empty text it would be read as one empty item. Headers are not percent-encoded.
 pub(super) fn header(binding: &Binding, value: &Value) -> Option<String> {
     let writing = Writing::Plain;
-    Some(joined(&shape(binding, value)?, &writing.separator(binding.style), binding.explode, writing))
+    let shape = shape(binding, value)?;
+    let is_undefined = match &shape {
+        Shape::Text(_) => false,
+        Shape::List(items) => items.is_empty(),
+        Shape::Members(members) => members.is_empty(),
+    };
+    (!is_undefined).then(|| joined(&shape, &writing.separator(binding.style), binding.explode, writing))
 }
 
 /// The `name=value` pairs of the query parameters, encoded, in order.

@@ -161,7 +161,9 @@ fn null_is_left_out_everywhere() {
         }
     }
     assert_eq!(path(&binding(Location::Path, Style::Simple, false), &json!(null)), None);
-    assert_eq!(header(&binding(Location::Header, Style::Simple, false), &json!(null)), None);
+    for value in [json!(null), json!([]), json!({}), json!([null])] {
+        assert_eq!(header(&binding(Location::Header, Style::Simple, false), &value), None, "{value}");
+    }
     let list = json!(["a", null, "b"]);
     assert_eq!(query(&[(&binding(Location::Query, Style::Form, false), &list)]), ["color=a,b"]);
 }
