@@ -192,7 +192,7 @@ def untyped_alternatives(refused):
     return is_choice and refused.detail.message.endswith("is not of type 'object'")
 
 
-@fault("file in a form that carries none", DOCUMENT, "a parameter of type file beside consumes: application/x-www-form-urlencoded alone")
+@fault("file in a form that carries none", DOCUMENT, "a parameter of type file beside a consumes that names no form for files; the converter makes a form without files of it")
 def file_in_form(refused):
     is_unknown = "MediaTypeNotFound" in refused.kinds and refused.is_of("multipart")
     return is_unknown and document_has_file(refused)

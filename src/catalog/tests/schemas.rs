@@ -145,7 +145,7 @@ fn openapi_3_1_schemas_keep_their_own_keywords() {
     let toolset = super::toolset_of(root, "api", std::path::Path::new("api.json"), &settings).unwrap();
     let expected = json!({
         "a": {"type": ["integer", "null"], "exclusiveMinimum": 3, "examples": [4]},
-        "b": {"type": "string", "maxLength": 3},
+        "b": {"type": "string", "maxLength": 3, "minLength": 1},
         "c": {"const": 1}
     });
     assert_eq!(toolset.operations[0].tool.parameters["properties"], expected);
