@@ -15,7 +15,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use callwright::catalog::{Catalog, ToolsetSettings};
+use callwright::catalog::{Catalog, Offline, ToolsetSettings};
 use callwright::domain::OperationRef;
 use serde_json::{Value, json};
 
@@ -74,7 +74,7 @@ fn measure(form: &str, operations: usize) {
     let toolsets = [("api".to_owned(), settings)].into();
     let before = status("VmRSS:");
     let start = Instant::now();
-    let catalog = Catalog::load(&toolsets, folder.path()).unwrap();
+    let catalog = Catalog::load(&toolsets, folder.path(), &Offline).unwrap().0;
     let seconds = start.elapsed().as_secs_f64();
     let (peak, kept) = (status("VmHWM:"), status("VmRSS:").saturating_sub(before));
     assert_eq!(catalog.toolset("api").unwrap().operations.len(), operations);

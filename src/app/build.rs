@@ -66,7 +66,7 @@ pub(super) async fn build(settings: Settings, base_dir: &Path) -> Result<Built, 
     let dropped = metrics.clone();
     let traces = TraceQueue::start(store.clone(), &settings.store, move |count| dropped.traces_dropped.inc_by(count));
 
-    let (tooling, document_watcher) = documents::load(&settings, base_dir, &metrics)?;
+    let (tooling, document_watchers) = documents::load(&settings, base_dir, &metrics)?;
     let executor = Executor::build(&settings.executor, store.clone())?;
     let (templates, template_watcher) = templates::load(&settings.feedback)?;
     let (policies, policy_watcher) = policies::load(&settings.policies, &settings.aliases, base_dir, &metrics)?;
@@ -85,6 +85,6 @@ pub(super) async fn build(settings: Settings, base_dir: &Path) -> Result<Built, 
         traces,
         metrics: metrics.clone(),
     });
-    let watchers = document_watcher.into_iter().chain(policy_watcher).chain(template_watcher).collect();
+    let watchers = document_watchers.into_iter().chain(policy_watcher).chain(template_watcher).collect();
     Ok(Built { pipeline: Arc::new(pipeline), store, metrics, watchers })
 }

@@ -4,31 +4,38 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 
-use crate::catalog::{self, Catalog, LoadError, Toolset, ToolsetSettings};
+use crate::catalog::{self, Catalog, Changes, DOCUMENT_ENDINGS, Fetch, LoadError, Offline, Toolset, ToolsetSettings};
 use crate::config::Settings;
 use crate::domain::DocText;
-use crate::executor;
+use crate::executor::{self, DocumentFetcher};
 use crate::explain::{self, Explainer, OperationDocs};
 use crate::pipeline::Tooling;
 use crate::telemetry::Metrics;
 use crate::telemetry::labels::ResultLabel;
-use crate::watch::{self, Watcher};
+use crate::watch::{self, Watched, Watcher};
 
-/// Loads the documents of all toolsets, and watches their files where the settings say so. Turns that run keep what they began with.
+use super::StartError;
+
+/// Loads the documents of all toolsets, and looks for changes of them where the settings say so. Turns that run keep what they began with.
 pub(super) fn load(
     settings: &Settings,
     base_dir: &Path,
     metrics: &Arc<Metrics>,
-) -> Result<(Arc<ArcSwap<Tooling>>, Option<Watcher>), LoadError> {
-    let catalog = Catalog::load(&settings.toolsets, base_dir)?;
-    let mut documents = Documents {
+) -> Result<(Arc<ArcSwap<Tooling>>, Vec<Watcher>), StartError> {
+    let fetch = fetcher(settings)?;
+    let (catalog, errors) = Catalog::load(&settings.toolsets, base_dir, fetch.as_ref())?;
+    for error in &errors {
+        tracing::error!(%error, "a document of a folder is left out");
+    }
+    let documents = Documents {
         toolsets: settings.toolsets.clone(),
         base_dir: base_dir.to_owned(),
+        fetch,
         explain: settings.explain.clone(),
         cached_offers: settings.pipeline.toolbook_cache_entries,
         metrics: metrics.clone(),
@@ -36,25 +43,45 @@ pub(super) fn load(
     };
     tell(&catalog, metrics);
     let current = Arc::new(ArcSwap::from_pointee(documents.tooling(catalog)));
-    let catalog::Settings { reload, reload_quiet_milliseconds } = settings.catalog;
-    if !reload || documents.seen.is_empty() {
-        return Ok((current, None));
-    }
-    let replaced = current.clone();
-    let quiet = Duration::from_millis(reload_quiet_milliseconds);
-    let watcher = watch::watch_files(documents.files(), quiet, "document-reload", move || {
-        documents.reload(&replaced);
-        documents.files()
-    });
-    // Documents that are loaded and do not reload are better than no proxy.
-    let watcher = watcher.inspect_err(|error| tracing::error!(%error, "documents will not reload")).ok();
-    Ok((current, watcher))
+    let documents = Shared { documents: Arc::new(Mutex::new(documents)), current: current.clone() };
+    let watchers = [documents.watch_files(&settings.catalog), documents.watch_remote(&settings.catalog)];
+    Ok((current, watchers.into_iter().flatten().collect()))
+}
+
+/// Loads the documents of all toolsets, without serving them: what they are, and why some documents of folders are left out.
+///
+/// # Errors
+/// As the proxy would not start.
+pub fn load_catalog(settings: &Settings, base_dir: &Path) -> Result<(Catalog, Vec<LoadError>), StartError> {
+    Ok(Catalog::load(&settings.toolsets, base_dir, fetcher(settings)?.as_ref())?)
+}
+
+/// What gets remote documents where there is no configuration: from public addresses alone.
+///
+/// # Errors
+/// Where the HTTP client cannot be built.
+pub fn public_fetcher() -> Result<Box<dyn Fetch>, StartError> {
+    Ok(Box::new(DocumentFetcher::build(&executor::Settings::default())?))
+}
+
+/// What gets remote documents, by the executor's settings; nothing does where none are wanted.
+fn fetcher(settings: &Settings) -> Result<Box<dyn Fetch>, executor::BuildError> {
+    Ok(if wants_remote(&settings.toolsets) {
+        Box::new(DocumentFetcher::build(&settings.executor)?)
+    } else {
+        Box::new(Offline)
+    })
+}
+
+fn wants_remote(toolsets: &BTreeMap<String, ToolsetSettings>) -> bool {
+    toolsets.values().any(|toolset| toolset.allow_remote_refs || toolset.document.contains("://"))
 }
 
 /// What a reload needs to know.
 struct Documents {
     toolsets: BTreeMap<String, ToolsetSettings>,
     base_dir: PathBuf,
+    fetch: Box<dyn Fetch>,
     explain: explain::Settings,
     cached_offers: u64,
     metrics: Arc<Metrics>,
@@ -65,30 +92,82 @@ struct Documents {
 /// What tells that a file was replaced or written to: size, time of change in nanoseconds, file number.
 type Stamp = (u64, i128, u64);
 
-impl Documents {
-    fn files(&self) -> BTreeSet<PathBuf> {
-        self.seen.keys().cloned().collect()
+/// Reloads for whatever is the reason, one after the other.
+#[derive(Clone)]
+struct Shared {
+    documents: Arc<Mutex<Documents>>,
+    current: Arc<ArcSwap<Tooling>>,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Documents> {
+        self.documents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn watch_files(&self, settings: &catalog::Settings) -> Option<Watcher> {
+        let watched = watched(&self.current.load().catalog);
+        if !settings.reload || watched == Watched::default() {
+            return None;
+        }
+        let (shared, quiet) = (self.clone(), Duration::from_millis(settings.reload_quiet_milliseconds));
+        let watcher = watch::watch_files(watched, quiet, "document-reload", move || {
+            shared.lock().reload_files(&shared.current);
+            self::watched(&shared.current.load().catalog)
+        });
+        // Documents that are loaded and do not reload are better than no proxy.
+        watcher.inspect_err(|error| tracing::error!(%error, "documents will not reload")).ok()
+    }
+
+    fn watch_remote(&self, settings: &catalog::Settings) -> Option<Watcher> {
+        let period = Duration::from_secs(settings.reload_remote_seconds);
+        if period.is_zero() || !wants_remote(&self.lock().toolsets) {
+            return None;
+        }
+        let shared = self.clone();
+        let look = move || shared.lock().reload_remote(&shared.current);
+        let watcher = watch::every(period, "remote-reload", look);
+        watcher.inspect_err(|error| tracing::error!(%error, "remote documents will not reload")).ok()
+    }
+}
+
+impl Documents {
     /// Reads the toolsets anew whose files have changed. One that cannot be read stays as it was.
-    fn reload(&mut self, current: &ArcSwap<Tooling>) {
-        let changed: BTreeSet<PathBuf> =
-            self.seen.iter().filter(|(file, seen)| stamp(file) != **seen).map(|(file, _)| file.clone()).collect();
-        if changed.is_empty() {
-            return;
-        }
-        for file in &changed {
-            self.seen.insert(file.clone(), stamp(file));
-        }
+    fn reload_files(&mut self, current: &ArcSwap<Tooling>) {
+        let now = stamps(&current.load().catalog);
+        let is_new = |file: &PathBuf, stamp: &Option<Stamp>| self.seen.get(file) != Some(stamp);
+        let files: BTreeSet<PathBuf> =
+            now.iter().filter(|(file, stamp)| is_new(file, stamp)).map(|(file, _)| file.clone()).collect();
+        self.seen = now;
+        self.reload(current, &Changes { files, ..Changes::default() }, Vec::new());
+    }
+
+    /// Looks which remote files have changed, and reads their toolsets anew.
+    fn reload_remote(&mut self, current: &ArcSwap<Tooling>) {
+        let (remote, errors) = current.load().catalog.remote_changes(&self.toolsets, self.fetch.as_ref());
+        self.reload(current, &Changes { remote, ..Changes::default() }, errors);
+    }
+
+    fn reload(&mut self, current: &ArcSwap<Tooling>, changes: &Changes, mut errors: Vec<LoadError>) {
         let before = current.load_full();
-        let (catalog, errors) = before.catalog.reload(&self.toolsets, &self.base_dir, &|file| changed.contains(file));
+        let reloaded = before.catalog.reload(&self.toolsets, &self.base_dir, self.fetch.as_ref(), changes);
+        if let Some((catalog, mut failed)) = reloaded {
+            errors.append(&mut failed);
+            let seen =
+                stamps(&catalog).into_iter().filter(|(file, _)| !self.seen.contains_key(file)).collect::<Vec<_>>();
+            self.seen.extend(seen);
+            tell(&catalog, &self.metrics);
+            current.store(Arc::new(self.tooling(catalog)));
+            self.metrics.catalog_reloads.inc(if errors.is_empty() {
+                ResultLabel::Success
+            } else {
+                ResultLabel::Failure
+            });
+        } else if !errors.is_empty() {
+            self.metrics.catalog_reloads.inc(ResultLabel::Failure);
+        }
         for error in &errors {
             tracing::error!(%error, "document not reloaded: what was loaded before stays");
         }
-        self.seen.extend(stamps(&catalog).into_iter().filter(|(file, _)| !changed.contains(file)));
-        tell(&catalog, &self.metrics);
-        current.store(Arc::new(self.tooling(catalog)));
-        self.metrics.catalog_reloads.inc(if errors.is_empty() { ResultLabel::Success } else { ResultLabel::Failure });
     }
 
     fn tooling(&self, catalog: Catalog) -> Tooling {
@@ -97,8 +176,16 @@ impl Documents {
     }
 }
 
+fn watched(catalog: &Catalog) -> Watched {
+    Watched {
+        files: catalog.files().map(Path::to_owned).collect(),
+        folders: catalog.folders().map(Path::to_owned).collect(),
+        endings: if catalog.folders().next().is_some() { &DOCUMENT_ENDINGS } else { &[] },
+    }
+}
+
 fn stamps(catalog: &Catalog) -> BTreeMap<PathBuf, Option<Stamp>> {
-    catalog.toolsets().flat_map(|toolset| toolset.files()).map(|file| (file.to_owned(), stamp(file))).collect()
+    catalog.files().map(|file| (file.to_owned(), stamp(file))).collect()
 }
 
 /// `None`: there is no such file now.

@@ -27,6 +27,7 @@ use crate::telemetry::{self, LogError};
 use crate::watch::Watcher;
 
 pub use build::StartError;
+pub use documents::{load_catalog, public_fetcher};
 pub use shutdown::asked_to_end;
 
 /// Sends logs to standard error, as the settings say; once in a process.

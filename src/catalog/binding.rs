@@ -96,7 +96,7 @@ pub enum BodyFormat {
     Multipart,
     /// An array's items as JSON, one per line, or behind record separators (RFC 7464).
     JsonSequence,
-    /// The value as YAML; JSON is YAML (RFC 9512 section 3.4).
+    /// The value as YAML: JSON is YAML (RFC 9512 section 3.4), and a text is taken for YAML.
     Yaml,
     /// The value as XML, as [`Content::Xml`] says; else a text that is XML.
     Xml,
@@ -117,7 +117,7 @@ pub enum Content {
     File,
     /// A file in base64, which is sent as the text that it is.
     Base64,
-    /// An object or array that is written as XML.
+    /// An object or array that is written as XML, or a text that is XML.
     Xml(XmlShape),
 }
 

@@ -99,7 +99,7 @@ fn best_media<'d>(document: &'d Document, body: &Located<'d>) -> Option<(Sendabl
     let best = content
         .members()
         .filter(is_media_type)
-        .map(|(key, media)| (Sendable::of(key), media))
+        .map(|(key, media)| (Sendable::of(key), document.follow(media.clone()).unwrap_or(media)))
         .min_by_key(|(sendable, media)| (loses_files(document, &content, sendable, media), sendable.rank()));
     best.or_else(|| {
         content.value.as_object().filter(|members| !members.is_empty())?;
@@ -128,18 +128,12 @@ fn is_schema(value: &Located<'_>) -> bool {
 impl<'d> Body<'d> {
     /// What the value is, where it is sent as it is or as XML.
     pub(super) fn content(&self, document: &Document) -> Content {
-        match self.format {
-            BodyFormat::Xml | BodyFormat::Bytes => {
-                match content(document, self.schema.as_ref(), Some(&self.media_type)) {
-                    // The whole array, not each of its items: a body has one outermost element.
-                    Content::Xml(_) => self
-                        .schema
-                        .as_ref()
-                        .map_or(Content::Value, |schema| Content::Xml(XmlShape::of(document, schema))),
-                    Content::Value if self.format == BodyFormat::Bytes => Content::File,
-                    content => content,
-                }
-            }
+        match (self.format, &self.schema) {
+            (BodyFormat::Xml, Some(schema)) => Content::Xml(XmlShape::of(document, schema)),
+            (BodyFormat::Bytes, schema) => match content(document, schema.as_ref(), None) {
+                Content::Base64 => Content::Base64,
+                _ => Content::File,
+            },
             _ => Content::Value,
         }
     }

@@ -29,9 +29,6 @@ pub(super) fn content(document: &Document, schema: Option<&Located<'_>>, media_t
         let items = parts.iter().find_map(|part| part.member("items"));
         // Items that are arrays again are no files: a part of a body has no form for them.
         return match items.filter(|items| !is_array(document, items)) {
-            Some(items) if media_type.is_some_and(is_xml) && !may_be_text(document, &items) => {
-                Content::Xml(XmlShape::of(document, &items))
-            }
             Some(items) => content(document, Some(&items), media_type),
             None => Content::Value,
         };
@@ -43,7 +40,7 @@ pub(super) fn content(document: &Document, schema: Option<&Located<'_>>, media_t
     if is_text && (says("format", &["byte", "base64"]) || says("contentEncoding", &["base64", "base64url"])) {
         return Content::Base64;
     }
-    if media_type.is_some_and(is_xml) && !is_text {
+    if media_type.is_some_and(is_xml) {
         return Content::Xml(XmlShape::of(document, schema));
     }
     let media = parts.iter().find_map(|part| part.text("contentMediaType"));
@@ -59,7 +56,7 @@ pub(super) fn media_type_of<'d>(document: &'d Document, schema: &Located<'d>) ->
 }
 
 /// Do the schema's values include texts, as far as its types say?
-pub(super) fn may_be_text(document: &Document, schema: &Located<'_>) -> bool {
+fn may_be_text(document: &Document, schema: &Located<'_>) -> bool {
     let mut types = Vec::new();
     for part in branches(document, schema) {
         match part.value.get("type") {
@@ -118,7 +115,6 @@ mod tests {
             (json!({"type": "object", "properties": {}}), Some("application/octet-stream")),
             (json!({"type": "integer"}), Some("image/png")),
             (json!({}), None),
-            (json!({"type": "string"}), Some("application/xml")),
             (json!({"type": "array", "items": {"type": "array", "items": {"format": "binary"}}}), None),
         ];
         for (schema, media_type) in values {
@@ -130,6 +126,8 @@ mod tests {
         ] {
             assert_eq!(of(schema.clone(), None), Content::Base64, "{schema}");
         }
-        assert!(matches!(of(json!({"type": "object"}), Some("application/xml; charset=utf-8")), Content::Xml(_)));
+        for schema in [json!({"type": "object"}), json!({"type": "array", "items": {}}), json!({"type": "string"})] {
+            assert!(matches!(of(schema, Some("application/xml; charset=utf-8")), Content::Xml(_)));
+        }
     }
 }

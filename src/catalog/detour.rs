@@ -25,10 +25,10 @@ pub(super) fn detour<'d>(document: &'d Document, reference: &str, from: &'d Sour
 }
 
 fn walk<'d>(document: &'d Document, root: Located<'d>, pointer: &str) -> Option<Located<'d>> {
-    if pointer.is_empty() {
+    let tokens: Vec<&str> = pointer.split('/').collect();
+    if pointer.is_empty() || tokens.len() > MAX_STEPS {
         return None;
     }
-    let tokens: Vec<&str> = pointer.split('/').take(MAX_STEPS).collect();
     let mut here = root;
     let mut rest = tokens.as_slice();
     while !rest.is_empty() {

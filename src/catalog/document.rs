@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use percent_encoding::{PercentDecode, percent_decode_str};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use thiserror::Error;
 
 use super::detour::detour;
-use super::files::{Fetch, Files, Loader, Origin, Place, SourceFile};
+use super::files::{Fetch, Files, Loader, Origin, Place, RemoteFile, SourceFile};
+use super::parse::other_kind;
 use super::{LoadError, ToolsetSettings};
 use crate::domain::json::{Pointer, scalar_text};
 
@@ -22,7 +23,7 @@ pub(super) struct Document {
 }
 
 /// The versions of OpenAPI that can be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Version {
     /// Swagger 2.0: schemas are a dialect of JSON Schema draft 4.
     V2_0,
@@ -30,6 +31,8 @@ pub(super) enum Version {
     V3_0,
     /// 3.1: schemas are JSON Schema 2020-12.
     V3_1,
+    /// 3.2, and later versions of 3, which add to it: schemas as in 3.1.
+    V3_2,
 }
 
 /// A value of a document and where it stands.
@@ -75,6 +78,27 @@ impl Document {
     /// The local files that the document refers to, absolute and with links resolved; also those that could not be understood.
     pub(super) fn other_files(&self) -> Vec<PathBuf> {
         self.files.referred()
+    }
+
+    /// What is remarkable about the document as a whole: what had to be mended in its texts, and what it is that was not expected.
+    pub(super) fn remarks(&self) -> Vec<String> {
+        let mut remarks: Vec<String> =
+            self.files.remarks().map(|(file, remark)| format!("{} {remark}", file.name)).collect();
+        let version = self.member("openapi").and_then(|version| scalar_text(version.value)).unwrap_or_default();
+        if self.version == Version::V3_2 && !version.trim_start_matches(['v', 'V']).starts_with("3.2") {
+            remarks.push(format!("OpenAPI {version} is newer than 3.2, and is read as that"));
+        }
+        if self.member("paths").and_then(|paths| paths.value.as_object().map(Map::is_empty)).unwrap_or(true) {
+            let has_webhooks = self.member("webhooks").is_some();
+            let why = if has_webhooks { "; its webhooks are requests that the API makes, and no tools" } else { "" };
+            remarks.push(format!("the document names no path under `paths`, so there is nothing to call{why}"));
+        }
+        remarks
+    }
+
+    /// The files of the document that were fetched.
+    pub(super) fn remote_files(&self) -> &[RemoteFile] {
+        self.files.remote()
     }
 
     /// The whole of the document's first file.
@@ -202,11 +226,13 @@ fn version(root: &Value, path: &Path) -> Result<Version, LoadError> {
         let is_known = swagger.trim() == "2" || swagger.trim().starts_with("2.");
         return if is_known { Ok(Version::V2_0) } else { Err(unsupported(format!("Swagger {swagger}"))) };
     }
-    let text = root.get("openapi").and_then(scalar_text).ok_or_else(|| not_openapi("it has no member `openapi`"))?;
-    let mut parts = text.trim().split('.');
+    let text = root.get("openapi").and_then(scalar_text);
+    let text = text.ok_or_else(|| not_openapi(other_kind(root).unwrap_or("it has no member `openapi`")))?;
+    let mut parts = text.trim().trim_start_matches(['v', 'V']).split('.');
     match (parts.next(), parts.next()) {
         (Some("3"), None | Some("0")) => Ok(Version::V3_0),
         (Some("3"), Some("1")) => Ok(Version::V3_1),
+        (Some("3"), Some(minor)) if minor.parse::<u32>().is_ok() => Ok(Version::V3_2),
         _ => Err(unsupported(format!("OpenAPI {text}"))),
     }
 }
@@ -261,8 +287,27 @@ mod tests {
         assert_eq!(of(json!({"swagger": "2.0"})).unwrap(), Version::V2_0);
         assert_eq!(of(json!({"swagger": 2})).unwrap(), Version::V2_0);
         assert!(message(json!({"swagger": "1.2"})).contains("Swagger 1.2 is not yet supported"));
-        assert!(message(json!({"openapi": "3.2.0"})).contains("OpenAPI 3.2.0 is not yet supported"));
+        assert_eq!(of(json!({"openapi": "3.2.0"})).unwrap(), Version::V3_2);
+        assert_eq!(of(json!({"openapi": 3.2})).unwrap(), Version::V3_2);
+        assert_eq!(of(json!({"openapi": "3.14.0"})).unwrap(), Version::V3_2);
+        assert_eq!(of(json!({"openapi": "v3.0.1"})).unwrap(), Version::V3_0);
+        assert!(message(json!({"openapi": "4.0.0"})).contains("OpenAPI 4.0.0 is not yet supported"));
+        assert!(message(json!({"openapi": "3.x"})).contains("OpenAPI 3.x is not yet supported"));
         assert!(message(json!({"title": "x"})).contains("no member `openapi`"));
         assert!(message(json!([])).contains("no object"));
+    }
+
+    #[test]
+    fn what_is_remarkable_about_a_document_is_said() {
+        let remarks = |root: Value| Document::new(root, Path::new("x.yaml")).unwrap().remarks().join("; ");
+        let paths = json!({"/a": {}});
+        assert_eq!(remarks(json!({"openapi": "3.2.0", "paths": paths})), "");
+        let newer = "OpenAPI 3.14.1 is newer than 3.2, and is read as that";
+        assert_eq!(remarks(json!({"openapi": "3.14.1", "paths": paths})), newer);
+        for root in [json!({"openapi": "3.1.0"}), json!({"openapi": "3.1.0", "paths": null})] {
+            assert_eq!(remarks(root), "the document names no path under `paths`, so there is nothing to call");
+        }
+        let webhooks = json!({"openapi": "3.1.0", "paths": {}, "webhooks": {"new": {"post": {}}}});
+        assert!(remarks(webhooks).ends_with("its webhooks are requests that the API makes, and no tools"));
     }
 }

@@ -1,7 +1,9 @@
 //! One document → one toolset. The order of the steps is the order of this file.
 
-use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::ptr;
 
 use super::document::Document;
 use super::files::{Fetch, Offline, Origin};
@@ -26,7 +28,11 @@ pub fn load_from(
     settings: &ToolsetSettings,
     fetch: &dyn Fetch,
 ) -> Result<Toolset, LoadError> {
-    read(&Document::load(origin, settings, fetch)?, name, &origin.to_path(), settings)
+    let toolset = read(&Document::load(origin, settings, fetch)?, name, &origin.to_path(), settings)?;
+    match origin {
+        Origin::Path(_) | Origin::Bytes(..) => Ok(toolset),
+        Origin::Url(_) => Ok(Toolset { document: None, ..toolset }),
+    }
 }
 
 /// The toolset of the document `root`, as if it had been read from `path`.
@@ -48,12 +54,13 @@ pub(super) fn read(
     settings: &ToolsetSettings,
 ) -> Result<Toolset, LoadError> {
     let mut notes = Notes::default();
+    document.remarks().into_iter().for_each(|remark| notes.remark(remark));
     let security_schemes = security::schemes(document, &mut notes);
     check_credentials(name, path, settings, &security_schemes)?;
     let servers = Servers::read(document, name, settings, &mut notes)?;
 
     let (found, mut skipped) = operations(document);
-    let names = tool_names(&found.iter().map(name_source).collect::<Vec<_>>());
+    let names = names_of(&found);
     let mut reader = OperationReader::new(document, name, &settings.limits, &servers);
     let mut loaded = Vec::new();
     for (found, tool) in found.iter().zip(names) {
@@ -66,11 +73,14 @@ pub(super) fn read(
 
     Ok(Toolset {
         name: name.to_owned(),
+        entry: name.to_owned(),
         title: title(document),
         servers: servers.root().to_vec(),
         security_schemes,
         credentials: settings.credentials.clone(),
         other_files: document.other_files(),
+        remote_files: document.remote_files().to_vec(),
+        operation_files: operation_files(document, &found),
         documentation: documentation::of_document(document),
         missing_credentials: settings.missing_credentials,
         report: Report {
@@ -82,7 +92,7 @@ pub(super) fn read(
             error: None,
             advice: Vec::new(),
         },
-        document: path.to_owned(),
+        document: Some(path.to_owned()),
         by_tool: by_tool(&loaded),
         operations: loaded,
     })
@@ -107,12 +117,25 @@ fn check_credentials(
     })
 }
 
+/// The tools' names, in the order of what was found.
+pub(super) fn names_of(found: &[Found<'_>]) -> Vec<String> {
+    tool_names(&found.iter().map(name_source).collect::<Vec<_>>())
+}
+
 fn name_source<'d>(found: &Found<'d>) -> NameSource<'d> {
     NameSource {
         operation_id: found.operation.text("operationId"),
         method: found.method.as_str().to_ascii_lowercase(),
         path: found.path,
     }
+}
+
+/// The local files, other than the document's own, in which operations were found.
+fn operation_files(document: &Document, found: &[Found<'_>]) -> BTreeSet<PathBuf> {
+    let main = document.root().at.file();
+    let files = found.iter().map(|found| found.operation.at.file()).filter(|file| !ptr::eq(*file, main));
+    let paths: BTreeSet<&Path> = files.filter_map(|file| file.path()).collect();
+    paths.into_iter().map(|path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())).collect()
 }
 
 fn title(document: &Document) -> String {

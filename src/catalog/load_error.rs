@@ -1,6 +1,6 @@
 //! Why a document could not be loaded at all.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
@@ -12,6 +12,25 @@ pub enum LoadError {
     NoDocument {
         /// The toolset.
         toolset: String,
+    },
+    /// A folder has no OpenAPI documents.
+    #[error(
+        "toolset `{toolset}`: no OpenAPI document in {}: no .json, .yaml or .yml file in it or below it has `openapi` or `swagger` at its top",
+        .path.display()
+    )]
+    NoDocuments {
+        /// The toolset.
+        toolset: String,
+        /// The folder.
+        path: PathBuf,
+    },
+    /// `document` is a URL that cannot be used.
+    #[error("toolset `{toolset}`: `document` {reason}")]
+    Url {
+        /// The toolset.
+        toolset: String,
+        /// What is wrong, and what to write.
+        reason: String,
     },
     /// The file is absent or cannot be read.
     #[error("{}: cannot be read: {source}", .path.display())]
@@ -54,7 +73,7 @@ pub enum LoadError {
         reason: String,
     },
     /// An OpenAPI document of a version that cannot be read yet.
-    #[error("{}: {version} is not yet supported; Swagger 2.0, OpenAPI 3.0 and 3.1 are", .path.display())]
+    #[error("{}: {version} is not yet supported; Swagger 2.0 and OpenAPI 3 are", .path.display())]
     UnsupportedVersion {
         /// The document.
         path: PathBuf,
@@ -95,4 +114,18 @@ pub enum LoadError {
         /// What the document defines, as a list in words.
         known: String,
     },
+}
+
+impl LoadError {
+    /// The local document that could not be loaded, where it is that alone.
+    pub(super) fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Read { path, .. }
+            | Self::TooLarge { path, .. }
+            | Self::Syntax { path, .. }
+            | Self::NotOpenApi { path, .. }
+            | Self::UnsupportedVersion { path, .. } => Some(path),
+            _ => None,
+        }
+    }
 }

@@ -20,7 +20,7 @@ pub struct Operation {
     pub operation_id: Option<String>,
     /// The HTTP method.
     pub method: Method,
-    /// The path template, as written: `/pets/{petId}`. Real documents add a fixed query (`?Action=List`), which belongs to the
+    /// The path template, with every place written as in `/pets/{petId}`. Real documents add a fixed query (`?Action=List`), which belongs to the
     /// request, and a fragment, which only tells operations of one path apart and is never sent.
     pub path: String,
     /// Absolute base addresses, best first, with their variables filled by the defaults: the operation's servers, else the
@@ -41,8 +41,8 @@ pub struct Operation {
     pub produces: Vec<String>,
     /// Does the document call the operation deprecated?
     pub deprecated: bool,
-    /// What the document says about the operation: its description, parameters, body, responses and tags.
-    pub documentation: Vec<DocText>,
+    /// What the document says about the operation: its description, parameters, body, responses and tags. Operations share many of these.
+    pub documentation: Vec<Arc<DocText>>,
 }
 
 /// The arguments of one call, each with the place it goes to.

@@ -1,7 +1,7 @@
 //! One parameter of an operation, as OpenAPI 3 describes it.
 
 use super::binding::{Location, Style};
-use super::document::Located;
+use super::document::{Document, Located};
 use super::notes::Notes;
 
 /// Header parameters that OpenAPI 3.0.4 says to ignore: the body, the answer and the credentials set these fields.
@@ -33,9 +33,16 @@ pub(super) struct Parameter<'d> {
 }
 
 /// What the Parameter Object `at` of OpenAPI 3 says about the parameter `name` of `location`.
-pub(super) fn parameter<'d>(at: Located<'d>, name: String, location: Location, notes: &mut Notes) -> Parameter<'d> {
+pub(super) fn parameter<'d>(
+    document: &'d Document,
+    at: Located<'d>,
+    name: String,
+    location: Location,
+    notes: &mut Notes,
+) -> Parameter<'d> {
     let style = style(&at, location, notes);
     let content = at.member("content").and_then(|content| content.members().next());
+    let content = content.map(|(media_type, media)| (media_type, document.follow(media.clone()).unwrap_or(media)));
     let schema = content.as_ref().map_or_else(|| at.member("schema"), |(_, media)| media.member("schema"));
     if schema.is_none() && content.is_none() {
         notes.place(&at.at, format_args!("parameter `{name}` has no schema; any value is accepted"));
@@ -71,6 +78,8 @@ fn style(parameter: &Located<'_>, location: Location, notes: &mut Notes) -> Styl
         (Location::Path, "label") => Some(Style::Label),
         (Location::Path | Location::Header, "simple") => Some(Style::Simple),
         (Location::Query | Location::Cookie, "form") => Some(Style::Form),
+        // OpenAPI 3.2: as `form`, but for characters that no cookie may have.
+        (Location::Cookie, "cookie") => Some(Style::Form),
         (Location::Query, other) => query_style(other),
         _ => None,
     };

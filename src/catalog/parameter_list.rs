@@ -10,6 +10,7 @@ use super::document::{Document, Located, Version};
 use super::notes::Notes;
 use super::parameter::{self, Parameter, is_ignored};
 use super::path_template::slots;
+use super::query_string;
 use super::swagger;
 use super::walk::Found;
 use crate::domain::json::scalar_text;
@@ -118,6 +119,10 @@ impl<'d> Lists<'d> {
             put(&mut self.fields, at, |field| swagger::name(field) == Some(&name));
             return Ok(());
         }
+        if given == "querystring" {
+            query_string::parameters(document, &name, &at)?.into_iter().for_each(|parameter| self.put(parameter));
+            return Ok(());
+        }
         let location = location(&at, &given, &name, path).ok_or_else(|| {
             let found = at.value.get("in").map_or_else(|| "none".to_owned(), Value::to_string);
             format!("parameter `{name}` ({place}) needs `in: {}`; it has {found}", places(document.version))
@@ -130,22 +135,20 @@ impl<'d> Lists<'d> {
         {
             swagger::parameter(document, &at, name, location, notes)
         } else {
-            parameter::parameter(at, name, location, notes)
+            parameter::parameter(document, at, name, location, notes)
         };
-        let same = |other: &Parameter<'_>| other.name == parameter.name && other.location == location;
-        match self.parameters.iter_mut().find(|other| same(other)) {
-            Some(other) => *other = parameter,
-            None => self.parameters.push(parameter),
-        }
+        self.put(parameter);
         Ok(())
+    }
+
+    fn put(&mut self, parameter: Parameter<'d>) {
+        let (name, location) = (parameter.name.clone(), parameter.location);
+        put(&mut self.parameters, parameter, |other| other.name == name && other.location == location);
     }
 
     /// An operation's parameters replace those of its path that have the same name and place; a body, any body.
     fn replace_with(&mut self, own: Self) {
-        for parameter in own.parameters {
-            let (name, location) = (parameter.name.clone(), parameter.location);
-            put(&mut self.parameters, parameter, |other| other.name == name && other.location == location);
-        }
+        own.parameters.into_iter().for_each(|parameter| self.put(parameter));
         for field in own.fields {
             let name = swagger::name(&field);
             put(&mut self.fields, field, |other| swagger::name(other) == name);

@@ -6,6 +6,7 @@ use super::arguments::join;
 use super::body::{Body, body};
 use super::description::tool_description;
 use super::document::{Document, Located, Version};
+use super::documentation::Library;
 use super::idempotency::take_key;
 use super::notes::Notes;
 use super::parameter::Parameter;
@@ -25,6 +26,7 @@ pub(super) struct OperationReader<'d> {
     limits: &'d DocumentLimits,
     servers: &'d Servers<'d>,
     schemas: SchemaWriter<'d>,
+    texts: Library,
 }
 
 impl<'d> OperationReader<'d> {
@@ -34,7 +36,14 @@ impl<'d> OperationReader<'d> {
         limits: &'d DocumentLimits,
         servers: &'d Servers<'d>,
     ) -> Self {
-        Self { document, toolset, limits, servers, schemas: SchemaWriter::new(document, limits) }
+        Self {
+            document,
+            toolset,
+            limits,
+            servers,
+            schemas: SchemaWriter::new(document, limits),
+            texts: Library::default(),
+        }
     }
 
     /// Makes the tool `name` from what was found; an error says why that cannot be.
@@ -65,7 +74,7 @@ impl<'d> OperationReader<'d> {
             security: security::requirements(self.document, operation, notes),
             produces: produces(self.document, operation),
             deprecated: operation.flag("deprecated") == Some(true),
-            documentation,
+            documentation: self.texts.share(documentation),
         })
     }
 }

@@ -3,7 +3,7 @@
 use super::advice::{Rule, advise};
 use super::dialect;
 use super::document::Document;
-use super::files::{Offline, Origin};
+use super::files::{Fetch, Origin};
 use super::load::read;
 use super::{LoadError, Report, ToolsetSettings};
 use crate::domain::SchemaDialect;
@@ -17,14 +17,19 @@ pub struct Review {
     pub advice: Vec<Rule>,
 }
 
-/// The report on the document at `origin`. Files that it refers to are read as `settings` allow, but nothing is fetched.
+/// The report on the document at `origin`. Files that it refers to are read as `settings` allow; `fetch` gets what is remote.
 ///
 /// # Errors
 /// Where the document as a whole cannot be loaded.
-pub fn review(origin: Origin<'_>, settings: &ToolsetSettings, review: &Review) -> Result<Report, LoadError> {
+pub fn review(
+    origin: Origin<'_>,
+    settings: &ToolsetSettings,
+    review: &Review,
+    fetch: &dyn Fetch,
+) -> Result<Report, LoadError> {
     let path = origin.to_path();
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
-    let document = Document::load(origin, settings, &Offline)?;
+    let document = Document::load(origin, settings, fetch)?;
     let mut toolset = read(&document, &name, &path, settings)?;
     if let Some(dialect) = review.dialect {
         toolset.report.simplified.extend(dialect::losses(&toolset.operations, dialect));

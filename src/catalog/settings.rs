@@ -15,22 +15,26 @@ pub struct Settings {
     pub reload: bool,
     /// Milliseconds without a further change before changed files are read.
     pub reload_quiet_milliseconds: u64,
+    /// Seconds between two looks whether remote documents have changed; 0: they are read once, at the start.
+    pub reload_remote_seconds: u64,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { reload: true, reload_quiet_milliseconds: 500 }
+        Self { reload: true, reload_quiet_milliseconds: 500, reload_remote_seconds: 0 }
     }
 }
 
-/// One OpenAPI document whose operations become tools: `[toolsets.NAME]` in the configuration.
+/// One OpenAPI document whose operations become tools, or a folder of such: `[toolsets.NAME]` in the configuration.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ToolsetSettings {
-    /// Path of the OpenAPI document (JSON or YAML); relative paths start at the configuration file's folder.
+    /// Path or http(s) URL of the OpenAPI document (JSON or YAML), or path of a folder, of which every OpenAPI document at any depth becomes a
+    /// toolset of its own, `NAME/path/of/the/document.yaml`; whoever names `NAME` means all of them. Relative paths start at the configuration
+    /// file's folder.
     pub document: String,
     /// Folder that local files which the document refers to must be in; relative paths start at the configuration file's folder. Empty: the
-    /// document's own folder. A remote document refers to no local files at all.
+    /// document's own folder, or the folder that `document` names. A remote document refers to no local files at all.
     pub root: String,
     /// May files that the document refers to be fetched over http and https, within the executor's address policy? A document that is
     /// itself named by a URL is fetched whatever stands here; what it refers to needs this as well.
@@ -43,7 +47,7 @@ pub struct ToolsetSettings {
     pub server: String,
     /// Values for the variables of the servers' URLs, by name; one that is not given has the document's default.
     pub server_variables: BTreeMap<String, String>,
-    /// Credentials by the name of the document's security scheme.
+    /// Credentials by the name of the document's security scheme. Of a folder, every document gets those that it has a scheme for.
     pub credentials: BTreeMap<String, Credential>,
     /// What becomes of a call whose operation asks for credentials that are not given.
     pub missing_credentials: MissingCredentials,
@@ -66,8 +70,10 @@ pub enum MissingCredentials {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DocumentLimits {
-    /// Largest document, in bytes of all its files, that is read. Vendors' largest documents are about 40 MB.
+    /// Largest document, in bytes of all its files, that is read. The largest that vendors publish is about 80 MB.
     pub document_bytes: u64,
+    /// Seconds that fetching the remote files of a document may take, all of them together.
+    pub fetch_seconds: u64,
     /// Files that a document may consist of.
     pub files: usize,
     /// Largest argument schema of one tool, in bytes of compact JSON. A schema above it loses long descriptions and then its
@@ -82,7 +88,8 @@ pub struct DocumentLimits {
 impl Default for DocumentLimits {
     fn default() -> Self {
         Self {
-            document_bytes: 64 * 1024 * 1024,
+            document_bytes: 128 * 1024 * 1024,
+            fetch_seconds: 60,
             files: 5_000,
             schema_bytes: 64 * 1024,
             schema_depth: 32,

@@ -1,20 +1,22 @@
 //! The tools made from one document.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use url::Url;
 
 use super::report::Renamed;
-use super::{Credential, MissingCredentials, Operation, Report, SecurityScheme};
+use super::{Credential, MissingCredentials, Operation, RemoteFile, Report, SecurityScheme};
 use crate::domain::DocText;
 
 /// The tools made from one OpenAPI document, with what is needed to call them.
 #[derive(Debug, Clone, Default)]
 pub struct Toolset {
-    /// The name in the configuration.
+    /// The name in the configuration; of a folder's documents that name, `/` and the document's way from the folder.
     pub name: String,
+    /// The name in the configuration, under which its settings are.
+    pub entry: String,
     /// The document's `info.title`.
     pub title: String,
     /// The document's own absolute servers, or the operator's `base_url` alone.
@@ -29,12 +31,16 @@ pub struct Toolset {
     pub operations: Vec<Operation>,
     /// The local files that the document refers to, absolute and with links resolved; also those that could not be understood.
     pub other_files: Vec<PathBuf>,
+    /// The files of the document that were fetched.
+    pub remote_files: Vec<RemoteFile>,
+    /// The local files, other than the document itself, that have operations which became its own; with links resolved.
+    pub(super) operation_files: BTreeSet<PathBuf>,
     /// What the document says about itself: `info.description` and the root's `externalDocs`.
     pub documentation: Vec<DocText>,
     /// What became of the document's operations.
     pub report: Report,
-    /// The file that the document was read from.
-    pub document: PathBuf,
+    /// The file that the document was read from; `None` where it is remote.
+    pub document: Option<PathBuf>,
     /// Where the operation behind a tool's name stands.
     pub(super) by_tool: HashMap<String, usize>,
 }
@@ -45,9 +51,9 @@ impl Toolset {
         self.operations.get(*self.by_tool.get(tool)?)
     }
 
-    /// The files that the toolset was made from.
+    /// The local files that the toolset was made from.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
-        std::iter::once(self.document.as_path()).chain(self.other_files.iter().map(PathBuf::as_path))
+        self.document.as_deref().into_iter().chain(self.other_files.iter().map(PathBuf::as_path))
     }
 
     /// Offers the tools of these operations, each given by its index, under other names.
@@ -61,6 +67,6 @@ impl Toolset {
 
     /// Everything that the document says about `operation`: its own texts first, then the document's.
     pub fn documentation_of<'a>(&'a self, operation: &'a Operation) -> impl Iterator<Item = &'a DocText> {
-        operation.documentation.iter().chain(&self.documentation)
+        operation.documentation.iter().map(Arc::as_ref).chain(&self.documentation)
     }
 }

@@ -2,20 +2,17 @@
 
 use http::Method;
 
-use super::document::{Document, Located};
+use super::document::{Document, Located, Version};
 use super::report::Skipped;
 
-/// The methods that a Path Item may have (OpenAPI 3.0.4 and 3.1.1).
-const METHODS: [Method; 8] = [
-    Method::GET,
-    Method::PUT,
-    Method::POST,
-    Method::DELETE,
-    Method::OPTIONS,
-    Method::HEAD,
-    Method::PATCH,
-    Method::TRACE,
-];
+/// The methods that a Path Item may have (OpenAPI 3.0.4 and 3.1.1); the last one from 3.2 on.
+const METHODS: [&str; 9] = ["GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE", QUERY];
+
+/// A `GET` with a body.
+const QUERY: &str = "QUERY";
+
+/// Operations of further methods, by method: OpenAPI 3.2, and the extension that stands in for it in earlier documents.
+const FURTHER: [&str; 2] = ["additionalOperations", "x-oai-additionalOperations"];
 
 /// An operation that was found, not yet read.
 #[derive(Debug, Clone)]
@@ -84,19 +81,44 @@ impl<'d> Walk<'d> {
             return self.skip(path, format!("path item {} is no object", path_item.at));
         }
         for (key, operation) in path_item.members().filter(|(key, _)| wanted(key)) {
-            let Some(method) = METHODS.into_iter().find(|method| method.as_str().eq_ignore_ascii_case(key.trim()))
-            else {
-                if is_operation(key, &operation) {
-                    let reason = format!("{}: `{key}` is no method of an OpenAPI operation", operation.at);
-                    self.skip(&format!("{} {path}", key.trim().to_ascii_uppercase()), reason);
-                }
-                continue;
-            };
-            if operation.value.is_object() {
-                self.found.push(Found { method, path, path_item: path_item.clone(), operation });
-            } else {
-                self.skip(&format!("{method} {path}"), format!("{} is no object", operation.at));
+            if FURTHER.contains(&key.as_str()) {
+                self.further(path, path_item, &operation);
+            } else if let Some(method) = self.method(key.trim()) {
+                self.operation(method, path, path_item, operation);
+            } else if is_operation(key, &operation) {
+                let reason = format!("{}: `{key}` is no method of an OpenAPI operation", operation.at);
+                self.skip(&format!("{} {path}", key.trim().to_ascii_uppercase()), reason);
             }
+        }
+    }
+
+    /// The method that the key of a path item stands for.
+    fn method(&self, key: &str) -> Option<&'static str> {
+        let method = METHODS.into_iter().find(|method| method.eq_ignore_ascii_case(key))?;
+        (method != QUERY || self.document.version >= Version::V3_2).then_some(method)
+    }
+
+    /// Operations whose methods have no key of their own (OpenAPI 3.2, Path Item Object). Their names are sent as they are written.
+    fn further(&mut self, path: &'d str, path_item: &Located<'d>, operations: &Located<'d>) {
+        for (method, operation) in operations.members() {
+            let own = METHODS.into_iter().find(|known| known.eq_ignore_ascii_case(method));
+            if own.is_some_and(|own| path_item.value.get(own.to_ascii_lowercase()).is_some()) {
+                let reason = format!("{} is there twice: the path has an operation of this method", operation.at);
+                self.skip(&format!("{method} {path}"), reason);
+            } else if method.eq_ignore_ascii_case("CONNECT") {
+                self.skip(&format!("{method} {path}"), format!("{}: CONNECT asks for a tunnel", operation.at));
+            } else {
+                self.operation(method, path, path_item, operation);
+            }
+        }
+    }
+
+    fn operation(&mut self, method: &str, path: &'d str, path_item: &Located<'d>, operation: Located<'d>) {
+        let label = format!("{method} {path}");
+        match method.parse() {
+            _ if !operation.value.is_object() => self.skip(&label, format!("{} is no object", operation.at)),
+            Ok(method) => self.found.push(Found { method, path, path_item: path_item.clone(), operation }),
+            Err(_) => self.skip(&label, format!("{}: `{method}` is no name of a method", operation.at)),
         }
     }
 
@@ -146,5 +168,26 @@ mod tests {
         let document = Document::new(root, Path::new("api.json")).unwrap();
         let (found, skipped) = operations(&document);
         assert_eq!((found.len(), skipped), (1, vec![]));
+    }
+    #[test]
+    fn methods_that_came_with_3_2_are_found_in_such_documents() {
+        let found = |version: &str, item: serde_json::Value| {
+            let root = json!({"openapi": version, "paths": {"/a": item}});
+            let document = Document::new(root, Path::new("api.json")).unwrap();
+            let (found, skipped) = operations(&document);
+            let labels: Vec<String> = found.iter().map(Found::label).collect();
+            (labels.join(", "), skipped.into_iter().map(|skipped| skipped.operation).collect::<Vec<_>>().join(", "))
+        };
+        let said = |found: &str, skipped: &str| (found.to_owned(), skipped.to_owned());
+        let query = json!({"query": {}, "get": {}});
+        assert_eq!(found("3.2.0", query.clone()), said("QUERY /a, GET /a", ""));
+        assert_eq!(found("3.1.0", query), said("GET /a", ""));
+        let further = json!({"get": {}, "additionalOperations":
+            {"LINK": {}, "copy": {}, "GET": {}, "CONNECT": {}, "no method": {}, "PURGE": 1}});
+        assert_eq!(
+            found("3.2.0", further),
+            said("GET /a, LINK /a, copy /a", "GET /a, CONNECT /a, no method /a, PURGE /a")
+        );
+        assert_eq!(found("3.1.1", json!({"x-oai-additionalOperations": {"QUERY": {}}})), said("QUERY /a", ""));
     }
 }

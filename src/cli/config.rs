@@ -6,7 +6,8 @@ use clap::{Args, Subcommand};
 
 use super::errors::VerbResult;
 use super::policy as policies;
-use crate::catalog::{Catalog, Report, Toolset};
+use crate::app;
+use crate::catalog::{Report, Toolset};
 use crate::config;
 use crate::feedback::Templates;
 
@@ -39,8 +40,11 @@ fn check(file: Option<PathBuf>) -> VerbResult {
     let mut problems = Vec::new();
     problems.extend(policies::load(&loaded).err().map(|error| error.to_string()));
     problems.extend(Templates::load(&loaded.settings.feedback).err().map(|error| error.to_string()));
-    match Catalog::load(&loaded.settings.toolsets, &loaded.base_dir) {
-        Ok(catalog) => catalog.toolsets().for_each(|toolset| print_toolset(toolset)),
+    match app::load_catalog(&loaded.settings, &loaded.base_dir) {
+        Ok((catalog, errors)) => {
+            catalog.toolsets().for_each(|toolset| print_toolset(toolset));
+            problems.extend(errors.iter().map(ToString::to_string));
+        }
         Err(error) => problems.push(error.to_string()),
     }
     if !problems.is_empty() {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// A piece of an API's documentation before it is split: a description, a parameter, a response.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Hash)]
 pub struct DocText {
     /// The text, as the document has it (Markdown allowed).
     pub text: String,

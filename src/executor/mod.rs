@@ -15,6 +15,7 @@ mod charset;
 mod client;
 mod courier;
 mod credentials;
+mod documents;
 #[allow(clippy::module_inception, reason = "the room is named after what it holds")]
 mod executor;
 mod host_gates;
@@ -36,6 +37,7 @@ pub use address::Lookup;
 pub use approval::{Application, Clearance, Grant};
 pub use build_error::BuildError;
 pub use credentials::audit as audit_credentials;
+pub use documents::DocumentFetcher;
 pub use executor::Executor;
 pub use preview::{Preview, preview};
 pub use settings::Settings;

@@ -11,32 +11,42 @@ use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use super::{Signal, WatchError, Watcher, wait_for_change};
 
-/// Calls `on_change`, in a thread of this name, when one of `files` may have changed and nothing changed any more for the time
-/// `quiet`; and once at the beginning, for what changed since they were last read. It gives the files to watch from then on. Not
+/// What is watched.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Watched {
+    /// Files, wherever they stand.
+    pub files: BTreeSet<PathBuf>,
+    /// Folders in which any file matters whose name ends in one of `endings`, also one that comes later; not the folders in them.
+    pub folders: BTreeSet<PathBuf>,
+    /// Endings of names, without the dot.
+    pub endings: &'static [&'static str],
+}
+
+/// Calls `on_change`, in a thread of this name, when something of `watched` may have changed and nothing changed any more for the time
+/// `quiet`; and once at the beginning, for what changed since it was last read. It gives what to watch from then on. Not
 /// every call means different contents.
 ///
 /// # Errors
 /// [`WatchError`], where the system cannot watch any of their directories.
 pub fn watch_files(
-    files: BTreeSet<PathBuf>,
+    first: Watched,
     quiet: Duration,
     name: &str,
-    mut on_change: impl FnMut() -> BTreeSet<PathBuf> + Send + 'static,
+    mut on_change: impl FnMut() -> Watched + Send + 'static,
 ) -> Result<Watcher, WatchError> {
     let (changes, signals) = channel();
-    let failed =
-        |source| WatchError { directory: files.first().map(|file| directory(file)).unwrap_or_default(), source };
-    let watched = Arc::new(Mutex::new(BTreeSet::new()));
+    let failed = |source| WatchError { directory: first.directories().into_iter().next().unwrap_or_default(), source };
+    let watched = Arc::new(Mutex::new(Watched::default()));
     let events = events_of(Arc::clone(&watched), changes.clone()).map_err(failed)?;
     let mut directories = Directories { events, watched, directories: BTreeSet::new() };
-    directories.set(&files).map_err(failed)?;
+    directories.set(first.clone()).map_err(failed)?;
     // What changed since the files were read was not seen by anyone.
     let _ = changes.send(Signal::Change);
     let again = changes.clone();
     let run = move || {
         while wait_for_change(&signals, quiet) {
             directories.renew();
-            match directories.set(&on_change()) {
+            match directories.set(on_change()) {
                 // What changed in them between reading and watching was not seen by anyone.
                 Ok(true) => drop(again.send(Signal::Change)),
                 Ok(false) => {}
@@ -53,16 +63,37 @@ pub fn watch_files(
 /// The directories of the files that are watched now.
 struct Directories {
     events: RecommendedWatcher,
-    watched: Arc<Mutex<BTreeSet<PathBuf>>>,
+    watched: Arc<Mutex<Watched>>,
     directories: BTreeSet<PathBuf>,
 }
 
+impl Watched {
+    /// The directories that tell of the changes.
+    fn directories(&self) -> BTreeSet<PathBuf> {
+        self.files.iter().map(|file| directory(file)).chain(self.folders.iter().cloned()).collect()
+    }
+
+    /// The same, its files as the system calls them in its events.
+    fn absolute(self) -> Self {
+        let files = self.files.iter().filter_map(|file| Some(directory(file).join(file.file_name()?))).collect();
+        Self { files, ..self }
+    }
+
+    /// Does it matter when `path` is written to?
+    fn has(&self, path: &Path) -> bool {
+        let ends = || {
+            let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
+            self.endings.iter().any(|ending| extension == *ending)
+        };
+        self.files.contains(path) || path.parent().is_some_and(|parent| self.folders.contains(parent)) && ends()
+    }
+}
+
 impl Directories {
-    /// Watches the directories of `files`, and no others. Were some of them not watched before?
-    fn set(&mut self, files: &BTreeSet<PathBuf>) -> notify::Result<bool> {
-        *self.watched.lock().unwrap_or_else(PoisonError::into_inner) =
-            files.iter().filter_map(|file| Some(directory(file).join(file.file_name()?))).collect();
-        let wanted: BTreeSet<PathBuf> = files.iter().map(|file| directory(file)).collect();
+    /// Watches the directories of `watched`, and no others. Were some of them not watched before?
+    fn set(&mut self, watched: Watched) -> notify::Result<bool> {
+        let wanted = watched.directories();
+        *self.watched.lock().unwrap_or_else(PoisonError::into_inner) = watched.absolute();
         for old in self.directories.difference(&wanted) {
             let _ = self.events.unwatch(old);
         }
@@ -99,13 +130,13 @@ fn directory(file: &Path) -> PathBuf {
 
 /// Signals changes of the files. What else is written in their directories (a database, say) is not ours, but for names that come
 /// and go: Kubernetes replaces the symbolic link that a file's own link leads through.
-fn events_of(watched: Arc<Mutex<BTreeSet<PathBuf>>>, changes: Sender<Signal>) -> notify::Result<RecommendedWatcher> {
+fn events_of(watched: Arc<Mutex<Watched>>, changes: Sender<Signal>) -> notify::Result<RecommendedWatcher> {
     notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         let is_ours = event.is_ok_and(|event| match event.kind {
             EventKind::Access(_) => false,
             EventKind::Modify(ModifyKind::Data(_) | ModifyKind::Metadata(_)) => {
                 let watched = watched.lock().unwrap_or_else(PoisonError::into_inner);
-                event.paths.iter().any(|path| watched.contains(path))
+                event.paths.iter().any(|path| watched.has(path))
             }
             _ => true,
         });
@@ -128,12 +159,13 @@ mod tests {
 
     fn watching(first: &[PathBuf], next: &[PathBuf]) -> (Watcher, Receiver<()>) {
         let (sender, calls) = channel();
-        let next: BTreeSet<PathBuf> = next.iter().cloned().collect();
+        let watched = |files: &[PathBuf]| Watched { files: files.iter().cloned().collect(), ..Watched::default() };
+        let next = watched(next);
         let on_change = move || {
             let _ = sender.send(());
             next.clone()
         };
-        let watcher = watch_files(first.iter().cloned().collect(), QUIET, "test", on_change).unwrap();
+        let watcher = watch_files(watched(first), QUIET, "test", on_change).unwrap();
         // The first call is for what changed before; from then on `next` is watched.
         calls.recv_timeout(PATIENCE).unwrap();
         (watcher, calls)
@@ -156,6 +188,17 @@ mod tests {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => panic!("the thread ended"),
             }
+        }
+    }
+
+    #[test]
+    fn in_a_folder_files_of_the_endings_matter_and_others_do_not() {
+        let folders = BTreeSet::from([PathBuf::from("/d")]);
+        let watched = Watched { folders, endings: &["yaml"], ..Watched::default() };
+        for (path, matters) in
+            [("/d/a.yaml", true), ("/d/a.YAML", true), ("/d/a.sqlite3", false), ("/d/e/a.yaml", false)]
+        {
+            assert_eq!(watched.has(Path::new(path)), matters, "{path}");
         }
     }
 

@@ -1,7 +1,9 @@
-//! Tells when files have changed: a directory of them ([`watch`]), or some that stand wherever they do ([`watch_files`]).
+//! Tells when files have changed: a directory of them ([`watch`]), or some that stand wherever they do ([`watch_files`]). What nobody tells
+//! about is looked at now and then ([`every`]).
 //!
 //! Owns watching and waiting for quiet. Must not know what the files are, or read them.
 
+mod every;
 mod files;
 
 use std::path::{Path, PathBuf};
@@ -10,7 +12,8 @@ use std::time::{Duration, Instant};
 
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
-pub use files::watch_files;
+pub use every::every;
+pub use files::{Watched, watch_files};
 
 /// The directory cannot be watched: what was read from it stays as it is until a restart.
 #[derive(Debug, thiserror::Error)]

@@ -52,17 +52,26 @@ impl Proxy {
 
     /// Like [`Self::start`], with more files (path relative to the configuration file, text) in the folder.
     pub(crate) async fn start_with_files(config: impl Into<String>, files: &[(&str, &str)]) -> Self {
+        Self::start_with_files_and_environment(config, files, &[]).await
+    }
+
+    /// Like [`Self::start_with_files`], with these variables in the process's environment.
+    pub(crate) async fn start_with_files_and_environment(
+        config: impl Into<String>,
+        files: &[(&str, &str)],
+        variables: &[(&str, &str)],
+    ) -> Self {
         let directory = TempDir::new().unwrap();
         for (path, text) in files {
             write(directory.path(), path, text);
         }
-        Self::start_in(Arc::new(directory), config.into(), Vec::new()).await
+        let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Self::start_in(Arc::new(directory), config.into(), variables).await
     }
 
     /// Like [`Self::start`], with these variables in the process's environment.
     pub(crate) async fn start_with_environment(config: impl Into<String>, variables: &[(&str, &str)]) -> Self {
-        let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Self::start_in(Arc::new(TempDir::new().unwrap()), config.into(), variables).await
+        Self::start_with_files_and_environment(config, &[], variables).await
     }
 
     /// What `callwright serve` says when it refuses to start with this configuration.

@@ -8,6 +8,7 @@ use super::super::document::Document;
 use super::super::files::Place;
 use super::super::notes::Notes;
 use super::super::parameter::Parameter;
+use super::super::path_parameters::{Placed, place};
 use super::super::reader::request;
 use super::super::walk::Found;
 use super::super::{Binding, Operation};
@@ -47,34 +48,32 @@ impl<'c> Input<'c> {
 /// The arguments of `operation`, which was found as `found`, in the order of the document.
 pub(super) fn inputs<'c>(document: &'c Document, found: &Found<'c>, operation: &'c Operation) -> Vec<Input<'c>> {
     // What there is to say about broken parts was said when the operation was read.
-    let Ok((parameters, body)) = request(document, found, &mut Notes::default()) else { return Vec::new() };
+    let mut notes = Notes::default();
+    let Ok((written, body)) = request(document, found, &mut notes) else { return Vec::new() };
+    let Ok(Placed { parameters, .. }) = place(found, written, &mut notes) else { return Vec::new() };
     let root: &Value = &operation.tool.parameters;
     let input = |argument: &'c str, kind: &'static str, at: Place<'c>| {
         let layers = layers(root, root.get("properties")?.get(argument)?);
         Some(Input { argument, kind, at, layers })
     };
-    let of_parameter = |binding: &'c Binding| {
-        let described = parameters.iter().find(|parameter| is_described_by(binding, parameter));
-        let at = described.map_or_else(|| found.operation.at.clone(), |parameter| parameter.at.at.clone());
-        input(&binding.argument, kind(binding), at)
+    // Each parameter has one binding, in the same order.
+    let of_parameter = |(binding, parameter): (&'c Binding, &Parameter<'c>)| {
+        input(&binding.argument, kind(binding), parameter.at.at.clone())
     };
-    let mut inputs: Vec<Input<'c>> = operation.bindings.iter().filter_map(of_parameter).collect();
-    let place = |name: Option<&str>| {
+    let mut inputs: Vec<Input<'c>> = operation.bindings.iter().zip(&parameters).filter_map(of_parameter).collect();
+    let place_of = |name: Option<&str>| {
         body.as_ref().and_then(|body| place_in(document, body, name)).unwrap_or_else(|| found.operation.at.clone())
     };
     match operation.body.as_ref().map(|body| &body.shape) {
-        Some(BodyShape::Argument(name)) => inputs.extend(input(name, "request body", place(None))),
+        Some(BodyShape::Argument(name)) => inputs.extend(input(name, "request body", place_of(None))),
         Some(BodyShape::Properties(members)) => {
-            let property = |member: &'c BodyMember| input(&member.argument, "body property", place(Some(&member.name)));
+            let property =
+                |member: &'c BodyMember| input(&member.argument, "body property", place_of(Some(&member.name)));
             inputs.extend(members.iter().filter_map(property));
         }
         None => {}
     }
     inputs
-}
-
-fn is_described_by(binding: &Binding, parameter: &Parameter<'_>) -> bool {
-    parameter.location == binding.location && [&binding.argument, &binding.name].contains(&&parameter.name)
 }
 
 fn kind(binding: &Binding) -> &'static str {

@@ -1,6 +1,7 @@
 //! What rules look at: a document beside the tools that were made from it.
 
 use super::super::document::Document;
+use super::super::load::names_of;
 use super::super::walk::{Found, operations};
 use super::super::{DocumentLimits, Operation, Toolset};
 use super::inputs::{Input, inputs};
@@ -26,14 +27,9 @@ pub(super) struct Case<'c> {
 impl<'c> Subject<'c> {
     pub(super) fn new(document: &'c Document, toolset: &'c Toolset, limits: &'c DocumentLimits) -> Self {
         let (found, _) = operations(document);
-        let mut loaded = toolset.operations.iter().peekable();
-        // Both are in the order of the document.
-        let beside = |found: Found<'c>| {
-            let operation =
-                loaded.next_if(|operation| operation.method == found.method && operation.path == found.path)?;
-            Some((found, operation))
-        };
-        Self { document, limits, tools: found.into_iter().filter_map(beside).collect() }
+        let names = names_of(&found);
+        let beside = |(found, name): (Found<'c>, String)| Some((found, toolset.operation(&name)?));
+        Self { document, limits, tools: found.into_iter().zip(names).filter_map(beside).collect() }
     }
 
     /// One operation after the other, because their inputs take room.

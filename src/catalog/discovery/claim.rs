@@ -16,7 +16,7 @@ struct Said {
 
 /// Does `text`, or its beginning, say that it is an OpenAPI document? It does if it says a version, or has `paths` beside a version
 /// that is none.
-pub(super) fn is_in(text: &str) -> bool {
+pub(in super::super) fn is_in(text: &str) -> bool {
     let mut said = Said::default();
     let start = text.trim_start_matches('\u{feff}').trim_start();
     if start.starts_with(['{', '[']) {

@@ -10,11 +10,13 @@ use std::fs::{self, DirEntry, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+pub(super) use claim::is_in as claims_in;
+
 use super::parse::decode;
 use super::{DocumentLimits, LoadError};
 
 /// Endings of the files that are looked into.
-const EXTENSIONS: [&str; 3] = ["json", "yaml", "yml"];
+pub const DOCUMENT_ENDINGS: [&str; 3] = ["json", "yaml", "yml"];
 
 /// Folders within folders that are searched, at most.
 const MAX_FOLDER_DEPTH: usize = 64;
@@ -38,18 +40,27 @@ pub struct Discovered {
 /// # Errors
 /// [`LoadError::Read`], where `folder` or a folder within it cannot be listed.
 pub fn discover(folder: &Path) -> Result<Vec<Discovered>, LoadError> {
-    let mut search = Search { root: folder, found: Vec::new() };
-    search.folder(folder, MAX_FOLDER_DEPTH)?;
-    Ok(search.found)
+    Search::of(folder).map(|search| search.found)
 }
 
-struct Search<'a> {
+/// What a search finds.
+pub(super) struct Search<'a> {
     root: &'a Path,
-    found: Vec<Discovered>,
+    pub(super) found: Vec<Discovered>,
+    /// The folders that were searched.
+    pub(super) folders: Vec<PathBuf>,
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> {
+    /// Searches `root` and the folders within it.
+    pub(super) fn of(root: &'a Path) -> Result<Self, LoadError> {
+        let mut search = Self { root, found: Vec::new(), folders: Vec::new() };
+        search.folder(root, MAX_FOLDER_DEPTH)?;
+        Ok(search)
+    }
+
     fn folder(&mut self, folder: &Path, depth: usize) -> Result<(), LoadError> {
+        self.folders.push(folder.to_owned());
         for entry in entries(folder).map_err(|source| LoadError::Read { path: folder.to_owned(), source })? {
             let path = entry.path();
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
@@ -81,7 +92,7 @@ fn entries(folder: &Path) -> io::Result<Vec<DirEntry>> {
 
 fn has_known_ending(path: &Path) -> bool {
     let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
-    EXTENSIONS.iter().any(|known| extension == *known)
+    DOCUMENT_ENDINGS.iter().any(|known| extension == *known)
 }
 
 /// A file that went away meanwhile, a pipe or a device is none.
@@ -97,14 +108,14 @@ fn claims(path: &Path) -> io::Result<bool> {
     let mut file = File::open(path)?;
     let mut bytes = Vec::new();
     file.by_ref().take(HEAD_BYTES).read_to_end(&mut bytes)?;
-    if claim::is_in(&decode(bytes.clone())) {
+    if claims_in(&decode(bytes.clone()).text) {
         return Ok(true);
     }
     if (bytes.len() as u64) < HEAD_BYTES {
         return Ok(false);
     }
     file.take(DocumentLimits::default().document_bytes).read_to_end(&mut bytes)?;
-    Ok(claim::is_in(&decode(bytes)))
+    Ok(claims_in(&decode(bytes).text))
 }
 
 #[cfg(test)]

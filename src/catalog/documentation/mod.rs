@@ -5,6 +5,7 @@
 
 mod collector;
 mod extension;
+mod library;
 mod response;
 mod schema;
 
@@ -14,6 +15,7 @@ use super::parameter::Parameter;
 use super::swagger;
 use crate::domain::DocText;
 pub(super) use collector::Collector;
+pub(super) use library::Library;
 pub(super) use response::{describe_content, is_error, show_example};
 pub(super) use schema::describe as describe_schema;
 

@@ -67,9 +67,19 @@ impl Address {
     pub(super) fn name_from(&self, main: &Self) -> String {
         match (self, main) {
             (Self::Path(path), Self::Path(main)) => way(main.parent().unwrap_or(main), path).display().to_string(),
-            _ => self.to_string(),
+            (Self::Url(url), _) => shown(url),
+            (Self::Path(_), Self::Url(_)) => self.to_string(),
         }
     }
+}
+
+/// A URL for messages and reports: what stands in its query may be a key.
+pub(super) fn shown(url: &Url) -> String {
+    let mut url = url.clone();
+    if url.query().is_some() {
+        url.set_query(Some("..."));
+    }
+    url.to_string()
 }
 
 impl fmt::Display for Address {

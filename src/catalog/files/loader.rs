@@ -4,17 +4,21 @@ use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
+#[cfg(test)]
 use serde_json::Value;
 use url::Url;
 
-use super::super::parse::{Syntax, decode, parse};
+#[cfg(test)]
+use super::super::parse::Syntax;
+use super::super::parse::{Parsed, parse};
 use super::super::{DocumentLimits, LoadError, ToolsetSettings};
-use super::address::Address;
+use super::address::{Address, shown};
 use super::boundary::Boundary;
 use super::resources::Names;
 use super::scan::{Finding, scan};
-use super::{Fetch, SourceFile};
+use super::{Fetch, FetchBounds, Fetched, RemoteFile, SourceFile};
 
 /// Where a document comes from.
 #[derive(Debug, Clone, Copy)]
@@ -32,7 +36,7 @@ impl Origin<'_> {
     pub(in super::super) fn to_path(self) -> PathBuf {
         match self {
             Self::Path(path) | Self::Bytes(path, _) => path.to_owned(),
-            Self::Url(url) => PathBuf::from(url.as_str()),
+            Self::Url(url) => PathBuf::from(shown(url)),
         }
     }
 }
@@ -43,6 +47,7 @@ pub(in super::super) struct Files {
     others: Vec<SourceFile>,
     /// The local files that are referred to, whether or not they could be understood, with links resolved.
     referred: BTreeSet<PathBuf>,
+    remote: Vec<RemoteFile>,
 }
 
 impl Files {
@@ -67,6 +72,17 @@ impl Files {
     pub(in super::super) fn referred(&self) -> Vec<PathBuf> {
         self.referred.iter().cloned().collect()
     }
+
+    /// All files, with what had to be mended in each.
+    pub(in super::super) fn remarks(&self) -> impl Iterator<Item = (&SourceFile, &str)> {
+        let all = std::iter::once(&self.main).chain(&self.others);
+        all.flat_map(|file| file.remarks.iter().map(move |remark| (file, remark.as_str())))
+    }
+
+    /// The files that were fetched.
+    pub(in super::super) fn remote(&self) -> &[RemoteFile] {
+        &self.remote
+    }
 }
 
 /// Reads the files of one document.
@@ -82,7 +98,10 @@ pub(in super::super) struct Loader<'a> {
     /// The numbers of local files, by their paths with links resolved.
     by_path: HashMap<PathBuf, usize>,
     referred: BTreeSet<PathBuf>,
+    fetched: Vec<RemoteFile>,
     bytes_left: u64,
+    /// When fetching ends; set when it begins.
+    fetch_until: Option<Instant>,
 }
 
 impl<'a> Loader<'a> {
@@ -109,7 +128,9 @@ impl<'a> Loader<'a> {
             known: HashMap::new(),
             by_path: HashMap::new(),
             referred: BTreeSet::new(),
+            fetched: Vec::new(),
             bytes_left: settings.limits.document_bytes,
+            fetch_until: None,
         }
     }
 
@@ -122,39 +143,40 @@ impl<'a> Loader<'a> {
         let path = origin.to_path();
         let (address, bytes) = match origin {
             Origin::Path(path) => {
+                // The operator names it, so it may be a pipe.
                 let bytes = read(path, limit).map_err(|source| LoadError::Read { path: path.to_owned(), source })?;
                 (Address::of_path(path), bytes)
             }
             Origin::Bytes(path, bytes) => (Address::of_path(path), bytes.to_owned()),
             Origin::Url(url) => {
-                let fetched = fetch.fetch(url, limit);
-                let fetched = fetched.map_err(|reason| LoadError::Fetch { url: url.to_string(), reason })?;
+                let fetched = self.fetch(fetch, url);
+                let fetched = fetched.map_err(|reason| LoadError::Fetch { url: shown(url), reason })?;
                 (Address::Url(fetched.url), fetched.bytes)
             }
         };
         let bytes_left = limit.checked_sub(bytes.len() as u64);
         self.bytes_left = bytes_left.ok_or_else(|| LoadError::TooLarge { path: path.clone(), limit })?;
-        let text = decode(bytes);
-        let (root, syntax) = parse(&text).map_err(|message| LoadError::Syntax { path, message })?;
-        Ok(self.first(address, root, Some((text, syntax))))
+        let parsed = parse(bytes).map_err(|message| LoadError::Syntax { path, message })?;
+        Ok(self.first(address, parsed))
     }
 
     #[cfg(test)]
     /// Takes `root` for the content of the document's own file, at `path`.
     pub(in super::super) fn value(&mut self, root: Value, path: &Path) -> SourceFile {
-        self.first(Address::of_path(path), root, None)
+        let parsed = Parsed { value: root, text: String::new(), syntax: Syntax::Json, remarks: Vec::new() };
+        self.first(Address::of_path(path), parsed)
     }
 
-    fn first(&mut self, address: Address, root: Value, text: Option<(String, Syntax)>) -> SourceFile {
+    fn first(&mut self, address: Address, parsed: Parsed) -> SourceFile {
         let name = match &address {
             Address::Path(path) => path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-            Address::Url(url) => url.to_string(),
+            Address::Url(url) => shown(url),
         };
         self.known.insert(address.clone(), Ok(0));
         if let Address::Path(path) = &address {
             self.by_path.insert(fs::canonicalize(path).unwrap_or_else(|_| path.clone()), 0);
         }
-        SourceFile::new(name, address, root, text)
+        SourceFile::new(name, address, parsed)
     }
 
     /// Reads every file that `main` refers to, and what those refer to. What cannot be had is noted where it is referred to.
@@ -173,7 +195,7 @@ impl<'a> Loader<'a> {
         }
         self.names.settle(&mut self.files);
         let main = self.files.remove(0);
-        Files { main, others: self.files, referred: self.referred }
+        Files { main, others: self.files, referred: self.referred, remote: self.fetched }
     }
 
     /// The distinct links of the file, except those to parts that were found under an address of their own.
@@ -229,8 +251,23 @@ impl<'a> Loader<'a> {
     fn remote(&mut self, url: &Url) -> Result<usize, String> {
         let fetch = self.fetch.ok_or("is remote; set the toolset's `allow_remote_refs` if it may be fetched")?;
         self.has_room()?;
-        let fetched = fetch.fetch(url, self.bytes_left).map_err(|reason| format!("cannot be fetched: {reason}"))?;
+        let fetched = self.fetch(fetch, url).map_err(|reason| format!("cannot be fetched: {reason}"))?;
         self.add(Address::Url(fetched.url), fetched.bytes)
+    }
+
+    /// Fetches within the bytes and the time that all files of the document have together.
+    fn fetch(&mut self, fetch: &dyn Fetch, url: &Url) -> Result<Fetched, String> {
+        let seconds = self.limits.fetch_seconds;
+        let until = *self.fetch_until.get_or_insert_with(|| later(seconds));
+        let time = until.saturating_duration_since(Instant::now());
+        if time.is_zero() {
+            return Err(format!(
+                "its document's files took {seconds} seconds; raise `limits.fetch_seconds` if more is right"
+            ));
+        }
+        let fetched = fetch.fetch(url, FetchBounds { bytes: self.bytes_left, time })?;
+        self.fetched.push(RemoteFile::of(url, &fetched));
+        Ok(fetched)
     }
 
     fn has_room(&self) -> Result<(), String> {
@@ -247,13 +284,19 @@ impl<'a> Loader<'a> {
         self.bytes_left = bytes_left.ok_or_else(|| {
             format!("takes the document above {limit} bytes; raise `limits.document_bytes` if that is right")
         })?;
-        let text = decode(bytes);
-        let (root, syntax) = parse(&text).map_err(|message| format!("cannot be understood: {message}"))?;
+        let parsed = parse(bytes).map_err(|message| format!("cannot be understood: {message}"))?;
         let main = self.files.first().map(|main| &main.address);
         let name = main.map_or_else(|| address.to_string(), |main| address.name_from(main));
-        self.files.push(SourceFile::new(name, address, root, Some((text, syntax))));
+        self.files.push(SourceFile::new(name, address, parsed));
         Ok(self.files.len() - 1)
     }
+}
+
+/// The time in so many seconds; a number that no clock reaches counts as a year.
+fn later(seconds: u64) -> Instant {
+    const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+    let now = Instant::now();
+    now + Duration::from_secs(seconds).min(YEAR)
 }
 
 /// At most one byte more than `limit`, so that the caller sees that there is more.

@@ -12,11 +12,13 @@ mod resources;
 mod scan;
 mod source_file;
 
-pub use fetch::{Fetch, Fetched, Offline};
+pub use fetch::{Fetch, FetchBounds, Fetched, Offline, RemoteFile};
 pub use loader::Origin;
 pub(super) use loader::{Files, Loader};
 pub(super) use place::{Place, PlaceId};
 pub(super) use source_file::SourceFile;
 
+#[cfg(test)]
+mod hostile_tests;
 #[cfg(test)]
 mod tests;

@@ -1,14 +1,13 @@
 //! One file of a document, in memory.
 
 use std::collections::HashMap;
-#[cfg(test)]
 use std::path::Path;
 use std::sync::OnceLock;
 
 use serde_json::Value;
 use url::Url;
 
-use super::super::parse::{Lines, Syntax};
+use super::super::parse::{Lines, Parsed, Syntax};
 use super::address::Address;
 use crate::domain::json::Pointer;
 
@@ -20,22 +19,28 @@ pub(in super::super) struct SourceFile {
     /// What stands in it.
     pub(in super::super) root: Value,
     pub(super) address: Address,
-    text: Option<(String, Syntax)>,
+    /// Empty where lines are not known.
+    text: String,
+    syntax: Syntax,
+    /// What had to be mended in it.
+    pub(super) remarks: Vec<String>,
     lines: OnceLock<Lines>,
     /// Where the references that begin with such a link (a reference without its fragment) lead: the file's number, or why it is not there.
     pub(super) links: HashMap<String, Result<usize, String>>,
 }
 
 impl SourceFile {
-    /// A file that was read as `text`; without one, lines are not known.
-    pub(super) fn new(name: String, address: Address, root: Value, text: Option<(String, Syntax)>) -> Self {
-        Self { name, root, address, text, lines: OnceLock::new(), links: HashMap::new() }
+    /// A file that was understood as `parsed`; without a text, lines are not known.
+    pub(super) fn new(name: String, address: Address, parsed: Parsed) -> Self {
+        let Parsed { value: root, text, syntax, remarks } = parsed;
+        Self { name, root, address, text, syntax, remarks, lines: OnceLock::new(), links: HashMap::new() }
     }
 
     /// A file that stands for itself, with no text.
     #[cfg(test)]
     pub(in super::super) fn of_value(root: Value) -> Self {
-        Self::new("api.json".to_owned(), Address::of_path(Path::new("api.json")), root, None)
+        let parsed = Parsed { value: root, text: String::new(), syntax: Syntax::Json, remarks: Vec::new() };
+        Self::new("api.json".to_owned(), Address::of_path(Path::new("api.json")), parsed)
     }
 
     /// Where the file was found, if it is remote.
@@ -46,10 +51,17 @@ impl SourceFile {
         }
     }
 
+    /// Where the file stands, if it is local.
+    pub(in super::super) fn path(&self) -> Option<&Path> {
+        match &self.address {
+            Address::Path(path) => Some(path),
+            Address::Url(_) => None,
+        }
+    }
+
     /// The line, counted from 1, on which the value at `pointer` begins; `None` where it is not known. The first question costs a pass
     /// over the text.
     pub(super) fn line(&self, pointer: &Pointer) -> Option<usize> {
-        let (text, syntax) = self.text.as_ref()?;
-        self.lines.get_or_init(|| Lines::of(text, *syntax)).line(pointer)
+        self.lines.get_or_init(|| Lines::of(&self.text, self.syntax)).line(pointer)
     }
 }

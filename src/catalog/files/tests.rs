@@ -9,7 +9,7 @@ use serde_json::json;
 use tempfile::TempDir;
 use url::Url;
 
-use super::super::{Fetch, Fetched, Origin, Toolset, ToolsetSettings, load_document, load_from};
+use super::super::{Fetch, FetchBounds, Fetched, Origin, Toolset, ToolsetSettings, load_document, load_from};
 
 /// A folder with these files; those with `root` stand in for the operator's.
 fn folder(files: &[(&str, &str)]) -> TempDir {
@@ -297,11 +297,11 @@ struct Remote {
 }
 
 impl Fetch for Remote {
-    fn fetch(&self, url: &Url, limit: u64) -> Result<Fetched, String> {
+    fn fetch(&self, url: &Url, bounds: FetchBounds) -> Result<Fetched, String> {
         self.asked.lock().unwrap().push(url.to_string());
         let text = self.files.get(url.as_str()).ok_or("there is no such file")?;
-        assert!(text.len() as u64 <= limit);
-        Ok(Fetched { url: url.clone(), bytes: text.clone().into_bytes() })
+        assert!(text.len() as u64 <= bounds.bytes);
+        Ok(Fetched { url: url.clone(), bytes: text.clone().into_bytes(), etag: None, last_modified: None })
     }
 }
 

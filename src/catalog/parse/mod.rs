@@ -1,11 +1,19 @@
-//! A document's text → raw JSON.
+//! A document's bytes → raw JSON, and what had to be mended on the way.
+//!
+//! Real documents are written by hand, by generators with faults, and on old machines. What can be understood is; what was assumed is said.
 
+mod foreign;
+mod json;
 mod lines;
+mod mend;
+mod stream;
 mod text;
+mod value;
 mod yaml;
 
 use serde_json::Value;
 
+pub(super) use foreign::other_kind;
 pub(super) use lines::Lines;
 pub(super) use text::decode;
 
@@ -22,15 +30,44 @@ pub(super) enum Syntax {
     Yaml,
 }
 
+/// A text that was understood.
+#[derive(Debug)]
+pub(super) struct Parsed {
+    pub(super) value: Value,
+    /// The text, mended where that was needed: its lines are the file's.
+    pub(super) text: String,
+    pub(super) syntax: Syntax,
+    /// What is wrong with the text and was passed over, as sentences without a subject.
+    pub(super) remarks: Vec<String>,
+}
+
+/// The value of a file. An error says what is wrong and on which line, or what else it is.
+pub(super) fn parse(bytes: Vec<u8>) -> Result<Parsed, String> {
+    let decoded = decode(bytes);
+    let mut parsed = parse_text(decoded.text)?;
+    parsed.remarks.splice(..0, decoded.remark.map(str::to_owned));
+    Ok(parsed)
+}
+
 /// The value of a text. JSON and YAML are told apart by content, because the names of files often lie. What looks like JSON but is not
-/// may still be YAML, whose flow style is laxer: trailing commas, comments, unquoted keys. An error says what is wrong and on which line.
-pub(super) fn parse(text: &str) -> Result<(Value, Syntax), String> {
-    if !text.trim_start().starts_with(['{', '[']) {
-        return yaml::parse(text).map(|value| (value, Syntax::Yaml));
+/// may still be YAML, whose flow style is laxer: unquoted keys, other quotes.
+fn parse_text(text: String) -> Result<Parsed, String> {
+    let start = text.trim_start_matches('\u{feff}').trim_start();
+    if let Some(kind) = foreign::kind_of_text(start) {
+        return Err(kind.to_owned());
     }
-    match serde_json::from_str(text) {
-        Ok(value) => Ok((value, Syntax::Json)),
-        Err(error) => yaml::parse(text).map(|value| (value, Syntax::Yaml)).map_err(|_| format!("no JSON: {error}")),
+    if !start.starts_with(['{', '[']) {
+        return yaml::parse(text);
+    }
+    match json::parse(text) {
+        Ok(parsed) => Ok(parsed),
+        Err((text, error)) => match yaml::parse(text) {
+            Ok(mut parsed) => {
+                parsed.remarks.insert(0, format!("is no JSON ({error}), and is read as YAML"));
+                Ok(parsed)
+            }
+            Err(_) => Err(format!("no JSON: {error}")),
+        },
     }
 }
 

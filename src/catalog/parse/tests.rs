@@ -3,7 +3,14 @@ use serde_json::json;
 use super::*;
 
 fn parsed(text: &str) -> Value {
-    parse(text).unwrap().0
+    parse(text.into()).unwrap().value
+}
+
+/// The value, and what was remarked.
+fn mended(text: &str) -> (Value, String) {
+    let parsed = parse(text.into()).unwrap();
+    assert_eq!(parsed.text.matches('\n').count(), text.matches('\n').count(), "lines stay");
+    (parsed.value, parsed.remarks.join("; "))
 }
 
 #[test]
@@ -32,21 +39,32 @@ fn yaml_scalars_are_read_as_yaml_1_2_does() {
 
 #[test]
 fn anchors_and_merge_keys_are_expanded() {
-    let value = parsed("base: &base {a: 1, b: 2}\nown:\n  <<: *base\n  b: 3\nlist: [*base, *base]\n");
+    let (value, remarks) = mended("base: &base {a: 1, b: 2}\nown:\n  <<: *base\n  b: 3\nlist: [*base, *base]\n");
+    assert_eq!(remarks, "", "a key that replaces a merged one does not stand twice");
     assert_eq!(value["own"], json!({"a": 1, "b": 3}));
     assert_eq!(value["list"][1], json!({"a": 1, "b": 2}));
 }
 
 #[test]
 fn the_last_of_two_keys_holds_in_json_and_yaml() {
-    assert_eq!(parsed(r#"{"a": 1, "a": 2}"#), json!({"a": 2}));
-    assert_eq!(parsed("a: 1\na: 2\n"), json!({"a": 2}));
+    for text in [r#"{"a": 1, "a": 2}"#, "a: 1\na: 2\n"] {
+        let (value, remarks) = mended(text);
+        assert_eq!(value, json!({"a": 2}));
+        assert_eq!(remarks, "has keys more than once in one object (`a`); the last one holds");
+    }
+    let many: String = (0..20).map(|key| format!("k{key}: 1\nk{key}: 2\n")).collect();
+    assert!(
+        mended(&many).1.contains("`k0`, `k1`, `k10`, `k11`, `k12`, ...")
+            || mended(&many).1.ends_with("...); the last one holds")
+    );
 }
 
 #[test]
 fn a_byte_order_mark_and_lax_json_are_read() {
     assert_eq!(parsed("\u{feff}{\"a\": 1}"), json!({"a": 1}));
-    assert_eq!(parsed("{a: 1, \"b\": [1, 2,],}"), json!({"a": 1, "b": [1, 2]}));
+    let (value, remarks) = mended("{a: 1, \"b\": [1, 2,],}");
+    assert_eq!(value, json!({"a": 1, "b": [1, 2]}));
+    assert!(remarks.starts_with("is no JSON (") && remarks.ends_with("and is read as YAML"), "{remarks}");
 }
 
 #[test]
@@ -57,12 +75,12 @@ fn deep_nesting_is_an_error_and_no_overflow() {
         "[".repeat(n),
         format!("a: {}{}", "[".repeat(n), "]".repeat(n)),
         "- ".repeat(n),
-        (0..n).map(|level| format!("{}a:\n", " ".repeat(level))).collect::<String>(),
+        (0..1_000).map(|level| format!("{}a:\n", " ".repeat(level))).collect::<String>(),
     ] {
-        assert!(parse(&text).is_err(), "{}", &text[..20]);
+        assert!(parse(text.clone().into()).is_err(), "{}", &text[..20]);
     }
     let fits = format!("{}1{}", "[".repeat(MAX_NESTING - 1), "]".repeat(MAX_NESTING - 1));
-    assert!(parse(&fits).is_ok() && parse(&format!("a: {fits}")).is_ok());
+    assert!(parse(fits.clone().into()).is_ok() && parse(format!("a: {fits}").into()).is_ok());
 }
 
 #[test]
@@ -72,15 +90,60 @@ fn alias_bombs_are_an_error() {
         let before = format!("*a{}, ", level - 1).repeat(10);
         laughs.push_str(&format!("a{level}: &a{level} [{before}]\n"));
     }
-    assert!(parse(&laughs).is_err());
+    assert!(parse(laughs.into()).is_err());
     let long = format!("a: &a {}\nb: [{}]\n", "x".repeat(1_000_000), "*a, ".repeat(10_000));
-    assert!(parse(&long).is_err());
+    assert!(parse(long.into()).is_err());
 }
 
 #[test]
 fn what_is_neither_json_nor_yaml_says_where() {
-    let message = parse("{\"a\": \"open").unwrap_err();
+    let message = parse("{\"a\": \"open".into()).unwrap_err();
     assert!(message.contains("no JSON") && message.contains("line 1"), "{message}");
-    let message = parse("a: [1\nb: {").unwrap_err();
+    let message = parse("a: [1\nb: {".into()).unwrap_err();
     assert!(message.contains("no YAML") && message.contains("line"), "{message}");
+}
+
+#[test]
+fn json_with_comments_and_last_commas_is_read() {
+    let (value, remarks) = mended("{ // one\n \"a\": \"http://x // y\", /* two\n */ \"b\": [1, 2,],\n}\n");
+    assert_eq!(value, json!({"a": "http://x // y", "b": [1, 2]}));
+    assert!(remarks.contains("comments"), "{remarks}");
+    assert_eq!(mended("{\"a\": 1}").1, "");
+}
+
+#[test]
+fn yaml_indented_with_tabs_is_read() {
+    let (value, remarks) = mended("a:\n\tb:\n\t\tc: 1\n\tlist:\n\t- x: 1\n\t  y: 2\n");
+    assert_eq!(value, json!({"a": {"b": {"c": 1}, "list": [{"x": 1, "y": 2}]}}));
+    assert!(remarks.contains("each is read as 2 spaces"), "{remarks}");
+    // Lines of spaces beside lines of tabs: the width that fits is found.
+    assert_eq!(mended("a:\n    b: 1\n\tc: 2\n").0, json!({"a": {"b": 1, "c": 2}}));
+    assert_eq!(mended("a:\t1\n").1, "");
+}
+
+#[test]
+fn control_characters_in_yaml_are_spaces() {
+    let (value, remarks) = mended("a: x\u{1}y\nb: 2\n");
+    assert_eq!(value, json!({"a": "x y", "b": 2}));
+    assert!(remarks.contains("control characters"), "{remarks}");
+}
+
+#[test]
+fn of_several_yaml_documents_the_openapi_document_is_read() {
+    let (value, remarks) = mended("kind: Pod\n---\nopenapi: 3.0.0\npaths: {}\n");
+    assert_eq!(value["openapi"], "3.0.0");
+    assert!(remarks.contains("several YAML documents"), "{remarks}");
+    assert_eq!(mended("---\na: 1\n...\n"), (json!({"a": 1}), String::new()));
+}
+
+#[test]
+fn bytes_that_are_no_utf_8_are_remarked() {
+    let parsed = parse(b"a: Z\xfcrich\n".to_vec()).unwrap();
+    assert_eq!((parsed.value, parsed.remarks.len()), (json!({"a": "Z\u{fc}rich"}), 1));
+}
+
+#[test]
+fn what_is_no_data_says_what_it_is() {
+    assert!(parse(b"  <!doctype html>".to_vec()).unwrap_err().contains("HTML page"));
+    assert!(parse(Vec::new()).unwrap_err().contains("empty"));
 }

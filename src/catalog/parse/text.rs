@@ -2,19 +2,31 @@
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
+/// A text, and what is wrong with its bytes.
+#[derive(Debug)]
+pub(in super::super) struct Decoded {
+    pub(in super::super) text: String,
+    pub(super) remark: Option<&'static str>,
+}
+
 /// The text that `bytes` encode, without a byte order mark. UTF-8 and UTF-16 are recognised, the latter also without a mark: one byte
 /// of its first character is zero (RFC 4627, section 3). What is neither is read as Windows-1252, in which any bytes are a text and
 /// which old documents are written in. What UTF-16 leaves half becomes U+FFFD.
-pub(in super::super) fn decode(mut bytes: Vec<u8>) -> String {
+pub(in super::super) fn decode(mut bytes: Vec<u8>) -> Decoded {
     let (encoding, mark_bytes) = encoding(&bytes);
     bytes.drain(..mark_bytes);
-    let decoded =
-        |encoding: &'static Encoding, bytes: &[u8]| encoding.decode_without_bom_handling(bytes).0.into_owned();
     if encoding == UTF_8 {
-        String::from_utf8(bytes).unwrap_or_else(|error| decoded(WINDOWS_1252, error.as_bytes()))
-    } else {
-        decoded(encoding, &bytes)
+        return match String::from_utf8(bytes) {
+            Ok(text) => Decoded { text, remark: None },
+            Err(error) => {
+                let text = WINDOWS_1252.decode_without_bom_handling(error.as_bytes()).0.into_owned();
+                Decoded { text, remark: Some("is not encoded in UTF-8, and is read as Windows-1252") }
+            }
+        };
     }
+    let (text, has_faults) = encoding.decode_without_bom_handling(&bytes);
+    let remark = has_faults.then_some("has bytes that are no UTF-16; a replacement character stands for them");
+    Decoded { text: text.into_owned(), remark }
 }
 
 /// The encoding, and the length of its byte order mark.
@@ -44,18 +56,23 @@ mod tests {
             (&[][..], &big[..]),
             (&[0xFE, 0xFF][..], &big[..]),
         ] {
-            assert_eq!(decode([mark, body].concat()), text, "mark {mark:x?}");
+            let decoded = decode([mark, body].concat());
+            assert_eq!((decoded.text.as_str(), decoded.remark), (text, None), "mark {mark:x?}");
         }
     }
 
     #[test]
     fn what_is_no_unicode_is_read_as_windows_1252() {
-        assert_eq!(decode(b"Z\xfcrich \x96 5 \x80".to_vec()), "Zürich – 5 €");
+        let decoded = decode(b"Z\xfcrich \x96 5 \x80".to_vec());
+        assert_eq!(decoded.text, "Zürich – 5 €");
+        assert!(decoded.remark.is_some_and(|remark| remark.contains("Windows-1252")));
     }
 
     #[test]
     fn broken_utf_16_is_read_as_far_as_it_goes() {
-        assert_eq!(decode(vec![0xFF, 0xFE, b'a', 0, 0x00, 0xD8]), "a\u{fffd}");
-        assert_eq!(decode(Vec::new()), "");
+        let decoded = decode(vec![0xFF, 0xFE, b'a', 0, 0x00, 0xD8]);
+        assert_eq!(decoded.text, "a\u{fffd}");
+        assert!(decoded.remark.is_some_and(|remark| remark.contains("UTF-16")));
+        assert_eq!(decode(Vec::new()).text, "");
     }
 }

@@ -1,12 +1,11 @@
 //! YAML → raw JSON.
 
-use std::fmt;
-
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Number, Value};
+use serde::de::DeserializeSeed;
+use serde_json::Value;
 use serde_saphyr::options::{DuplicateKeyPolicy, NonFiniteFloatPolicy};
 
-use super::MAX_NESTING;
+use super::value::Reading;
+use super::{MAX_NESTING, Parsed, Syntax, mend, stream};
 
 /// Stack of the YAML parser. It recurses, and unoptimised it takes about 24 KiB for a level of nesting.
 const YAML_STACK_BYTES: usize = 16 * 1024 * 1024;
@@ -14,14 +13,55 @@ const YAML_STACK_BYTES: usize = 16 * 1024 * 1024;
 /// Values that YAML aliases may repeat in all: enough for a response that every operation shares, too few for a bomb.
 const MAX_ALIASED: usize = 200_000;
 
-/// The value of a YAML document of one part. Parsed on a thread of its own, whose stack is sure to be large enough for [`MAX_NESTING`] levels wherever the caller stands.
-pub(super) fn parse(text: &str) -> Result<Value, String> {
+/// Spaces that a tab may stand for.
+const TAB_WIDTHS: [usize; 3] = [2, 4, 8];
+
+/// The value of a YAML text: of one of its documents, where it has several.
+pub(super) fn parse(text: String) -> Result<Parsed, String> {
+    let Some(document) = stream::one_document(&text) else { return one(text) };
+    let what = "has several YAML documents; the first OpenAPI document among them is read, else the first one";
+    let mut parsed = one(document)?;
+    parsed.remarks.insert(0, what.to_owned());
+    Ok(parsed)
+}
+
+/// The value of one document, mended where that is needed.
+fn one(text: String) -> Result<Parsed, String> {
+    let parsed = |(value, remark), text, mended: Option<String>| Parsed {
+        value,
+        text,
+        syntax: Syntax::Yaml,
+        remarks: mended.into_iter().chain(remark).collect(),
+    };
+    let error = match read(&text) {
+        Ok(value) => return Ok(parsed(value, text, None)),
+        Err(error) => error,
+    };
+    let visible = mend::without_controls(&text);
+    let tabbed = TAB_WIDTHS.into_iter().filter_map(|width| {
+        let what = format!("has tabs that indent lines, which YAML does not allow; each is read as {width} spaces");
+        Some((mend::with_spaces_for_tabs(visible.as_ref().unwrap_or(&text), width)?, what))
+    });
+    let controls = "has control characters; spaces are read in their place";
+    let plain = visible.as_ref().map(|text| (text.clone(), controls.to_owned()));
+    for (text, what) in plain.into_iter().chain(tabbed) {
+        if let Ok(value) = read(&text) {
+            return Ok(parsed(value, text, Some(what)));
+        }
+    }
+    Err(error)
+}
+
+/// The value of a YAML document, and what is wrong with it. Parsed on a thread of its own, whose stack is sure to be large enough for
+/// [`MAX_NESTING`] levels wherever the caller stands.
+fn read(text: &str) -> Result<(Value, Option<String>), String> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("yaml".to_owned()).stack_size(YAML_STACK_BYTES);
         let parser = thread.spawn_scoped(scope, || {
-            serde_saphyr::from_str_with_options(text, options(text.len()))
-                .map(|Yaml(value)| value)
-                .map_err(|error| format!("no YAML: {error}"))
+            let reading = Reading::default();
+            let read = |deserializer: serde_saphyr::Deserializer<'_, '_>| reading.deserialize(deserializer);
+            let value = serde_saphyr::with_deserializer_from_str_with_options(text, options(text.len()), read);
+            value.map(|value| (value, reading.remark())).map_err(|error| format!("no YAML: {error}"))
         });
         let parser = parser.map_err(|error| format!("cannot start the YAML parser: {error}"))?;
         parser.join().unwrap_or_else(|_| Err("the YAML parser failed on this document".to_owned()))
@@ -44,68 +84,5 @@ fn options(bytes: usize) -> serde_saphyr::Options {
         strict_booleans: true,
         non_finite_float_policy: NonFiniteFloatPolicy::AsString,
         with_snippet: false,
-    }
-}
-
-/// A YAML value as JSON. serde_json's own reading would refuse a whole document for one key `null` or `~`.
-struct Yaml(Value);
-
-impl<'de> Deserialize<'de> for Yaml {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(YamlVisitor).map(Self)
-    }
-}
-
-struct YamlVisitor;
-
-impl<'de> Visitor<'de> for YamlVisitor {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a YAML value")
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_bool<E: Error>(self, value: bool) -> Result<Value, E> {
-        Ok(Value::Bool(value))
-    }
-
-    fn visit_i64<E: Error>(self, value: i64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_u64<E: Error>(self, value: u64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
-        Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
-    }
-
-    fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
-        Ok(Value::String(value.to_owned()))
-    }
-
-    fn visit_string<E: Error>(self, value: String) -> Result<Value, E> {
-        Ok(Value::String(value))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let mut array = Vec::new();
-        while let Some(Yaml(item)) = items.next_element()? {
-            array.push(item);
-        }
-        Ok(Value::Array(array))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
-        let mut object = Map::new();
-        while let Some((key, Yaml(value))) = members.next_entry::<Option<String>, Yaml>()? {
-            object.insert(key.unwrap_or_else(|| "null".to_owned()), value);
-        }
-        Ok(Value::Object(object))
     }
 }

@@ -76,7 +76,12 @@ impl<'d> SchemaWriter<'d> {
             Ok(written) => (written, whole),
             Err(TooLarge) => self.write_less(arguments, notes)?,
         };
-        if detail != whole {
+        if detail.is_bare {
+            notes.remark(format!(
+                "the argument schema is larger than {} bytes; descriptions, examples and long enumerations are left out",
+                detail.bytes
+            ));
+        } else if detail != whole {
             notes.remark(format!(
                 "the argument schema is larger than {} bytes; descriptions of arguments are cut to {} characters",
                 detail.bytes, detail.description_chars
@@ -109,13 +114,14 @@ impl<'d> SchemaWriter<'d> {
 
     fn whole(&self) -> Detail {
         let levels = self.limits.schema_depth.clamp(1, MAX_LEVELS);
-        Detail { levels, description_chars: usize::MAX, bytes: self.limits.schema_bytes }
+        Detail { levels, description_chars: usize::MAX, bytes: self.limits.schema_bytes, is_bare: false }
     }
 
     fn less(&self) -> Vec<Detail> {
         let whole = Detail { description_chars: SHORT_DESCRIPTION_CHARS, ..self.whole() };
         let fewer = FEWER_LEVELS.into_iter().filter(|levels| *levels < whole.levels);
-        std::iter::once(whole).chain(fewer.map(|levels| Detail { levels, ..whole })).collect()
+        let bare = [1, 0].map(|levels| Detail { levels, is_bare: true, ..whole });
+        std::iter::once(whole).chain(fewer.map(|levels| Detail { levels, ..whole })).chain(bare).collect()
     }
 
     fn attempt(&mut self, arguments: &[Argument<'d>], detail: Detail, notes: &mut Notes) -> Result<Written, TooLarge> {
@@ -158,7 +164,7 @@ fn property<'d>(
             object(members, properties, Map::new())
         }
     };
-    Ok(described(schema, argument, detail.description_chars))
+    Ok(described(schema, argument, detail))
 }
 
 /// An argument schema that fits.
@@ -190,21 +196,22 @@ fn object(arguments: &[Argument<'_>], properties: Map<String, Value>, definition
 
 /// The parameter's description says what the value is for here; the schema's says what it is everywhere, and is kept behind it
 /// unless it repeats it.
-fn described(schema: Value, argument: &Argument<'_>, chars: usize) -> Value {
+fn described(schema: Value, argument: &Argument<'_>, detail: Detail) -> Value {
     let mut members = match schema {
         Value::Object(members) => members,
         _ => Map::new(),
     };
-    if let Some(text) = argument.description {
+    if let Some(text) = argument.description.filter(|_| !detail.is_bare) {
         let own = members.get("description").and_then(Value::as_str).filter(|own| !text.contains(*own));
         let whole = own.map_or_else(|| text.to_owned(), |own| format!("{text}\n{own}"));
-        members.insert("description".to_owned(), shorten(&whole, chars).into());
+        members.insert("description".to_owned(), shorten(&whole, detail.description_chars).into());
     }
     if let Some(hint) = &argument.hint {
         let told = members.get("description").and_then(Value::as_str).map(|told| format!("{told}\n{hint}"));
         members.insert("description".to_owned(), told.unwrap_or_else(|| hint.clone()).into());
     }
-    if let Some(kept) = examples(&argument.examples).filter(|_| !members.contains_key("examples")) {
+    let has_examples = detail.is_bare || members.contains_key("examples");
+    if let Some(kept) = examples(&argument.examples).filter(|_| !has_examples) {
         members.insert("examples".to_owned(), kept);
     }
     if argument.deprecated {

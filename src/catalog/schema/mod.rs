@@ -6,6 +6,7 @@ mod definitions;
 mod discriminator;
 mod emptiness;
 mod exclusive;
+mod intent;
 mod keyword;
 mod leaf;
 mod literal;

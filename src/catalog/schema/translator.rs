@@ -12,14 +12,18 @@ use super::super::shorten::shorten;
 use super::all_of::unwrap_single;
 use super::definitions::{Definitions, Pending};
 use super::discriminator;
+use super::intent::{give_values_to_items, has_malformed_properties, is_list_of_one};
 use super::keyword::{Form, form, is_annotation};
 use super::leaf::leaf;
-use super::literal::{fit, type_value, types, types_of};
+use super::literal::{type_value, types, types_of};
 use super::loops::DEFINITIONS;
 use super::memo::Memo;
 use super::nullable::{is_nullable, make_nullable};
 use super::read_only::{read_only_names, shown_by_reference};
 use super::trail::Trail;
+
+/// Values of an enumeration that are kept of a schema that says nothing but what is needed.
+const BARE_VALUES: usize = 20;
 
 /// What a keyword's quotes, colon and comma take in JSON.
 const KEYWORD_BYTES: usize = 4;
@@ -33,6 +37,8 @@ pub(super) struct Detail {
     pub(super) description_chars: usize,
     /// Bytes of JSON.
     pub(super) bytes: usize,
+    /// Only what kinds of values are meant: no texts, no examples, no long enumerations.
+    pub(super) is_bare: bool,
 }
 
 /// The part of a request that a schema describes.
@@ -171,7 +177,7 @@ impl<'a, 'd> Translator<'a, 'd> {
                 json!({})
             }
         };
-        let keeps_all = self.document.version == Version::V3_1;
+        let keeps_all = self.document.version >= Version::V3_1;
         let mut beside = Map::new();
         self.keywords(members, |keyword| keeps_all || is_annotation(keyword), trail, level, &mut beside)?;
         Ok(self.finish(members, join(target, beside)))
@@ -207,7 +213,8 @@ impl<'a, 'd> Translator<'a, 'd> {
         if !types.is_empty() {
             kept.insert("type".to_owned(), type_value(&types));
         }
-        if let Some(text) = members.get("description").and_then(Value::as_str) {
+        let text = members.get("description").and_then(Value::as_str);
+        if let Some(text) = text.filter(|_| !self.detail.is_bare) {
             kept.insert("description".to_owned(), shorten(text, self.detail.description_chars).into());
         }
         let is_cut = members.keys().any(|key| !kept.contains_key(key) && form(key).is_some());
@@ -230,7 +237,7 @@ impl<'a, 'd> Translator<'a, 'd> {
             let place = trail.member(key);
             let (key, value) = match form {
                 // OpenAPI 3.0 and Swagger 2.0 know no tuples: a list of one is the schema of every item.
-                Form::Schema if is_list_of_one(value) && self.document.version != Version::V3_1 => {
+                Form::Schema if is_list_of_one(value) && self.document.version < Version::V3_1 => {
                     let item = value.get(0).unwrap_or(&Value::Null);
                     (key.as_str(), Some(self.any(item, &place.item(0), level + 1)?))
                 }
@@ -254,6 +261,11 @@ impl<'a, 'd> Translator<'a, 'd> {
         members: &Map<String, Value>,
         place: &Trail<'_, 'd>,
     ) -> Result<(&'k str, Option<Value>), TooLarge> {
+        let is_list = members.get(key).and_then(Value::as_array).is_some_and(|values| values.len() > BARE_VALUES);
+        if self.detail.is_bare && (is_annotation(key) || is_list && form == Form::Enum) {
+            self.is_loose |= form == Form::Enum;
+            return Ok((key, None));
+        }
         let leaf = leaf(key, form, members, self.detail.description_chars);
         if let Some(loss) = leaf.loss {
             self.is_loose |= leaf.value.is_none() && !is_annotation(key);
@@ -351,40 +363,15 @@ impl<'a, 'd> Translator<'a, 'd> {
         }
     }
 
-    /// In OpenAPI 3.1 `nullable` says nothing: what may be null has the type `null`.
+    /// From OpenAPI 3.1 on `nullable` says nothing: what may be null has the type `null`.
     fn finish(&self, members: &Map<String, Value>, translated: Map<String, Value>) -> Value {
-        let is_nullable = self.document.version != Version::V3_1 && is_nullable(members);
+        let is_nullable = self.document.version < Version::V3_1 && is_nullable(members);
         Value::Object(if is_nullable { make_nullable(translated) } else { translated })
     }
 
     fn spend(&mut self, bytes: usize) -> Result<(), TooLarge> {
         self.bytes_left = self.bytes_left.checked_sub(bytes).ok_or(TooLarge)?;
         Ok(())
-    }
-}
-
-fn has_malformed_properties(members: &Map<String, Value>) -> bool {
-    ["properties", "patternProperties"].iter().any(|key| members.get(*key).is_some_and(|value| !value.is_object()))
-}
-
-fn is_list_of_one(value: &Value) -> bool {
-    value.as_array().is_some_and(|items| items.len() == 1)
-}
-
-/// Values that are enumerated beside the type `array` are those of its items.
-fn give_values_to_items(members: &Map<String, Value>, translated: &mut Map<String, Value>) {
-    let values = members.get("enum").filter(|_| types_of(members) == ["array"]).and_then(Value::as_array);
-    let Some(values) = values.filter(|values| !values.iter().any(Value::is_array)) else { return };
-    let items = translated.entry("items").or_insert_with(|| json!({}));
-    let Some(items) =
-        items.as_object_mut().filter(|items| !["enum", "$ref"].iter().any(|key| items.contains_key(*key)))
-    else {
-        return;
-    };
-    let types = types_of(items);
-    let fitting: Vec<Value> = values.iter().filter_map(|value| fit(value, &types)).collect();
-    if !fitting.is_empty() {
-        items.insert("enum".to_owned(), fitting.into());
     }
 }
 

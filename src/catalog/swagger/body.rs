@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::binding::{BodyFormat, Content, Encoding, Location};
 use super::super::body::{Body, BodyProperty};
+use super::super::content::content;
 use super::super::document::{Document, Located};
 use super::super::media_type::Sendable;
 use super::super::notes::Notes;
@@ -88,7 +89,8 @@ fn of_bodies<'d>(
 }
 
 fn of_fields<'d>(document: &'d Document, fields: &[Located<'d>], consumes: &[&str], notes: &mut Notes) -> Body<'d> {
-    let is_file = |field: &Located<'_>| field.text("type") == Some("file");
+    let content = |field: &Located<'d>| content(document, schema(field).as_ref(), None);
+    let is_file = |field: &Located<'d>| content(field) == Content::File;
     let media_type = form_type(fields.iter().any(is_file), consumes, notes);
     let format = Sendable::of(media_type).format;
     let encoding = fields.iter().filter_map(|field| {
@@ -98,7 +100,7 @@ fn of_fields<'d>(document: &'d Document, fields: &[Located<'d>], consumes: &[&st
             content_type: is_file(field).then(|| BYTES.to_owned()),
             style: is_array.then_some(style),
             explode: is_array.then_some(explode),
-            content: if is_file(field) { Content::File } else { Content::Value },
+            content: content(field),
             nested,
             ..Encoding::default()
         };

@@ -168,6 +168,14 @@ fn form_fields_become_a_form_and_files_make_it_multipart() {
 }
 
 #[test]
+fn arrays_of_files_are_files() {
+    let files = json!({"name": "files", "in": "formData", "type": "array", "items": {"type": "file"}});
+    let (upload, _) = operation(json!({"parameters": [files]}), json!({}));
+    let body = upload.body.unwrap();
+    assert_eq!((body.media_type.as_str(), &body.encoding["files"].content), ("multipart/form-data", &Content::File));
+}
+
+#[test]
 fn form_fields_that_bear_a_parameters_name_stand_in_a_body_of_their_own() {
     let (operation, _) = operation(
         json!({"parameters": [

@@ -74,10 +74,12 @@ fn xml_is_written_from_the_schema_and_asked_for_as_text_where_there_is_none() {
     assert_eq!((body.format, shape.root.as_str()), (BodyFormat::Xml, "pet"));
     assert_eq!(operation.tool.parameters["properties"]["id"], json!({"type": "integer"}));
 
+    let list = json!({"schema": {"type": "array", "title": "ids", "items": {"type": "string"}}});
+    let Content::Xml(shape) = self::body(json!({"text/xml": list})).content else { panic!("not XML") };
+    assert_eq!((shape.root.as_str(), shape.nodes.len()), ("ids", 2));
     for media in [json!({}), json!({"schema": {"type": "string"}})] {
         let operation = with_content(json!({"text/xml": media}));
-        assert_eq!(operation.body.as_ref().unwrap().content, Content::Value);
-        assert_eq!(operation.tool.parameters["properties"]["body"]["type"], "string");
+        assert_eq!(operation.tool.parameters["properties"]["body"]["type"], "string", "{media}");
     }
 }
 

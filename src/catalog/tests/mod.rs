@@ -7,6 +7,7 @@ mod mistakes;
 mod real_documents;
 mod round_trip;
 mod schemas;
+mod soundness;
 mod toolsets;
 
 use std::path::Path;

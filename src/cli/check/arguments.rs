@@ -13,8 +13,8 @@ use crate::domain::SchemaDialect;
 #[derive(Debug, Args)]
 #[command(after_long_help = help())]
 pub(in super::super) struct Arguments {
-    /// OpenAPI documents, or folders with such: every document below a folder is checked, its other files are passed over. `-` is a
-    /// document at standard input.
+    /// OpenAPI documents, their http(s) URLs, or folders with such: every document below a folder is checked, its other files are passed
+    /// over. `-` is a document at standard input. Only public addresses are asked.
     #[arg(value_name = "PATH", required_unless_present = "files_from")]
     pub(super) paths: Vec<PathBuf>,
     /// How reports are printed; `json` prints one line per document.

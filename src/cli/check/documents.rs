@@ -4,6 +4,8 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
+use url::Url;
+
 use crate::catalog::{self, Discovered};
 
 /// The name that stands for standard input.
@@ -23,6 +25,8 @@ pub(super) struct Entry {
 #[derive(Debug)]
 pub(super) enum Source {
     File(PathBuf),
+    /// An http or https address.
+    Url(Url),
     /// Under the name that it is given.
     StandardInput(PathBuf),
     /// It cannot be had, for this reason.
@@ -43,7 +47,7 @@ impl Entry {
     pub(super) fn path(&self) -> String {
         match &self.source {
             Source::File(path) => path.display().to_string(),
-            Source::StandardInput(_) | Source::Fault(_) => self.name.clone(),
+            Source::Url(_) | Source::StandardInput(_) | Source::Fault(_) => self.name.clone(),
         }
     }
 
@@ -51,13 +55,15 @@ impl Entry {
     pub(super) fn bytes(&self) -> u64 {
         match &self.source {
             Source::File(path) => fs::metadata(path).map_or(0, |metadata| metadata.len()),
-            Source::StandardInput(_) | Source::Fault(_) => 0,
+            Source::Url(_) | Source::StandardInput(_) | Source::Fault(_) => 0,
         }
     }
 
     fn named(path: &Path) -> Self {
         let name = path.display().to_string();
-        Self { source: Source::File(path.to_owned()), shown: name.clone(), name }
+        let url = Url::parse(&name).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+        let source = url.map_or_else(|| Source::File(path.to_owned()), Source::Url);
+        Self { source, shown: name.clone(), name }
     }
 
     fn found(found: Discovered, is_only_folder: bool) -> Self {

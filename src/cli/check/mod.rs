@@ -19,7 +19,8 @@ use tally::{Denied, Tally};
 
 use super::errors::VerbResult;
 use super::scan::threads;
-use crate::catalog::{self, Origin, Report, Review, ToolsetSettings};
+use crate::app;
+use crate::catalog::{self, Fetch, Offline, Origin, Report, Review, ToolsetSettings};
 
 /// Bytes of documents that are read at the same time, by the sizes of their first files. In memory a document takes some ten times its
 /// bytes, so that this is what bounds a run over documents of any number. A larger document is read while no other one is.
@@ -56,8 +57,10 @@ pub(super) fn run(arguments: &Arguments) -> VerbResult {
         let places = if places.is_empty() { "the list".to_owned() } else { places.join(", ") };
         return Err(CheckError::Nothing { places }.into());
     }
+    let is_remote = entries.iter().any(|entry| matches!(entry.source, Source::Url(_)));
+    let fetch = if is_remote { app::public_fetcher()? } else { Box::new(Offline) };
     guard::listen();
-    match write(arguments, &entries) {
+    match write(arguments, &entries, fetch.as_ref()) {
         // `callwright check specs | head`: nothing is left to do, and nothing is wrong.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         Err(error) => Err(CheckError::Output(error).into()),
@@ -66,7 +69,7 @@ pub(super) fn run(arguments: &Arguments) -> VerbResult {
 }
 
 /// Writes the reports as they come, in the order of `entries`.
-fn write(arguments: &Arguments, entries: &[Entry]) -> io::Result<Tally> {
+fn write(arguments: &Arguments, entries: &[Entry], fetch: &dyn Fetch) -> io::Result<Tally> {
     let mut out: Box<dyn Write> = match arguments.format {
         Format::Json => Box::new(io::stdout().lock()),
         Format::Text => Box::new(anstream::stdout().lock()),
@@ -77,7 +80,7 @@ fn write(arguments: &Arguments, entries: &[Entry]) -> io::Result<Tally> {
     let review = Review { dialect: arguments.dialect, advice: arguments.advice.0.clone() };
     let weights: Vec<u64> = entries.iter().map(Entry::bytes).collect();
     let bounds = Bounds { workers: threads(arguments.jobs), weight: BYTES_AT_ONCE, ahead: REPORTS_AHEAD };
-    let work = |index: usize| entries.get(index).map(|entry| checked(entry, &review, arguments.format));
+    let work = |index: usize| entries.get(index).map(|entry| checked(entry, &review, arguments.format, fetch));
     let mut total = Tally::default();
     in_order(&weights, &bounds, work, |checked| {
         let Some(Checked { tally, text }) = checked else { return Ok(()) };
@@ -91,8 +94,9 @@ fn write(arguments: &Arguments, entries: &[Entry]) -> io::Result<Tally> {
     Ok(total)
 }
 
-fn checked(entry: &Entry, review: &Review, format: Format) -> Checked {
-    let report = guard::guarded(|| reviewed(entry, review)).unwrap_or_else(|fault| Report::of_failure("", fault));
+fn checked(entry: &Entry, review: &Review, format: Format, fetch: &dyn Fetch) -> Checked {
+    let report =
+        guard::guarded(|| reviewed(entry, review, fetch)).unwrap_or_else(|fault| Report::of_failure("", fault));
     let report = Report { file: entry.name.clone(), ..report };
     let text = match format {
         Format::Json => json::line(&report, &entry.path()),
@@ -101,16 +105,17 @@ fn checked(entry: &Entry, review: &Review, format: Format) -> Checked {
     Checked { tally: Tally::of(&report), text }
 }
 
-fn reviewed(entry: &Entry, review: &Review) -> Report {
+fn reviewed(entry: &Entry, review: &Review, fetch: &dyn Fetch) -> Report {
     let settings = ToolsetSettings::default();
     let reviewed = match &entry.source {
-        Source::File(path) => catalog::review(Origin::Path(path), &settings, review),
+        Source::File(path) => catalog::review(Origin::Path(path), &settings, review, fetch),
+        Source::Url(url) => catalog::review(Origin::Url(url), &settings, review, fetch),
         Source::StandardInput(path) => {
             let mut bytes = Vec::new();
             // One byte more than is read, so that what is too large is known to be.
             let limit = settings.limits.document_bytes.saturating_add(1);
             match io::stdin().lock().take(limit).read_to_end(&mut bytes) {
-                Ok(_) => catalog::review(Origin::Bytes(path, &bytes), &settings, review),
+                Ok(_) => catalog::review(Origin::Bytes(path, &bytes), &settings, review, fetch),
                 Err(error) => return Report::of_failure("", format!("standard input cannot be read: {error}")),
             }
         }

@@ -9,6 +9,8 @@ use crate::catalog::{Credential, MissingCredentials, Operation, Requirement, Sec
 pub(in crate::executor) struct Wanted {
     /// The toolset's name: credentials and tokens belong to it alone.
     pub(super) toolset: String,
+    /// The name under which the configuration has it.
+    pub(super) entry: String,
     /// The tool's name.
     pub(super) tool: String,
     /// The alternatives of the operation's security for which every credential is given, best first.
@@ -45,6 +47,7 @@ impl Wanted {
         let security: Vec<Vec<Requirement>> = operation.security.iter().map(defined).collect();
         let mut wanted = Self {
             toolset: toolset.name.clone(),
+            entry: toolset.entry.clone(),
             tool: operation.tool.name.clone(),
             is_optional: security.is_empty()
                 || security.iter().any(Vec::is_empty)
@@ -93,7 +96,7 @@ impl Wanted {
              without by `missing_credentials = \"send\"`",
             self.lacking.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or "),
             self.toolset,
-            self.toolset
+            self.entry
         )
     }
 }

@@ -61,9 +61,18 @@ pub(super) fn build(operation: &Operation, arguments: &Map<String, Value>) -> Re
     headers.insert(ACCEPT, header::accept(&operation.produces));
     let body = body::encode(operation.body.as_ref(), placement.body.as_ref())?;
     if let Some((media_type, bytes)) = &body {
-        disguise::check_members(&operation.method, placement.body.as_ref().unwrap_or(&Value::Null))?;
-        if operation.body.as_ref().is_some_and(|body| body.format == BodyFormat::Form) {
-            disguise::check_pairs(&operation.method, String::from_utf8_lossy(bytes).split('&'))?;
+        let value = placement.body.as_ref().unwrap_or(&Value::Null);
+        disguise::check_members(&operation.method, value)?;
+        match operation.body.as_ref().map(|body| body.format) {
+            Some(BodyFormat::Form) => {
+                disguise::check_pairs(&operation.method, String::from_utf8_lossy(bytes).split('&'))?;
+            }
+            // A member that explodes gives its own members as parts.
+            Some(BodyFormat::Multipart) => {
+                let members = value.as_object().into_iter().flat_map(Map::values);
+                members.into_iter().try_for_each(|member| disguise::check_members(&operation.method, member))?;
+            }
+            _ => {}
         }
         headers.insert(CONTENT_TYPE, media_type.clone());
     }

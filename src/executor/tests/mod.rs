@@ -3,6 +3,7 @@
 mod answers;
 mod approvals;
 mod credentials;
+mod documents;
 mod intents;
 mod pages;
 mod redirects;

@@ -24,7 +24,7 @@ fn look(subject: &Subject<'_>, findings: &mut Findings) {
         if without == all { "no operation has a".to_owned() } else { format!("{without} of {all} operations have no") };
     let key = match document.version {
         Version::V2_0 => "host",
-        Version::V3_0 | Version::V3_1 => "servers",
+        _ => "servers",
     };
     let at = document.member(key).map_or_else(|| document.root().at, |member| member.at);
     findings.add("", &at, format!("{who} server that can be called"));

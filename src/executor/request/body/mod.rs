@@ -22,7 +22,8 @@ pub(super) fn encode(
 ) -> Result<Option<(HeaderValue, Bytes)>, Refusal> {
     let (Some(binding), Some(value)) = (binding, value) else { return Ok(None) };
     let text = match binding.format {
-        BodyFormat::Json | BodyFormat::Yaml => value.to_string(),
+        BodyFormat::Json => value.to_string(),
+        BodyFormat::Yaml => value.as_str().map_or_else(|| value.to_string(), str::to_owned),
         BodyFormat::JsonSequence => sequence(&binding.media_type, value),
         BodyFormat::Form => form::encode(binding, value)?,
         BodyFormat::Multipart => return multipart::encode(binding, value).map(Some),

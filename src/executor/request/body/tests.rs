@@ -60,6 +60,14 @@ fn sequences_have_one_item_per_line() {
 }
 
 #[test]
+fn yaml_is_json_or_the_text_that_it_is() {
+    let yaml =
+        |value: Value| String::from_utf8(encoded(&binding("application/yaml", BodyFormat::Yaml), &value).1).unwrap();
+    assert_eq!(yaml(json!({"a": [1]})), r#"{"a":[1]}"#);
+    assert_eq!(yaml(json!("a: 1\n")), "a: 1\n");
+}
+
+#[test]
 fn texts_are_sent_as_they_are_in_the_charset_that_is_named() {
     let text = |media_type: &str, value: Value| encoded(&binding(media_type, BodyFormat::Text), &value).1;
     assert_eq!(text("text/plain", json!("ü\r\n")), "ü\r\n".as_bytes());

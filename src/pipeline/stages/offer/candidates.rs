@@ -27,7 +27,7 @@ struct Candidate {
 impl Candidates {
     /// The tools of `toolsets`, those that `catalog` has.
     pub(super) fn of(catalog: &Catalog, toolsets: &[String], dialect: SchemaDialect) -> Self {
-        let toolsets = toolsets.iter().filter_map(|name| catalog.toolset(name));
+        let toolsets = toolsets.iter().flat_map(|name| catalog.toolsets_of(name));
         let tools = toolsets.flat_map(|toolset| toolset.operations.iter().map(|operation| operation.tool.clone()));
         Self::new(tools, dialect)
     }

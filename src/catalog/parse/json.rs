@@ -1,0 +1,36 @@
+//! JSON → its value, also where it has what JSON does not know but people write into it.
+
+use serde::de::DeserializeSeed;
+use serde_json::{Deserializer, Value};
+
+use super::mend;
+use super::value::Reading;
+use super::{Parsed, Syntax};
+
+/// The value of a text. An error gives the text back, and says what is wrong with it as it is.
+pub(super) fn parse(text: String) -> Result<Parsed, (String, serde_json::Error)> {
+    let error = match strict(&text) {
+        Ok((value, remark)) => {
+            return Ok(Parsed { value, text, syntax: Syntax::Json, remarks: remark.into_iter().collect() });
+        }
+        Err(error) => error,
+    };
+    let plain = mend::without_comments(&text);
+    match strict(&plain) {
+        Ok((value, remark)) => {
+            let what =
+                "has comments, or commas before a closing bracket, which JSON does not know; they are passed over";
+            let remarks = std::iter::once(what.to_owned()).chain(remark).collect();
+            Ok(Parsed { value, text: plain, syntax: Syntax::Json, remarks })
+        }
+        Err(_) => Err((text, error)),
+    }
+}
+
+fn strict(text: &str) -> Result<(Value, Option<String>), serde_json::Error> {
+    let reading = Reading::default();
+    let mut deserializer = Deserializer::from_str(text);
+    let value = reading.deserialize(&mut deserializer)?;
+    deserializer.end()?;
+    Ok((value, reading.remark()))
+}

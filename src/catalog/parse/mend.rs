@@ -1,0 +1,116 @@
+//! Texts with faults that are common → texts without, line for line.
+
+/// JSON without its comments (`//`, `/* */`, `#` at the beginning of a line) and without commas before a closing bracket. Spaces stand in
+/// their place.
+pub(super) fn without_comments(text: &str) -> String {
+    let mut bytes = text.as_bytes().to_vec();
+    let mut at = 0;
+    // The last comma, if nothing but space came after it.
+    let mut comma = None;
+    let mut begins_line = true;
+    while let Some(byte) = bytes.get(at).copied() {
+        let length = match (byte, bytes.get(at + 1)) {
+            (b'"', _) => string_length(bytes.get(at..).unwrap_or_default()),
+            (b'/', Some(b'/')) => blank_to(&mut bytes, at, b"\n"),
+            (b'#', _) if begins_line => blank_to(&mut bytes, at, b"\n"),
+            (b'/', Some(b'*')) => blank_to(&mut bytes, at, b"*/"),
+            _ => 1,
+        };
+        let is_blank = bytes.get(at).is_some_and(u8::is_ascii_whitespace);
+        match byte {
+            _ if is_blank => {}
+            b',' => comma = Some(at),
+            b'}' | b']' => {
+                if let Some(comma) = comma.take().and_then(|comma| bytes.get_mut(comma)) {
+                    *comma = b' ';
+                }
+            }
+            _ => comma = None,
+        }
+        begins_line = byte == b'\n' || is_blank && begins_line;
+        at += length;
+    }
+    // Whole characters alone were replaced, by characters of one byte each.
+    String::from_utf8(bytes).unwrap_or_default()
+}
+
+/// Writes spaces over the comment that begins at `start`, line ends excepted, up to and with `end`; a line end itself stays. Gives its length.
+fn blank_to(bytes: &mut [u8], start: usize, end: &[u8]) -> usize {
+    let comment = bytes.get_mut(start..).unwrap_or_default();
+    let found = memchr::memmem::find(comment.get(2..).unwrap_or_default(), end);
+    let length = found.map_or(comment.len(), |found| found + 2 + end.len()).min(comment.len());
+    for byte in comment.iter_mut().take(length).filter(|byte| **byte != b'\n') {
+        *byte = b' ';
+    }
+    length
+}
+
+/// Bytes of the string that `bytes` begins with, its quotes included.
+fn string_length(bytes: &[u8]) -> usize {
+    let mut at = 1;
+    while let Some(byte) = bytes.get(at) {
+        at += if *byte == b'\\' { 2 } else { 1 };
+        if *byte == b'"' {
+            break;
+        }
+    }
+    at.min(bytes.len()).max(1)
+}
+
+/// The text with `width` spaces for each tab that indents a line; `None` where there is none.
+pub(super) fn with_spaces_for_tabs(text: &str, width: usize) -> Option<String> {
+    let is_indented = |line: &str| line.trim_start_matches([' ', '\t']).len() < line.trim_start_matches(' ').len();
+    if !text.split('\n').any(is_indented) {
+        return None;
+    }
+    let lines = text.split('\n').map(|line| {
+        let content = line.trim_start_matches([' ', '\t']);
+        let indent = line.get(..line.len() - content.len()).unwrap_or_default();
+        indent.replace('\t', &" ".repeat(width)) + content
+    });
+    Some(lines.collect::<Vec<_>>().join("\n"))
+}
+
+/// The text with spaces for the characters that YAML does not allow (YAML 1.2.2, section 5.1); `None` where there is none.
+pub(super) fn without_controls(text: &str) -> Option<String> {
+    let is_bad =
+        |c: char| c.is_control() && !matches!(c, '\t' | '\n' | '\r' | '\u{85}') || matches!(c, '\u{fffe}' | '\u{ffff}');
+    text.contains(is_bad).then(|| text.replace(is_bad, " "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_and_last_commas_become_spaces_and_strings_stay() {
+        for (text, expected) in [
+            ("{\"a\": 1, // c\n}", "{\"a\": 1      \n}"),
+            ("[1, /* ü\n , */ 2,\n]", "[1,      \n      2 \n]"),
+            ("# c\n[\"//\", \"#\", \"\\\"/*\",]", "   \n[\"//\", \"#\", \"\\\"/*\" ]"),
+            ("[1,,2]", "[1,,2]"),
+            ("[\"a,\"]", "[\"a,\"]"),
+            ("[1, /* open", "[1,        "),
+            ("\"open", "\"open"),
+            ("\"\\", "\"\\"),
+            ("[1, 2] // end", "[1, 2]       "),
+        ] {
+            assert_eq!(without_comments(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn hostile_texts_take_linear_time() {
+        for piece in ["/", "/*", "//", "\"", ",", "#", "[,", "/*/", "\\"] {
+            assert_eq!(without_comments(&piece.repeat(200_000)).len(), piece.len() * 200_000);
+        }
+    }
+
+    #[test]
+    fn tabs_that_indent_and_characters_that_yaml_does_not_allow_become_spaces() {
+        assert_eq!(with_spaces_for_tabs("a:\n\tb:\t1\n \t c: \t2", 2).unwrap(), "a:\n  b:\t1\n    c: \t2");
+        assert_eq!(with_spaces_for_tabs("a:\t1\n", 2), None);
+        assert_eq!(without_controls("a\u{0}b\u{b}\tc\r\n").unwrap(), "a b \tc\r\n");
+        assert_eq!(without_controls("a\tb\r\n"), None);
+    }
+}

@@ -1,0 +1,67 @@
+//! Which document of a YAML stream is meant.
+
+use std::ops::Range;
+
+use super::super::discovery;
+
+/// The text with one of its documents alone, on its own lines, if there are several: the first one that says that it is an OpenAPI document, else
+/// the first one that says anything.
+pub(super) fn one_document(text: &str) -> Option<String> {
+    let documents: Vec<Range<usize>> =
+        documents(text).into_iter().filter(|range| text.get(range.clone()).is_some_and(says_something)).collect();
+    if documents.len() < 2 {
+        return None;
+    }
+    let is_openapi = |range: &&Range<usize>| text.get((*range).clone()).is_some_and(discovery::claims_in);
+    let chosen = documents.iter().find(is_openapi).or(documents.first())?;
+    let lines_before = text.get(..chosen.start)?.matches('\n').count();
+    Some("\n".repeat(lines_before) + text.get(chosen.clone())?)
+}
+
+/// Where the documents of the stream are, without the marks between them. No scalar may have such a mark (YAML 1.2.2, section 9.1.2).
+fn documents(text: &str) -> Vec<Range<usize>> {
+    let mut documents = Vec::new();
+    let (mut start, mut at) = (0, 0);
+    for line in text.split_inclusive('\n') {
+        let rest = line.strip_prefix("---").or_else(|| line.strip_prefix("..."));
+        if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(|c: char| c.is_ascii_whitespace())) {
+            documents.push(start..at);
+            // What follows the mark on its line belongs to the document.
+            start = at + 3;
+        }
+        at += line.len();
+    }
+    documents.push(start..at);
+    documents
+}
+
+fn says_something(text: &str) -> bool {
+    let is_silent = |line: &str| line.is_empty() || line.starts_with(['#', '%', '\u{feff}']);
+    !text.lines().all(|line| is_silent(line.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_openapi_document_is_meant_and_keeps_its_lines() {
+        assert_eq!(one_document("a: 1\n---\nopenapi: 3.0.0\n---\nb: 2\n").as_deref(), Some("\n\nopenapi: 3.0.0\n"));
+        assert_eq!(one_document("--- {a: 1}\n--- {swagger: '2.0'}").as_deref(), Some("\n {swagger: '2.0'}"));
+        assert_eq!(one_document("a: 1\n...\nb: 2\n").as_deref(), Some("a: 1\n"));
+    }
+
+    #[test]
+    fn one_document_is_left_as_it_is() {
+        for text in [
+            "",
+            "a: 1\n",
+            "# c\n%YAML 1.2\n---\na: 1\n",
+            "a: 1\n---\n# nothing\n",
+            "a: |\n  ---\n  b\n",
+            "----\n---a: 1\n",
+        ] {
+            assert_eq!(one_document(text), None, "{text}");
+        }
+    }
+}

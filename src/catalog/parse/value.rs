@@ -1,0 +1,101 @@
+//! Any self-describing data → JSON, whatever its keys are.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+/// Keys that stand twice in an object are named up to this many.
+const MAX_NAMED: usize = 5;
+
+/// Reads a value. serde_json's own reading would refuse a whole document for one key `null` or `~`, and lose in silence what stands
+/// under a key that stands there twice.
+#[derive(Debug, Default)]
+pub(super) struct Reading {
+    /// Keys that stood twice in one object.
+    twice: RefCell<BTreeSet<String>>,
+}
+
+impl Reading {
+    /// What was wrong with the value.
+    pub(super) fn remark(self) -> Option<String> {
+        let twice = self.twice.into_inner();
+        if twice.is_empty() {
+            return None;
+        }
+        let named: Vec<String> = twice.iter().take(MAX_NAMED).map(|key| format!("`{key}`")).collect();
+        let more = if twice.len() > MAX_NAMED { ", ..." } else { "" };
+        Some(format!("has keys more than once in one object ({}{more}); the last one holds", named.join(", ")))
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for &Reading {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for &Reading {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+        Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+
+    fn visit_string<E: Error>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut array = Vec::new();
+        while let Some(item) = items.next_element_seed(self)? {
+            array.push(item);
+        }
+        Ok(Value::Array(array))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
+        let mut object = Map::new();
+        while let Some(key) = members.next_key::<Option<String>>()? {
+            let key = key.unwrap_or_else(|| "null".to_owned());
+            let value = members.next_value_seed(self)?;
+            if object.contains_key(&key) {
+                let mut twice = self.twice.borrow_mut();
+                // One more than is named says that there are more.
+                if twice.len() <= MAX_NAMED {
+                    twice.insert(key.clone());
+                }
+            }
+            object.insert(key, value);
+        }
+        Ok(Value::Object(object))
+    }
+}

@@ -1,0 +1,167 @@
+//! An entry of the configuration → the toolsets that it gives: one of a document, one for each document of a folder.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use url::Url;
+
+use super::discovery::{Discovered, Search};
+use super::files::{Fetch, Origin};
+use super::{LoadError, Toolset, ToolsetSettings, load_from};
+
+/// What `document` of an entry names.
+pub(super) enum Source {
+    File(PathBuf),
+    Folder(PathBuf),
+    Url(Url),
+}
+
+/// What an entry gives.
+pub(super) struct Loaded {
+    pub(super) toolsets: Vec<Toolset>,
+    /// The local files that were looked at, whether or not they gave a toolset.
+    pub(super) files: BTreeSet<PathBuf>,
+    /// The folders that were searched.
+    pub(super) folders: BTreeSet<PathBuf>,
+    /// Why documents of a folder gave no toolset.
+    pub(super) errors: Vec<LoadError>,
+}
+
+impl Source {
+    /// What the entry `name` names; relative paths start at `base_dir`.
+    pub(super) fn of(name: &str, document: &str, base_dir: &Path) -> Result<Self, LoadError> {
+        if document.is_empty() {
+            return Err(LoadError::NoDocument { toolset: name.to_owned() });
+        }
+        if document.contains("://") {
+            return url(document).map(Self::Url).map_err(|reason| LoadError::Url { toolset: name.to_owned(), reason });
+        }
+        let path = base_dir.join(document);
+        Ok(if path.is_dir() { Self::Folder(path) } else { Self::File(path) })
+    }
+
+    /// Loads what is there. Of a folder, a document that cannot be loaded costs itself alone.
+    pub(super) fn load(
+        &self,
+        name: &str,
+        settings: &ToolsetSettings,
+        base_dir: &Path,
+        fetch: &dyn Fetch,
+    ) -> Result<Loaded, LoadError> {
+        let mut settings = settings.clone();
+        if !settings.root.is_empty() {
+            settings.root = base_dir.join(&settings.root).to_string_lossy().into_owned();
+        }
+        match self {
+            Self::File(path) => load_from(name, Origin::Path(path), &settings, fetch).map(Loaded::one),
+            Self::Url(url) => load_from(name, Origin::Url(url), &settings, fetch).map(Loaded::one),
+            Self::Folder(folder) => load_folder(name, folder, settings, fetch),
+        }
+    }
+}
+
+impl Loaded {
+    fn one(toolset: Toolset) -> Self {
+        let files = toolset.files().map(Path::to_owned).collect();
+        Self { toolsets: vec![toolset], files, folders: BTreeSet::new(), errors: Vec::new() }
+    }
+}
+
+/// A URL may carry a key in its query, so messages do not repeat it.
+fn url(document: &str) -> Result<Url, String> {
+    let url = Url::parse(document).map_err(|error| format!("is no URL that can be read: {error}"))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(format!("is a `{}:` URL; give an http or https URL, or a path", url.scheme()));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(format!(
+            "has a user name or password in its URL, which is not sent; name the document of {} without",
+            url.host_str().unwrap_or_default()
+        ));
+    }
+    Ok(url)
+}
+
+fn load_folder(
+    name: &str,
+    folder: &Path,
+    mut settings: ToolsetSettings,
+    fetch: &dyn Fetch,
+) -> Result<Loaded, LoadError> {
+    let Search { found, folders, .. } = Search::of(folder)?;
+    if found.is_empty() {
+        return Err(LoadError::NoDocuments { toolset: name.to_owned(), path: folder.to_owned() });
+    }
+    if settings.root.is_empty() {
+        settings.root = folder.to_string_lossy().into_owned();
+    }
+    // Each document is given those that it has a scheme for.
+    let credentials = std::mem::take(&mut settings.credentials);
+    let mut files: BTreeSet<PathBuf> = found.iter().map(|found| found.path.clone()).collect();
+    let mut toolsets = Vec::new();
+    let mut errors = Vec::new();
+    for Discovered { path, name: way } in &found {
+        match load_from(&format!("{name}/{way}"), Origin::Path(path), &settings, fetch) {
+            Ok(mut toolset) => {
+                files.extend(toolset.files().map(Path::to_owned));
+                name.clone_into(&mut toolset.entry);
+                let known = |scheme: &String| toolset.security_schemes.contains_key(scheme);
+                toolset.credentials = credentials.iter().filter(|(scheme, _)| known(scheme)).map(cloned).collect();
+                toolsets.push(toolset);
+            }
+            Err(error) => errors.push(error),
+        }
+    }
+    let is_defined = |scheme: &String| toolsets.iter().any(|toolset| toolset.security_schemes.contains_key(scheme));
+    match credentials.keys().find(|scheme| !is_defined(scheme)) {
+        // A document that could not be loaded may define it.
+        Some(scheme) if errors.is_empty() => return Err(unknown_scheme(name, folder, scheme, &toolsets)),
+        _ => {}
+    }
+    Ok(Loaded { toolsets: without_parts(toolsets), files, folders: folders.into_iter().collect(), errors })
+}
+
+fn cloned<K: Clone, V: Clone>((key, value): (&K, &V)) -> (K, V) {
+    (key.clone(), value.clone())
+}
+
+fn unknown_scheme(name: &str, folder: &Path, scheme: &str, toolsets: &[Toolset]) -> LoadError {
+    let schemes: BTreeSet<&str> =
+        toolsets.iter().flat_map(|toolset| toolset.security_schemes.keys().map(String::as_str)).collect();
+    let known = schemes.into_iter().collect::<Vec<_>>().join(", ");
+    LoadError::UnknownScheme {
+        toolset: name.to_owned(),
+        path: folder.to_owned(),
+        scheme: scheme.to_owned(),
+        known: if known.is_empty() { "no security scheme".to_owned() } else { known },
+    }
+}
+
+/// Leaves out documents that are parts of others: those that another one takes its operations from, and those that have none and that another
+/// one refers to. Two documents that take operations from each other both stay.
+fn without_parts(toolsets: Vec<Toolset>) -> Vec<Toolset> {
+    let paths: Vec<Option<PathBuf>> = toolsets.iter().map(resolved_document).collect();
+    let is_part = |at: usize, toolset: &Toolset| {
+        let Some(Some(own)) = paths.get(at) else { return false };
+        let has_operations = toolset.report.operations_loaded + toolset.report.operations_skipped.len() > 0;
+        toolsets.iter().zip(&paths).enumerate().any(|(other_at, (other, other_path))| {
+            let refers_back = other_path.as_ref().is_some_and(|path| toolset.operation_files.contains(path));
+            let takes =
+                if has_operations { other.operation_files.contains(own) } else { other.other_files.contains(own) };
+            other_at != at && takes && !refers_back
+        })
+    };
+    let parts: Vec<bool> = toolsets.iter().enumerate().map(|(at, toolset)| is_part(at, toolset)).collect();
+    toolsets.into_iter().zip(parts).filter(|(_, is_part)| !is_part).map(|(toolset, _)| toolset).collect()
+}
+
+fn resolved_document(toolset: &Toolset) -> Option<PathBuf> {
+    fs::canonicalize(toolset.document.as_deref()?).ok()
+}
+
+/// The toolsets of an entry, as a catalog shares them.
+pub(super) fn shared(toolsets: Vec<Toolset>) -> impl Iterator<Item = Arc<Toolset>> {
+    toolsets.into_iter().map(Arc::new)
+}
