@@ -107,6 +107,12 @@ def enumeration(refused):
     return refused.error_schema.get("type") == "string" and str(refused.instance).lower() in texts
 
 
+@fault("enumeration of items at their array", DOCUMENT, "lists texts for a value of type array, which its items are meant by")
+def items_enumerated(refused):
+    is_list = isinstance(refused.instance, list) and refused.error_schema.get("type") == "array"
+    return refused.keyword == "enum" and is_list and all(item in refused.error_schema["enum"] for item in refused.instance)
+
+
 @fault("places of a path side by side", VALIDATOR, "`{id}{extension}` can be divided in several ways; it gives everything to the first")
 def side_by_side(refused):
     return refused.location == "path" and "}{" in refused.line["path"]

@@ -66,8 +66,9 @@ class Refused:
         return next((value for field, value in self.line["headers"] if field == name), "")
 
     def is_of(self, *media_types):
-        """Is the body's media type one of these, by a part of its name?"""
-        return any(name in self.header("content-type").partition(";")[0] for name in media_types)
+        """Is the body's media type one of these, by the beginning of its name, the end, or its suffix?"""
+        kind, _, name = self.header("content-type").partition(";")[0].strip().lower().partition("/")
+        return any(wanted in (kind, name, name.rpartition("+")[2], name.removeprefix("x-www-form-")) for wanted in media_types)
 
     def is_sent(self):
         """Is a parameter of this name in the request?"""
