@@ -79,7 +79,7 @@ fn entries<'d>(document: &'d Document, holder: &Located<'d>) -> Result<Vec<Entry
 }
 
 /// YAML makes a null of a dash without an entry, and a list in a list of a dash too many.
-fn unfolded<'d>(item: Located<'d>) -> Vec<Located<'d>> {
+fn unfolded(item: Located<'_>) -> Vec<Located<'_>> {
     match item.value {
         Value::Array(_) => item.items().collect(),
         Value::Null => Vec::new(),

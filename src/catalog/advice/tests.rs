@@ -82,7 +82,7 @@ fn rules_that_are_not_asked_say_nothing_and_the_others_speak_in_the_order_of_the
 #[test]
 fn operations_that_were_skipped_are_passed_over() {
     let mut document = exemplary();
-    document["paths"]["/a{"] = json!({"get": {}});
+    document["paths"]["/a"] = json!({"post": {"parameters": [{"$ref": "#/none"}]}});
     document["paths"]["/b"] = json!({"get": {"operationId": "b"}});
     let path = Path::new("api.json");
     let toolset = toolset_of(document.clone(), "api", path, &ToolsetSettings::default()).unwrap();

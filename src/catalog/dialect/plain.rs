@@ -64,9 +64,8 @@ impl<'a> Inliner<'a> {
         let Some(written) = reference(members) else {
             return self.members(members, trail, copied, level).map(Value::Object);
         };
-        let beside = members.iter().filter(|(key, _)| *key != "$ref").map(|(key, value)| (key.clone(), value.clone()));
-        let beside: Map<String, Value> = beside.collect();
-        self.spend(beside.iter().map(|(key, value)| key.len() + value.to_string().len()).sum())?;
+        // Schemas beside the `$ref` may have further ones in them.
+        let beside = self.members(members, trail, copied, level)?;
         let target = name_of(written).and_then(|name| self.definitions.get_key_value(name));
         let Some((name, schema @ Value::Object(target))) = target else {
             self.losses.add(trail, format!("`$ref` `{written}` names no definition; any value is accepted"));
@@ -92,7 +91,7 @@ impl<'a> Inliner<'a> {
         level: usize,
     ) -> Option<Map<String, Value>> {
         let mut written = Map::new();
-        for (key, value) in members.iter().filter(|(key, _)| *key != "$defs") {
+        for (key, value) in members.iter().filter(|(key, _)| !["$defs", "$ref"].contains(&key.as_str())) {
             let place = trail.member(key);
             self.spend(key.len())?;
             let value = match (form(key), value) {

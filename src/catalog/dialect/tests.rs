@@ -218,6 +218,18 @@ fn plain_copies_definitions_and_opens_what_never_ends() {
 }
 
 #[test]
+fn plain_copies_definitions_that_are_referred_to_beside_a_reference() {
+    let schema = json!({
+        "type": "object",
+        "properties": {"x": {"$ref": "#/$defs/Base", "properties": {"more": {"$ref": "#/$defs/More"}}}},
+        "$defs": {"Base": {"type": "object"}, "More": {"type": "string", "maxLength": 3}}
+    });
+    let plain = translate(&schema, SchemaDialect::Plain);
+    let more = json!({"type": "object", "properties": {"more": {"type": "string", "maxLength": 3}}});
+    assert_eq!(plain.parameters["properties"]["x"], more);
+}
+
+#[test]
 fn plain_copies_less_where_copies_would_multiply() {
     let mut definitions = Map::new();
     for level in 0..12 {

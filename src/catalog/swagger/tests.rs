@@ -57,8 +57,8 @@ fn parameters_are_their_own_schemas() {
         operation.tool.parameters["properties"],
         json!({
             "size": {"type": "integer", "minimum": 1, "exclusiveMaximum": 9, "default": 3, "description": "How many"},
-            "kind": {"type": ["string", "null"], "enum": ["a", "b", null]},
-            "page": {"type": "string", "format": "uuid"}
+            "kind": {"type": "string", "enum": ["a", "b"]},
+            "page": {"type": "string", "format": "uuid", "minLength": 1}
         })
     );
     assert_eq!(operation.tool.parameters["required"], json!(["size"]));

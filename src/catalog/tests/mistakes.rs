@@ -27,7 +27,7 @@ fn a_parameter_that_cannot_be_understood_costs_a_reading_operation_only_itself()
         {"name": "kept", "in": "query", "schema": {"type": "string"}}
     ]);
     let (operation, remarks) = only("/x", "get", json!({"parameters": list}));
-    assert_eq!(*properties(&operation), json!({"kept": {"type": "string"}}));
+    assert_eq!(properties(&operation).as_object().unwrap().keys().collect::<Vec<_>>(), ["kept"]);
     assert_eq!(remarks.iter().filter(|what| what.ends_with("left out")).count(), 4, "{remarks:?}");
 }
 
