@@ -250,7 +250,7 @@ fn people_get_a_table_with_a_sum_and_no_colours_where_there_is_no_terminal() {
     assert_eq!(lines[1], "      1        1        0           0       0  a.json");
     assert!(lines[2].starts_with("    skipped     DELETE /orders: "), "{text}");
     assert_eq!(lines[3], "      -        -        -           -       -  b.yaml");
-    assert!(lines[4].starts_with("    error       b.yaml: "), "{text}");
+    assert!(lines[4].starts_with("    error       ./b.yaml: no YAML"), "{text}");
     assert_eq!(lines[5], "      1        1        0           0       0  2 documents, 1 could not be loaded");
     assert!(!text.contains('\u{1b}'), "{text}");
 }

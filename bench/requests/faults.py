@@ -81,10 +81,10 @@ def space_delimited(refused):
     return refused.style == "spaceDelimited" and refused.location == "query"
 
 
-@fault("objects within an array parameter", DOCUMENT, "no style says how to write them; no request could satisfy the validator")
-def objects_in_array(refused):
-    items = refused.resolved(refused.schema.get("items"))
-    return "CastError" in refused.kinds and refused.schema.get("type") == "array" and refused.is_nested(items)
+@fault("values within values of a parameter", DOCUMENT, "no style says how to write objects in arrays, or either in objects; no request could satisfy the validator")
+def nested_values(refused):
+    within = [refused.schema.get("items"), *refused.schema.get("properties", {}).values()]
+    return "CastError" in refused.kinds and any(map(refused.is_nested, within))
 
 
 @fault("object of pairs in the query", VALIDATOR, "does not read style: form with explode: true for objects")
@@ -95,7 +95,8 @@ def exploded_object(refused):
 @fault("value without a type", VALIDATOR, "leaves what has no type a text, and compares the text with numbers")
 def untyped(refused):
     is_untyped = "type" not in refused.error_schema and refused.location != ""
-    return refused.keyword == "enum" and is_untyped and str(refused.instance) in map(str, refused.error_schema["enum"])
+    texts = [str(value).lower() for value in refused.error_schema.get("enum", [])]
+    return refused.keyword == "enum" and is_untyped and str(refused.instance).lower() in texts
 
 
 @fault("enumeration of another type", DOCUMENT, "type: string beside values that are numbers or truth values: nothing fits both")
@@ -153,10 +154,54 @@ def servers(refused):
     return refused.kinds[0] == "ServerNotFound" and "servers" in refused.path_item and "servers" in refused.operation
 
 
-@fault("empty form", VALIDATOR, "takes a form without fields, which has no bytes, for no body")
-def empty_form(refused):
-    is_form = refused.header("content-type").startswith("application/x-www-form-urlencoded")
-    return refused.kinds[0] == "MissingRequiredRequestBody" and is_form and refused.line["body"] == ""
+@fault("empty body", VALIDATOR, "takes a form without fields, or an empty text, which have no bytes, for no body")
+def empty_body(refused):
+    return refused.kinds[0] == "MissingRequiredRequestBody" and not refused.is_of("json") and refused.line["body"] == ""
+
+
+@fault("text as bytes", VALIDATOR, "leaves the bytes of a part, or of a body of text, undecoded, and says that they are no text")
+def undecoded(refused):
+    return refused.keyword == "type" and isinstance(refused.instance, bytes) and refused.error_schema.get("type") == "string"
+
+
+@fault("media type that it does not read", VALIDATOR, "holds the bytes of XML and of other types of its own against the schema of an object")
+def unread(refused):
+    return isinstance(refused.instance, bytes) and not refused.detail.absolute_path and not refused.is_of("json", "urlencoded", "multipart")
+
+
+@fault("number or truth value of a part", VALIDATOR, "leaves a part that is text/plain a text, whatever type its schema has")
+def uncast_part(refused):
+    is_scalar = refused.error_schema.get("type") in ("integer", "number", "boolean")
+    return refused.keyword == "type" and refused.is_of("multipart") and isinstance(refused.instance, (str, bytes)) and is_scalar
+
+
+@fault("style of a part", VALIDATOR, "breaks at an array in a part whose encoding names a style, and at deepObject for what is no object")
+def styled_part(refused):
+    return "DeserializeError" in refused.kinds and refused.location == "" and refused.is_of("multipart", "urlencoded")
+
+
+@fault("example that is not allowed", DOCUMENT, "its own example does not match its own pattern, which has look-ahead")
+def example(refused):
+    allowed = [refused.error_schema.get("example"), *(refused.error_schema.get("examples") or [])]
+    return refused.keyword == "pattern" and "(?" in refused.error_schema["pattern"] and refused.instance in allowed
+
+
+@fault("discriminator beside schemas without a type", DOCUMENT, "the alternatives do not say that they are objects")
+def untyped_alternatives(refused):
+    is_choice = refused.keyword in ("oneOf", "anyOf") and "discriminator" in refused.error_schema
+    return is_choice and refused.detail.message.endswith("is not of type 'object'")
+
+
+@fault("file in a form that carries none", DOCUMENT, "a parameter of type file beside a consumes that names no form for files; the converter makes a form without files of it")
+def file_in_form(refused):
+    is_unknown = "MediaTypeNotFound" in refused.kinds and refused.is_of("multipart")
+    return is_unknown and document_has_file(refused)
+
+
+def document_has_file(refused):
+    media = refused.resolved(refused.operation.get("requestBody")).get("content", {}).get("application/x-www-form-urlencoded", {})
+    properties = refused.resolved(media.get("schema")).get("properties", {})
+    return any(described.get("format") == "binary" for described in properties.values())
 
 
 def class_of(refused):

@@ -65,6 +65,10 @@ class Refused:
     def header(self, name):
         return next((value for field, value in self.line["headers"] if field == name), "")
 
+    def is_of(self, *media_types):
+        """Is the body's media type one of these, by a part of its name?"""
+        return any(name in self.header("content-type").partition(";")[0] for name in media_types)
+
     def is_sent(self):
         """Is a parameter of this name in the request?"""
         if self.location == "query":

@@ -5,17 +5,21 @@
 
 use std::collections::HashSet;
 
-use callwright::catalog::{Fetch, Fetched, Origin, ToolsetSettings, load_from};
+use callwright::catalog::{DocumentLimits, Fetch, Fetched, Origin, ToolsetSettings, load_from};
 use libfuzzer_sys::fuzz_target;
 use url::Url;
 
 /// Characters of the longest name that providers take.
 const MAX_NAME_CHARS: usize = 64;
 
+/// Files of one document. Those of the input stand at every address, so a document could go on to the default bound.
+const MAX_FILES: usize = 16;
+
 fuzz_target!(|input: &[u8]| {
     let files = Files(input.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect());
     let url = Url::parse("https://api.example.com/docs/0.yaml").expect("a URL");
-    let settings = ToolsetSettings { allow_remote_refs: true, ..ToolsetSettings::default() };
+    let limits = DocumentLimits { files: MAX_FILES, ..DocumentLimits::default() };
+    let settings = ToolsetSettings { allow_remote_refs: true, limits, ..ToolsetSettings::default() };
     let Ok(toolset) = load_from("fuzz", Origin::Url(&url), &settings, &files) else { return };
     assert_eq!(toolset.report.operations_loaded, toolset.operations.len());
     let mut names = HashSet::new();

@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn standard_input_is_one_thing_or_the_other() {
         let standard = PathBuf::from("-");
-        assert!(matches!(find(&[standard.clone()], None).unwrap()[0].source, Source::StandardInput(_)));
-        assert!(matches!(find(&[standard.clone()], Some(&standard)), Err(FindError::StandardInputTwice)));
+        assert!(matches!(find(std::slice::from_ref(&standard), None).unwrap()[0].source, Source::StandardInput(_)));
+        assert!(matches!(find(std::slice::from_ref(&standard), Some(&standard)), Err(FindError::StandardInputTwice)));
     }
 }

@@ -107,8 +107,10 @@ fn headers_and_cookies_agree_with_the_specification_s_table() {
     ];
     for (style, explode, expected) in headers {
         for (value, expected) in values().iter().zip(expected) {
+            // An empty list or object is undefined: there is no field at all.
             let written = header(&binding(Location::Header, style, explode), value);
-            assert_eq!(written.as_deref(), Some(expected), "{explode} {value}");
+            let is_undefined = value == &json!([]) || value == &json!({});
+            assert_eq!(written.as_deref(), (!is_undefined).then_some(expected), "{explode} {value}");
         }
     }
     let cookie_rows: [Row; 2] = [
