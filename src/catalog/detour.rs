@@ -16,7 +16,8 @@ const MAX_STEPS: usize = 64;
 pub(super) fn detour<'d>(document: &'d Document, reference: &str, from: &'d SourceFile) -> Option<Located<'d>> {
     let (file, pointer) = document.split(reference, from).ok()?;
     let pointer = pointer.decode_utf8().ok()?;
-    let pointer = pointer.strip_prefix('/').unwrap_or(&pointer);
+    // A name alone is that of an anchor.
+    let pointer = pointer.strip_prefix('/').or_else(|| pointer.contains('/').then_some(&*pointer))?;
     let root = Located { value: &file.root, at: Place::root(file) };
     walk(document, root.clone(), pointer).or_else(|| {
         let (there, elsewhere) = SCHEMAS.into_iter().find(|(there, _)| pointer.starts_with(there))?;
@@ -52,7 +53,8 @@ fn end_of<'d>(document: &'d Document, here: &Located<'d>) -> Option<Located<'d>>
 /// The member or item that the first of `tokens` names, or as many of them as one name that has slashes; and how many that were.
 fn step<'d>(here: &Located<'d>, tokens: &[&str]) -> Option<(Located<'d>, usize)> {
     if here.value.is_array() {
-        let index: usize = tokens.first()?.parse().ok()?;
+        let token = tokens.first()?;
+        let index: usize = token.parse().ok().filter(|index: &usize| index.to_string() == **token)?;
         return Some((here.items().nth(index)?, 1));
     }
     (1..=tokens.len()).find_map(|taken| {
