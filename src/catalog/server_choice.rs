@@ -264,9 +264,12 @@ mod tests {
         assert!(servers(&root, "", &[("region", "eu")]).unwrap_err().contains("`tenant`"));
     }
 
+    /// A `server`, `server_variables`, and what the error has to say.
+    type Case = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
+
     #[test]
     fn settings_that_mean_nothing_are_errors_that_say_what_there_is() {
-        let cases: [(&str, &[(&str, &str)], &[&str]); 4] = [
+        let cases: [Case; 4] = [
             ("", &[("zone", "a")], &["server_variables.zone", "`base`, `region`, `tenant`"]),
             ("", &[("region", "asia")], &["server_variables.region", "`asia`", "`us`, `eu`"]),
             ("Staging", &[], &["`Staging`", "(Production)", "2 `https://sandbox.example.com` (Sandbox)"]),

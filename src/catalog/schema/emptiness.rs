@@ -75,7 +75,7 @@ fn names_empty_text(schema: &Map<String, Value>) -> bool {
 }
 
 fn at_least_one(schema: &mut Map<String, Value>, bound: &str) {
-    if !schema.get(bound).and_then(Value::as_u64).is_some_and(|bound| bound > 0) {
+    if schema.get(bound).and_then(Value::as_u64).is_none_or(|bound| bound == 0) {
         schema.insert(bound.to_owned(), 1.into());
     }
 }
