@@ -156,6 +156,18 @@ fn a_document_at_standard_input_finds_its_files_from_the_working_folder() {
 }
 
 #[test]
+fn documents_of_a_folder_refer_to_files_below_it_and_one_alone_below_its_own() {
+    let folder = Folder::with(&[("part.yaml", b"get: {operationId: a}\n")]);
+    fs::create_dir(folder.path("api")).unwrap();
+    let document = r#"{"openapi": "3.0.0", "paths": {"/a": {"$ref": "../part.yaml"}}}"#;
+    fs::write(folder.path("api/api.json"), document).unwrap();
+    let loaded = |options: &[&str]| check(&folder, options).lines()[0]["operations_loaded"].clone();
+    assert_eq!(loaded(&["--format", "json", "."]), 1);
+    assert_eq!(loaded(&["--format", "json", "api/api.json"]), 0);
+    assert_eq!(loaded(&["--format", "json", "api"]), 0);
+}
+
+#[test]
 fn a_run_without_documents_fails() {
     let folder = Folder::with(&[("package.json", b"{}")]);
     let said = check(&folder, &["--format", "json", "."]);

@@ -14,7 +14,7 @@ use crate::domain::SchemaDialect;
 #[command(after_long_help = help())]
 pub(in super::super) struct Arguments {
     /// OpenAPI documents, their http(s) URLs, or folders with such: every document below a folder is checked, its other files are passed
-    /// over. `-` is a document at standard input. Only public addresses are asked.
+    /// over, and what a document refers to may be anywhere below that folder. `-` is a document at standard input. Only public addresses are asked.
     #[arg(value_name = "PATH", required_unless_present = "files_from")]
     pub(super) paths: Vec<PathBuf>,
     /// How reports are printed; `json` prints one line per document.

@@ -19,6 +19,9 @@ pub(super) struct Entry {
     pub(super) name: String,
     /// What people read: the name, or the path where names of several folders could be mistaken for each other.
     pub(super) shown: String,
+    /// The folder that it was found in, below which it may refer to files, as a document of a toolset's folder may. A document that was
+    /// named itself has its own folder.
+    pub(super) root: Option<PathBuf>,
 }
 
 /// Where a document comes from.
@@ -63,12 +66,12 @@ impl Entry {
         let name = path.display().to_string();
         let url = Url::parse(&name).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
         let source = url.map_or_else(|| Source::File(path.to_owned()), Source::Url);
-        Self { source, shown: name.clone(), name }
+        Self { source, shown: name.clone(), name, root: None }
     }
 
-    fn found(found: Discovered, is_only_folder: bool) -> Self {
+    fn found(found: Discovered, folder: &Path, is_only_folder: bool) -> Self {
         let shown = if is_only_folder { found.name.clone() } else { found.path.display().to_string() };
-        Self { source: Source::File(found.path), name: found.name, shown }
+        Self { source: Source::File(found.path), name: found.name, shown, root: Some(folder.to_owned()) }
     }
 }
 
@@ -87,7 +90,7 @@ pub(super) fn find(paths: &[PathBuf], files_from: Option<&Path>) -> Result<Vec<E
     for path in paths {
         if is_standard_input(path) {
             let name = STANDARD_INPUT.to_owned();
-            entries.push(Entry { source: Source::StandardInput(path.clone()), shown: name.clone(), name });
+            entries.push(Entry { source: Source::StandardInput(path.clone()), shown: name.clone(), name, root: None });
         } else {
             add(path, is_only_folder, &mut entries);
         }
@@ -107,7 +110,7 @@ fn add(path: &Path, is_only_folder: bool, entries: &mut Vec<Entry>) {
         return;
     }
     match catalog::discover(path) {
-        Ok(found) => entries.extend(found.into_iter().map(|found| Entry::found(found, is_only_folder))),
+        Ok(found) => entries.extend(found.into_iter().map(|found| Entry::found(found, path, is_only_folder))),
         Err(error) => entries.push(Entry { source: Source::Fault(error.to_string()), ..Entry::named(path) }),
     }
 }

@@ -106,7 +106,8 @@ fn checked(entry: &Entry, review: &Review, format: Format, fetch: &dyn Fetch) ->
 }
 
 fn reviewed(entry: &Entry, review: &Review, fetch: &dyn Fetch) -> Report {
-    let settings = ToolsetSettings::default();
+    let root = entry.root.as_ref().map(|root| root.to_string_lossy().into_owned()).unwrap_or_default();
+    let settings = ToolsetSettings { root, ..ToolsetSettings::default() };
     let reviewed = match &entry.source {
         Source::File(path) => catalog::review(Origin::Path(path), &settings, review, fetch),
         Source::Url(url) => catalog::review(Origin::Url(url), &settings, review, fetch),
