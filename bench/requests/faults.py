@@ -204,6 +204,19 @@ def file_in_form(refused):
     return is_unknown and document_has_file(refused)
 
 
+@fault("lists of a form", VALIDATOR, "Swagger 2.0 writes a list of a form as one value with commas; the converter makes one field for each item of it")
+def list_of_form(refused):
+    listed = refused.instance.split(",") if isinstance(refused.instance, str) else []
+    is_of_list = refused.keyword == "enum" and refused.schema_path[-2:-1] == ["items"] and len(listed) > 1
+    return refused.document.get("x-converted") and refused.is_of("urlencoded") and is_of_list and all(item in refused.error_schema["enum"] for item in listed)
+
+
+@fault("empty text among its own values", DOCUMENT, "the parameter's own example or default is the empty text, which the specification forbids without allowEmptyValue")
+def own_empty_text(refused):
+    own = [refused.parameter.get("example"), *(refused.schema.get(key) for key in ("example", "default"))]
+    return "EmptyQueryParameterValue" in refused.kinds and "" in own
+
+
 def document_has_file(refused):
     media = refused.resolved(refused.operation.get("requestBody")).get("content", {}).get("application/x-www-form-urlencoded", {})
     properties = refused.resolved(media.get("schema")).get("properties", {})

@@ -46,7 +46,7 @@ class Document:
 
     def __init__(self, path, as_json, base_url):
         self.raw = documents.read(as_json)
-        self.version = "2.0" if self.raw.pop("x-converted", False) else documents.version(self.raw)
+        self.version = "2.0" if self.raw.get("x-converted") else documents.version(self.raw)
         self.raw = documents.prepared(self.raw, base_url)
         config = Config(spec_validator_cls=None, path_finder_cls=Finder)
         self.api = OpenAPI.from_dict(self.raw, config=config, base_uri=pathlib.Path(path).absolute().as_uri())

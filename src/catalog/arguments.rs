@@ -59,6 +59,7 @@ impl<'d> Joined<'d> {
                         name: member.argument.clone(),
                         examples: examples.iter().filter_map(|example| example.get(property.name)).collect(),
                         hint: joined_hint(hints),
+                        empty: empty_member(body.format),
                         ..property_argument(property)
                     });
                 }
@@ -75,12 +76,20 @@ impl<'d> Joined<'d> {
     }
 }
 
-/// Members keep their names where a provider takes them ([`offered_name`]); one that keeps its name goes before one that does not.
+/// Members keep their names where a provider takes them ([`offered_names`]); one that keeps its name goes before one that does not.
 fn members(properties: &[BodyProperty<'_>], taken: &HashSet<String>) -> Vec<BodyMember> {
     let names: Vec<&str> = properties.iter().map(|property| property.name).collect();
     let offered = offered_names(&names, taken);
     let member = |(name, argument): (&str, String)| BodyMember { argument, name: name.to_owned() };
     names.into_iter().zip(offered).map(member).collect()
+}
+
+/// A form writes an empty list, or an empty object, as no field at all: where one is required, it needs a value.
+fn empty_member(format: BodyFormat) -> Empty {
+    match format {
+        BodyFormat::Form | BodyFormat::Multipart => Empty::NoParameter,
+        _ => Empty::AsDescribed,
+    }
 }
 
 fn file_hint(body: &Body<'_>, property: &str) -> Option<String> {

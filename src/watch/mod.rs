@@ -1,5 +1,5 @@
 //! Tells when files have changed: a directory of them ([`watch`]), or some that stand wherever they do ([`watch_files`]). What nobody tells
-//! about is looked at now and then ([`every`]).
+//! about is looked at now and then ([`every()`]).
 //!
 //! Owns watching and waiting for quiet. Must not know what the files are, or read them.
 

@@ -1,6 +1,6 @@
 //! The files that a document consists of, the references between them, and places in them.
 //!
-//! Read [`Files::load`] first: it reads the document's own file, then what that refers to, and so on. A file that cannot be had costs
+//! Read [`Loader`] first: it reads the document's own file, then what that refers to, and so on. A file that cannot be had costs
 //! only what refers to it.
 
 mod address;

@@ -135,3 +135,18 @@ fn members_whose_names_a_provider_refuses_have_another_one_and_say_so() {
     let placed = operation.place(arguments.as_object().unwrap()).body;
     assert_eq!(placed, Some(json!({"@type": "a", "type": "b"})));
 }
+
+#[test]
+fn a_list_that_a_form_requires_has_an_item_for_an_empty_one_would_not_be_sent() {
+    let list = json!({"type": "array", "items": {"type": "string"}});
+    let schema = json!({"type": "object", "required": ["to"], "properties": {"to": list, "cc": list}});
+    let least = |media_type: &str| {
+        let operation = with_content(json!({media_type: {"schema": schema}}));
+        let properties = &operation.tool.parameters["properties"];
+        ["to", "cc"].map(|name| properties[name].get("minItems").cloned())
+    };
+    for form in ["application/x-www-form-urlencoded", "multipart/form-data"] {
+        assert_eq!(least(form), [Some(json!(1)), None], "{form}");
+    }
+    assert_eq!(least("application/json"), [None, None]);
+}

@@ -1,8 +1,8 @@
 //! An API's answer as the model reads it: whole where it is short, else shortened by a rule that the text itself states.
 //!
 //! - JSON stays valid JSON: of arrays the first items are shown, of strings the first characters, of objects the first members, and what
-//!   is nested too deeply is named; each cut says how much is left out ([`json`]).
-//! - Other text is cut between lines, so that a table keeps its head and whole rows ([`text`]).
+//!   is nested too deeply is named; each cut says how much is left out (`json`).
+//! - Other text is cut between lines, so that a table keeps its head and whole rows (`text`).
 //! - What is no text is described by its type and size; of other text than JSON, which has none, control characters are replaced.
 //!
 //! The same answer gives the same text. The work is linear in the answer.
