@@ -162,6 +162,10 @@ async fn what_a_session_called_stays_and_a_client_with_too_many_tools_gets_them_
     let proxy = proxy_of(&things(20), &upstream, &api, "max_tools = 2").await;
     let session = [("x-callwright-session", "s")];
     proxy.client().chat_with(&ask("gadget7"), &session).await.ok();
+    // What a session called is read from its traces, which are written behind the answer.
+    while proxy.traces().await.is_empty() {
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
     proxy.client().chat_with(&ask("gadget9"), &session).await.ok();
     let mut request = ask("gadget9");
     let named = |name: &str| {
