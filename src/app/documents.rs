@@ -138,13 +138,13 @@ impl Documents {
         let files: BTreeSet<PathBuf> =
             now.iter().filter(|(file, stamp)| is_new(file, stamp)).map(|(file, _)| file.clone()).collect();
         self.seen = now;
-        self.reload(current, &Changes { files, ..Changes::default() }, Vec::new());
+        self.reload(current, &Changes::Files(files), Vec::new());
     }
 
     /// Looks which remote files have changed, and reads their toolsets anew.
     fn reload_remote(&mut self, current: &ArcSwap<Tooling>) {
         let (remote, errors) = current.load().catalog.remote_changes(&self.toolsets, self.fetch.as_ref());
-        self.reload(current, &Changes { remote, ..Changes::default() }, errors);
+        self.reload(current, &Changes::Remote(remote), errors);
     }
 
     fn reload(&mut self, current: &ArcSwap<Tooling>, changes: &Changes, mut errors: Vec<LoadError>) {
@@ -152,9 +152,9 @@ impl Documents {
         let reloaded = before.catalog.reload(&self.toolsets, &self.base_dir, self.fetch.as_ref(), changes);
         if let Some((catalog, mut failed)) = reloaded {
             errors.append(&mut failed);
-            let seen =
-                stamps(&catalog).into_iter().filter(|(file, _)| !self.seen.contains_key(file)).collect::<Vec<_>>();
-            self.seen.extend(seen);
+            for file in catalog.files() {
+                self.seen.entry(file.to_owned()).or_insert_with(|| stamp(file));
+            }
             tell(&catalog, &self.metrics);
             current.store(Arc::new(self.tooling(catalog)));
             self.metrics.catalog_reloads.inc(if errors.is_empty() {

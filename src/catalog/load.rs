@@ -13,7 +13,7 @@ use super::reader::OperationReader;
 use super::report::{Renamed, Report, Skipped};
 use super::server::Servers;
 use super::walk::{Found, operations};
-use super::{LoadError, Operation, SecurityScheme, Toolset, ToolsetSettings, documentation, security};
+use super::{Credential, LoadError, Operation, Toolset, ToolsetSettings, documentation, security};
 
 /// Loads the document at `path` with all its files as the toolset `name`; `settings.document` is not looked at. A fault of one operation skips that
 /// operation and is in the report; the errors are about the document as a whole.
@@ -28,11 +28,7 @@ pub fn load_from(
     settings: &ToolsetSettings,
     fetch: &dyn Fetch,
 ) -> Result<Toolset, LoadError> {
-    let toolset = read(&Document::load(origin, settings, fetch)?, name, &origin.to_path(), settings)?;
-    match origin {
-        Origin::Path(_) | Origin::Bytes(..) => Ok(toolset),
-        Origin::Url(_) => Ok(Toolset { document: None, ..toolset }),
-    }
+    read(&Document::load(origin, settings, fetch)?, name, &origin.to_path(), settings)
 }
 
 /// The toolset of the document `root`, as if it had been read from `path`.
@@ -56,7 +52,7 @@ pub(super) fn read(
     let mut notes = Notes::default();
     document.remarks().into_iter().for_each(|remark| notes.remark(remark));
     let security_schemes = security::schemes(document, &mut notes);
-    check_credentials(name, path, settings, &security_schemes)?;
+    check_credentials(name, path, &settings.credentials, security_schemes.keys().map(String::as_str).collect())?;
     let servers = Servers::read(document, name, settings, &mut notes)?;
 
     let (found, mut skipped) = operations(document);
@@ -92,23 +88,23 @@ pub(super) fn read(
             error: None,
             advice: Vec::new(),
         },
-        document: Some(path.to_owned()),
+        document: document.root().at.file().url().is_none().then(|| path.to_owned()),
         by_tool: by_tool(&loaded),
         operations: loaded,
     })
 }
 
 /// A credential that no scheme asks for would never be sent, and the calls would fail for no visible reason.
-fn check_credentials(
+pub(super) fn check_credentials(
     toolset: &str,
     path: &Path,
-    settings: &ToolsetSettings,
-    schemes: &BTreeMap<String, SecurityScheme>,
+    credentials: &BTreeMap<String, Credential>,
+    schemes: BTreeSet<&str>,
 ) -> Result<(), LoadError> {
-    let Some(scheme) = settings.credentials.keys().find(|scheme| !schemes.contains_key(*scheme)) else {
+    let Some(scheme) = credentials.keys().find(|scheme| !schemes.contains(scheme.as_str())) else {
         return Ok(());
     };
-    let known: Vec<&str> = schemes.keys().map(String::as_str).collect();
+    let known: Vec<&str> = schemes.into_iter().collect();
     Err(LoadError::UnknownScheme {
         toolset: toolset.to_owned(),
         path: path.to_owned(),

@@ -72,7 +72,7 @@ impl<'d> Servers<'d> {
         let mut urls = Vec::new();
         let mut reasons = Vec::new();
         let wanted = addresses.into_iter().enumerate();
-        for (_, address) in wanted.filter(|(position, address)| self.choice.wants_address(address, *position)) {
+        for (_, address) in wanted.filter(|(position, address)| self.choice.wants(address, None, Some(*position))) {
             let base = self.document.root().at.file().url();
             match self.choice.fill(&address, None).and_then(|filled| absolute_from(base, &filled)) {
                 Ok(url) => urls.push(url),
@@ -93,7 +93,9 @@ impl<'d> Servers<'d> {
             .enumerate()
             .map(|(index, server)| (index, self.document.follow(server.clone()).map_err(|error| (server.at, error))));
         let all: Vec<_> = followed.collect();
-        let is_wanted = |index: usize, server: &Located<'_>| self.choice.wants(server, is_own.then_some(index));
+        let is_wanted = |index: usize, server: &Located<'_>| {
+            self.choice.wants(server.text("url").unwrap_or_default(), Some(server), is_own.then_some(index))
+        };
         let has_wanted =
             all.iter().any(|(index, server)| server.as_ref().is_ok_and(|server| is_wanted(*index, server)));
         let mut urls = Vec::new();

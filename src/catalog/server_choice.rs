@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::document::{Document, Located};
+use super::document::{Document, Located, Version};
+use super::notes::Notes;
 use super::{LoadError, ToolsetSettings, swagger};
 use crate::domain::json::scalar_text;
 
@@ -43,17 +44,14 @@ impl<'s> ServerChoice<'s> {
         Ok(choice)
     }
 
-    /// Is the server, which stands at `position` of the document's own, the one that is wanted? Always where none is.
-    pub(super) fn wants(&self, server: &Located<'_>, position: Option<usize>) -> bool {
+    /// Is the server with this `address`, which stands at `position` of the document's own, the one that is wanted? Always where none is.
+    pub(super) fn wants(&self, address: &str, server: Option<&Located<'_>>, position: Option<usize>) -> bool {
         let wanted = self.settings.server.trim();
-        let is_named = |key: &str| server.text(key).is_some_and(|text| text.eq_ignore_ascii_case(wanted));
-        wanted.is_empty() || is_number(wanted, position) || is_named("url") || is_named("description")
-    }
-
-    /// As [`Self::wants`], for an address that stands in no Server Object.
-    pub(super) fn wants_address(&self, address: &str, position: usize) -> bool {
-        let wanted = self.settings.server.trim();
-        wanted.is_empty() || is_number(wanted, Some(position)) || address.eq_ignore_ascii_case(wanted)
+        let description = server.and_then(|server| server.text("description"));
+        wanted.is_empty()
+            || is_number(wanted, position)
+            || address.eq_ignore_ascii_case(wanted)
+            || description.is_some_and(|text| text.eq_ignore_ascii_case(wanted))
     }
 
     /// The template with a value for each variable: the operator's, else the default.
@@ -65,7 +63,7 @@ impl<'s> ServerChoice<'s> {
         let mut rest = template;
         while let Some((before, behind)) = rest.split_once('{') {
             let (name, after) = behind.split_once('}').ok_or_else(|| format!("`{template}` has an open brace"))?;
-            let variable = server.and_then(|server| server.member("variables")?.member(name));
+            let variable = variable(server, name);
             url.push_str(before);
             match self.settings.server_variables.get(name) {
                 Some(value) => match refused(variable.as_ref(), value) {
@@ -86,11 +84,7 @@ impl<'s> ServerChoice<'s> {
         let own = document.member("servers").map_or(0, |list| list.items().count());
         let own = if own == 0 { servers.len() } else { own };
         let mut found = servers.iter().enumerate().map(|(index, (address, server))| {
-            let position = (index < own).then_some(index);
-            match server {
-                Some(server) => self.wants(server, position),
-                None => self.wants_address(address, index),
-            }
+            self.wants(address, server.as_ref(), (index < own || server.is_none()).then_some(index))
         });
         if found.any(|is_wanted| is_wanted) || servers.is_empty() && self.settings.server.is_empty() {
             return Ok(());
@@ -120,9 +114,7 @@ impl<'s> ServerChoice<'s> {
         let mut refusals = servers
             .iter()
             .filter(|(address, _)| address.contains(&place))
-            .map(|(_, server)| {
-                refused(server.as_ref().and_then(|server| server.member("variables")?.member(name)).as_ref(), value)
-            })
+            .map(|(_, server)| refused(variable(server.as_ref(), name).as_ref(), value))
             .peekable();
         if refusals.peek().is_none() {
             let known: BTreeSet<&str> = servers.iter().flat_map(|(address, _)| places(address)).collect();
@@ -150,6 +142,11 @@ impl<'s> ServerChoice<'s> {
 /// Numbers count from one, as people do.
 fn is_number(wanted: &str, position: Option<usize>) -> bool {
     position.is_some_and(|position| wanted == (position + 1).to_string())
+}
+
+/// What the server says about its variable `name`.
+fn variable<'d>(server: Option<&Located<'d>>, name: &str) -> Option<Located<'d>> {
+    server?.member("variables")?.member(name)
 }
 
 /// The values that a variable may have, in words, where `value` is none of them.
@@ -189,13 +186,10 @@ fn all_servers(document: &Document) -> Vec<(String, Option<Located<'_>>)> {
         let Ok(server) = document.follow(server) else { continue };
         servers.push((server.text("url").unwrap_or_default().to_owned(), Some(server)));
     }
-    let addresses = swagger::addresses(document, None, &mut super::notes::Notes::default()).unwrap_or_default();
-    servers.extend(
-        addresses
-            .into_iter()
-            .filter(|_| document.version == super::document::Version::V2_0)
-            .map(|address| (address, None)),
-    );
+    if document.version == Version::V2_0 {
+        let addresses = swagger::addresses(document, None, &mut Notes::default()).unwrap_or_default();
+        servers.extend(addresses.into_iter().map(|address| (address, None)));
+    }
     servers
 }
 

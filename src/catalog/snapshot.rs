@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::discovery::Search;
 use super::naming::prefixed;
-use super::source::{Loaded, Source, shared};
+use super::source::{Loaded, Source};
 use super::{Fetch, FetchBounds, LoadError, Operation, Toolset, ToolsetSettings};
 use crate::domain::OperationRef;
 
@@ -28,12 +28,12 @@ struct Entry {
 }
 
 /// What may have changed since a catalog was loaded.
-#[derive(Debug, Clone, Default)]
-pub struct Changes {
+#[derive(Debug, Clone)]
+pub enum Changes {
     /// Local files. Whether folders have other documents now is looked for as well.
-    pub files: BTreeSet<PathBuf>,
+    Files(BTreeSet<PathBuf>),
     /// Entries of the configuration with remote files that have changed.
-    pub remote: BTreeSet<String>,
+    Remote(BTreeSet<String>),
 }
 
 impl Catalog {
@@ -95,9 +95,13 @@ impl Catalog {
 
     fn has_changed(&self, name: &str, changes: &Changes) -> bool {
         let Some(entry) = self.entries.get(name) else { return true };
-        changes.remote.contains(name)
-            || entry.files.iter().any(|file| changes.files.contains(file))
-            || entry.folders.first().is_some_and(|folder| !is_as_before(folder, entry))
+        match changes {
+            Changes::Remote(names) => names.contains(name),
+            Changes::Files(files) => {
+                entry.files.iter().any(|file| files.contains(file))
+                    || entry.folders.first().is_some_and(|folder| !is_as_before(folder, entry))
+            }
+        }
     }
 
     /// Puts what the entry `name` gives now in place of what it gave. A document of a folder that is still there but cannot be loaded any
@@ -106,7 +110,7 @@ impl Catalog {
         let Loaded { toolsets, files, folders, errors } = loaded;
         let is_broken = |path: &PathBuf| errors.iter().any(|error| error.path() == Some(path));
         self.toolsets.retain(|_, old| old.entry != name || old.document.as_ref().is_some_and(is_broken));
-        self.toolsets.extend(shared(toolsets).map(|toolset| (toolset.name.clone(), toolset)));
+        self.toolsets.extend(toolsets.into_iter().map(|toolset| (toolset.name.clone(), Arc::new(toolset))));
         self.entries.insert(name.to_owned(), Entry { files, folders });
         errors
     }
@@ -163,7 +167,7 @@ impl Catalog {
 
 /// Has the folder the documents that it had when the entry was loaded?
 fn is_as_before(folder: &Path, entry: &Entry) -> bool {
-    let Ok(search) = Search::of(folder) else { return false };
+    let Ok(search) = Search::beyond(folder, &entry.files) else { return false };
     search.folders.iter().all(|folder| entry.folders.contains(folder))
         && search.found.iter().all(|found| entry.files.contains(&found.path))
 }

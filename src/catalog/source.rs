@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use url::Url;
 
 use super::discovery::{Discovered, Search};
 use super::files::{Fetch, Origin};
+use super::load::check_credentials;
 use super::{LoadError, Toolset, ToolsetSettings, load_from};
 
 /// What `document` of an entry names.
@@ -114,29 +114,16 @@ fn load_folder(
             Err(error) => errors.push(error),
         }
     }
-    let is_defined = |scheme: &String| toolsets.iter().any(|toolset| toolset.security_schemes.contains_key(scheme));
-    match credentials.keys().find(|scheme| !is_defined(scheme)) {
-        // A document that could not be loaded may define it.
-        Some(scheme) if errors.is_empty() => return Err(unknown_scheme(name, folder, scheme, &toolsets)),
-        _ => {}
+    // A document that could not be loaded may define the scheme.
+    if errors.is_empty() {
+        let schemes = toolsets.iter().flat_map(|toolset| toolset.security_schemes.keys().map(String::as_str));
+        check_credentials(name, folder, &credentials, schemes.collect())?;
     }
     Ok(Loaded { toolsets: without_parts(toolsets), files, folders: folders.into_iter().collect(), errors })
 }
 
 fn cloned<K: Clone, V: Clone>((key, value): (&K, &V)) -> (K, V) {
     (key.clone(), value.clone())
-}
-
-fn unknown_scheme(name: &str, folder: &Path, scheme: &str, toolsets: &[Toolset]) -> LoadError {
-    let schemes: BTreeSet<&str> =
-        toolsets.iter().flat_map(|toolset| toolset.security_schemes.keys().map(String::as_str)).collect();
-    let known = schemes.into_iter().collect::<Vec<_>>().join(", ");
-    LoadError::UnknownScheme {
-        toolset: name.to_owned(),
-        path: folder.to_owned(),
-        scheme: scheme.to_owned(),
-        known: if known.is_empty() { "no security scheme".to_owned() } else { known },
-    }
 }
 
 /// Leaves out documents that are parts of others: those that another one takes its operations from, and those that have none and that another
@@ -159,9 +146,4 @@ fn without_parts(toolsets: Vec<Toolset>) -> Vec<Toolset> {
 
 fn resolved_document(toolset: &Toolset) -> Option<PathBuf> {
     fs::canonicalize(toolset.document.as_deref()?).ok()
-}
-
-/// The toolsets of an entry, as a catalog shares them.
-pub(super) fn shared(toolsets: Vec<Toolset>) -> impl Iterator<Item = Arc<Toolset>> {
-    toolsets.into_iter().map(Arc::new)
 }

@@ -3,6 +3,8 @@
 //! A look at the keys of the outermost object, without parsing: texts that no parser accepts are answered too, and those that are none
 //! cost one pass. Whoever loads the text has the last word.
 
+use super::super::parse::end_of_string;
+
 /// What the outermost keys of a text say.
 #[derive(Default)]
 struct Said {
@@ -87,7 +89,7 @@ impl Said {
                 }
             }
             match byte {
-                b'"' => at += string_length(bytes.get(at + 1..).unwrap_or_default()),
+                b'"' => at = end_of_string(bytes, at + 1) - 1,
                 b'{' | b'[' => depth += 1,
                 b'}' | b']' if depth <= 1 => return,
                 b'}' | b']' => depth -= 1,
@@ -126,18 +128,6 @@ fn is_version(value: &str) -> bool {
     let value = value.trim_start();
     let value = value.strip_prefix(['"', '\'']).unwrap_or(value).trim_start();
     value.strip_prefix(['v', 'V']).unwrap_or(value).starts_with(|first: char| first.is_ascii_digit())
-}
-
-/// Bytes to the end of a string that has begun, its last quote included.
-fn string_length(text: &[u8]) -> usize {
-    let mut at = 0;
-    while let Some(byte) = text.get(at) {
-        at += if *byte == b'\\' { 2 } else { 1 };
-        if *byte == b'"' {
-            break;
-        }
-    }
-    at.min(text.len())
 }
 
 /// The length of the comment that `text` begins with, if it does. `before` stands before it: `https://` begins no comment.

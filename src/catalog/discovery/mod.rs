@@ -6,6 +6,7 @@
 
 mod claim;
 
+use std::collections::BTreeSet;
 use std::fs::{self, DirEntry, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -46,6 +47,8 @@ pub fn discover(folder: &Path) -> Result<Vec<Discovered>, LoadError> {
 /// What a search finds.
 pub(super) struct Search<'a> {
     root: &'a Path,
+    /// Files that need not be looked into.
+    known: Option<&'a BTreeSet<PathBuf>>,
     pub(super) found: Vec<Discovered>,
     /// The folders that were searched.
     pub(super) folders: Vec<PathBuf>,
@@ -54,7 +57,16 @@ pub(super) struct Search<'a> {
 impl<'a> Search<'a> {
     /// Searches `root` and the folders within it.
     pub(super) fn of(root: &'a Path) -> Result<Self, LoadError> {
-        let mut search = Self { root, found: Vec::new(), folders: Vec::new() };
+        Self::new(root, None)
+    }
+
+    /// As [`Self::of`], but finds nothing that is `known`.
+    pub(super) fn beyond(root: &'a Path, known: &'a BTreeSet<PathBuf>) -> Result<Self, LoadError> {
+        Self::new(root, Some(known))
+    }
+
+    fn new(root: &'a Path, known: Option<&'a BTreeSet<PathBuf>>) -> Result<Self, LoadError> {
+        let mut search = Self { root, known, found: Vec::new(), folders: Vec::new() };
         search.folder(root, MAX_FOLDER_DEPTH)?;
         Ok(search)
     }
@@ -69,11 +81,15 @@ impl<'a> Search<'a> {
                 if is_wanted && self.folder(&path, depth - 1).is_err() {
                     self.take(path);
                 }
-            } else if has_known_ending(&path) && is_document(&path) {
+            } else if has_known_ending(&path) && !self.is_known(&path) && is_document(&path) {
                 self.take(path);
             }
         }
         Ok(())
+    }
+
+    fn is_known(&self, path: &Path) -> bool {
+        self.known.is_some_and(|known| known.contains(path))
     }
 
     fn take(&mut self, path: PathBuf) {

@@ -184,8 +184,8 @@ impl Reader {
     }
 }
 
-/// The place behind the string whose first quote stands before `at`.
-fn end_of_string(bytes: &[u8], mut at: usize) -> usize {
+/// The place behind the JSON string whose first quote stands before `at`; the end of `bytes` where it has none.
+pub(in super::super) fn end_of_string(bytes: &[u8], mut at: usize) -> usize {
     while let Some(byte) = bytes.get(at) {
         at += if *byte == b'\\' { 2 } else { 1 };
         if *byte == b'"' {

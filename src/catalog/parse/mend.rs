@@ -1,5 +1,7 @@
 //! Texts with faults that are common → texts without, line for line.
 
+use super::lines::end_of_string;
+
 /// JSON without its comments (`//`, `/* */`, `#` at the beginning of a line) and without commas before a closing bracket. Spaces stand in
 /// their place.
 pub(super) fn without_comments(text: &str) -> String {
@@ -10,7 +12,7 @@ pub(super) fn without_comments(text: &str) -> String {
     let mut begins_line = true;
     while let Some(byte) = bytes.get(at).copied() {
         let length = match (byte, bytes.get(at + 1)) {
-            (b'"', _) => string_length(bytes.get(at..).unwrap_or_default()),
+            (b'"', _) => end_of_string(&bytes, at + 1) - at,
             (b'/', Some(b'/')) => blank_to(&mut bytes, at, b"\n"),
             (b'#', _) if begins_line => blank_to(&mut bytes, at, b"\n"),
             (b'/', Some(b'*')) => blank_to(&mut bytes, at, b"*/"),
@@ -43,18 +45,6 @@ fn blank_to(bytes: &mut [u8], start: usize, end: &[u8]) -> usize {
         *byte = b' ';
     }
     length
-}
-
-/// Bytes of the string that `bytes` begins with, its quotes included.
-fn string_length(bytes: &[u8]) -> usize {
-    let mut at = 1;
-    while let Some(byte) = bytes.get(at) {
-        at += if *byte == b'\\' { 2 } else { 1 };
-        if *byte == b'"' {
-            break;
-        }
-    }
-    at.min(bytes.len()).max(1)
 }
 
 /// The text with `width` spaces for each tab that indents a line; `None` where there is none.

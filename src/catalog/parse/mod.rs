@@ -14,7 +14,7 @@ mod yaml;
 use serde_json::Value;
 
 pub(super) use foreign::other_kind;
-pub(super) use lines::Lines;
+pub(super) use lines::{Lines, end_of_string};
 pub(super) use text::decode;
 
 /// Nesting that a document may have. It is serde_json's own bound, so that JSON and YAML are judged alike; everything that

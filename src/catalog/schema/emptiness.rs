@@ -67,10 +67,7 @@ fn refuse_null(schema: &mut Map<String, Value>) {
 fn names_empty_text(schema: &Map<String, Value>) -> bool {
     let is_empty = |value: &Value| value == "";
     ["const", "default"].iter().filter_map(|keyword| schema.get(*keyword)).any(is_empty)
-        || ["enum", "examples"]
-            .iter()
-            .filter_map(|keyword| schema.get(*keyword)?.as_array())
-            .any(|values| values.iter().any(is_empty))
+        || schema.get("examples").and_then(Value::as_array).is_some_and(|values| values.iter().any(is_empty))
         || schema.contains_key("enum")
 }
 

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value};
 
 use super::keyword::{Form, form};
-use super::loops::DEFINITIONS;
+use super::loops::target;
 
 /// Keywords that refuse more when a schema accepts more, beside `oneOf`, which `anyOf` can stand for.
 const REFUSING: [&str; 7] = ["not", "if", "then", "else", "maxContains", "unevaluatedItems", "unevaluatedProperties"];
@@ -60,8 +60,7 @@ fn with_all_that_lead_there(definitions: &Map<String, Value>, mut loose: HashSet
 /// Does a `$ref` in `schema` lead to a definition that `is_wanted`?
 fn refers_to(schema: &Value, is_wanted: &mut impl FnMut(&str) -> bool) -> bool {
     let Some(members) = schema.as_object() else { return false };
-    let target = members.get("$ref").and_then(Value::as_str).and_then(|reference| reference.strip_prefix(DEFINITIONS));
-    target.is_some_and(&mut *is_wanted)
+    target(schema).is_some_and(&mut *is_wanted)
         || members.iter().any(|(key, value)| match form(key) {
             Some(Form::Schema) => refers_to(value, is_wanted),
             Some(Form::Schemas) => value.as_array().into_iter().flatten().any(|schema| refers_to(schema, is_wanted)),
@@ -78,8 +77,7 @@ fn relax_one(schema: &mut Value) -> bool {
     for keyword in REFUSING {
         is_changed |= members.shift_remove(keyword).is_some();
     }
-    if let Some(alternatives) = members.get("oneOf").cloned() {
-        members.shift_remove("oneOf");
+    if let Some(alternatives) = members.shift_remove("oneOf") {
         // Beside an `anyOf` it has to stand apart.
         if members.contains_key("anyOf") {
             let apart = Value::Object(Map::from_iter([("anyOf".to_owned(), alternatives)]));

@@ -91,7 +91,8 @@ fn cut_references(schema: &mut Value, looping: &HashSet<String>) {
     }
 }
 
-fn target(schema: &Value) -> Option<&str> {
+/// The definition that the `$ref` of `schema` leads to.
+pub(super) fn target(schema: &Value) -> Option<&str> {
     schema.get("$ref")?.as_str()?.strip_prefix(DEFINITIONS)
 }
 

@@ -339,9 +339,12 @@ impl<'a, 'd> Translator<'a, 'd> {
         file: &'d SourceFile,
         translated: &mut Map<String, Value>,
     ) {
-        let hidden = read_only_names(self.document, members, file);
         // A place in the path has to be filled, whatever its schema says.
-        if hidden.is_empty() || self.part == Part::Path {
+        if self.part == Part::Path {
+            return;
+        }
+        let hidden = read_only_names(self.document, members, file);
+        if hidden.is_empty() {
             return;
         }
         let is_asked_for = |name: &Value| name.as_str().is_some_and(|name| !hidden.contains(name));

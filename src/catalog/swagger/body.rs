@@ -89,18 +89,19 @@ fn of_bodies<'d>(
 }
 
 fn of_fields<'d>(document: &'d Document, fields: &[Located<'d>], consumes: &[&str], notes: &mut Notes) -> Body<'d> {
-    let content = |field: &Located<'d>| content(document, schema(field).as_ref(), None);
-    let is_file = |field: &Located<'d>| content(field) == Content::File;
-    let media_type = form_type(fields.iter().any(is_file), consumes, notes);
+    let content_of = |field: &Located<'d>| content(document, schema(field).as_ref(), None);
+    let has_file = fields.iter().any(|field| content_of(field) == Content::File);
+    let media_type = form_type(has_file, consumes, notes);
     let format = Sendable::of(media_type).format;
     let encoding = fields.iter().filter_map(|field| {
         let Collection { style, explode, nested } = collection(document, field, Location::Query, notes);
         let is_array = field.text("type") == Some("array");
+        let content = content_of(field);
         let encoding = Encoding {
-            content_type: is_file(field).then(|| BYTES.to_owned()),
+            content_type: (content == Content::File).then(|| BYTES.to_owned()),
             style: is_array.then_some(style),
             explode: is_array.then_some(explode),
-            content: content(field),
+            content,
             nested,
             ..Encoding::default()
         };

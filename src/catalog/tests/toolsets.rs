@@ -90,9 +90,9 @@ fn a_reload_reads_what_changed_keeps_the_rest_and_survives_what_is_broken() {
     // Names that are no longer shared become plain again.
     write("zoo.yaml", &PETS.replace("getPet", "getAnimal"));
     let zoo = folder.path().join("zoo.yaml");
-    let changes = Changes { files: BTreeSet::from([zoo]), ..Changes::default() };
+    let changes = Changes::Files(BTreeSet::from([zoo]));
     let (second, errors) = first.reload(&both, folder.path(), &Offline, &changes).unwrap();
-    assert!(second.reload(&both, folder.path(), &Offline, &Changes::default()).is_none());
+    assert!(second.reload(&both, folder.path(), &Offline, &Changes::Files(BTreeSet::new())).is_none());
     assert!(errors.is_empty(), "{errors:?}");
     let offered = |catalog: &Catalog, toolset: &str| catalog.toolset(toolset).unwrap().operations[0].tool.name.clone();
     assert_eq!([offered(&first, "pets"), offered(&first, "zoo")], ["pets_getPet", "zoo_getPet"]);
@@ -156,7 +156,7 @@ fn documents_of_a_folder_come_change_and_go() {
     let toolsets = BTreeMap::from([("all".to_owned(), settings("specs"))]);
     let load = |before: &Catalog, files: &[&str]| {
         let files = files.iter().map(|file| folder.path().join("specs").join(file)).collect();
-        before.reload(&toolsets, folder.path(), &Offline, &Changes { files, ..Changes::default() })
+        before.reload(&toolsets, folder.path(), &Offline, &Changes::Files(files))
     };
     let first = Catalog::load(&toolsets, folder.path(), &Offline).unwrap().0;
     assert!(load(&first, &[]).is_none());

@@ -183,7 +183,7 @@ async fn only_what_has_changed_is_found_to_have_changed() {
     *current.lock().unwrap() = ("\"3\"", "openapi: 3.0.0\npaths: {/b: {get: {}}}\n");
     let (remote, errors) = changed();
     assert!(remote.contains("api") && errors.is_empty(), "{errors:?}");
-    let changes = crate::catalog::Changes { remote, ..Default::default() };
+    let changes = crate::catalog::Changes::Remote(remote);
     let (catalog, _) = catalog.reload(&toolsets, std::path::Path::new("."), &fetcher, &changes).unwrap();
     assert_eq!(catalog.toolset("api").unwrap().operations[0].label(), "GET /b");
     assert_eq!(catalog.remote_changes(&toolsets, &fetcher).0.len(), 0);
