@@ -7,6 +7,7 @@ pub mod approval;
 pub mod call;
 pub mod diagnosis;
 pub mod dialect;
+pub mod digest;
 pub mod explanation;
 pub mod failure;
 pub mod fault;

@@ -5,17 +5,17 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use super::Executor;
-use super::executor::{at_the_same_time, permitted, told_late, tool_name, unknown_before, unrecorded};
-use super::idempotency::is_idempotent;
-use super::intent::intent_key;
+use super::executor::{at_the_same_time, permitted, tool_name, unrecorded};
+use super::intent::{arguments_hash, intent_key};
 use super::permission::Permitted;
 use super::refusal::{Refusal, refuse};
 use super::request::{self, is_safe};
 use crate::catalog::{Operation, Toolset};
 use crate::domain::Outcome;
+use crate::domain::digest::{add_part, hex};
 use crate::domain::rules::ExecuteRules;
 use crate::scanner::CheckedCall;
-use crate::store::{Approvals, Begun};
+use crate::store::Approvals;
 
 /// What has to happen before a call may be executed.
 #[derive(Debug)]
@@ -134,12 +134,9 @@ impl Executor {
         let key = intent_key(session, trace_id, tool, call.arguments());
         let Some(_running) = self.running.enter(&key) else { return Some(at_the_same_time(&key)) };
         match self.intents.earlier(&key, trace_id).await {
-            Ok(Some(Begun::UntoldBefore { answer })) => Some(told_late(&key, &answer)),
-            Ok(Some(Begun::UnknownBefore { idempotency_key })) => {
-                let is_repeatable = self.repeat_put_and_delete && is_idempotent(&operation.method);
-                (!is_repeatable && idempotency_key.is_none()).then(|| unknown_before(&key))
-            }
-            Ok(_) => None,
+            // A request with an earlier one's key has the same: the API knows it again.
+            Ok(Some(begun)) => self.in_the_way(&key, &operation.method, begun, |_| true),
+            Ok(None) => None,
             Err(error) => Some(unrecorded(&key, &error)),
         }
     }
@@ -149,7 +146,7 @@ impl Application {
     fn of(call: &CheckedCall, operation: &Operation, toolset: &Toolset) -> Result<Self, Refusal> {
         let request = request::build(operation, call.arguments())?;
         let tool = tool_name(operation, toolset);
-        let arguments_hash = intent_key(None, "", &tool, call.arguments()).arguments_hash;
+        let arguments_hash = arguments_hash(call.arguments());
         let (method, target) = (request.method.to_string(), request.url.to_string());
         Ok(Self {
             digest: digest([tool.as_str(), &method, &target, &arguments_hash]),
@@ -163,9 +160,6 @@ impl Application {
 
 fn digest<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
     let mut hash = Sha256::new();
-    for part in parts {
-        hash.update(part.len().to_be_bytes());
-        hash.update(part.as_bytes());
-    }
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    parts.into_iter().for_each(|part| add_part(&mut hash, part.as_bytes()));
+    hex(&hash.finalize())
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use http::Method;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
@@ -172,22 +173,18 @@ impl Executor {
         if let Err(outcome) = redeem(grant.as_ref()).await {
             return outcome;
         }
-        let trusted = self.repeat_put_and_delete && is_idempotent(&parcel.request.method);
         let beginning = Beginning { turn: &turn, idempotency_key: idempotency_key.as_deref() };
-        match self.intents.begin(&key, beginning).await {
-            // What finished before may be wanted again: its outcome was told.
-            Ok(Begun::Fresh | Begun::FinishedBefore { .. }) => {}
-            Ok(Begun::UntoldBefore { answer }) => return told_late(&key, &answer),
-            Ok(Begun::UnknownBefore { idempotency_key: earlier }) => {
-                let is_recognised = earlier.is_some() && earlier == idempotency_key;
-                if !trusted && !is_recognised {
-                    return unknown_before(&key);
-                }
-            }
+        let begun = match self.intents.begin(&key, beginning).await {
+            Ok(begun) => begun,
             Err(error) => return unrecorded(&key, &error),
+        };
+        let is_own = |earlier: &str| idempotency_key.as_deref() == Some(earlier);
+        if let Some(outcome) = self.in_the_way(&key, &parcel.request.method, begun, is_own) {
+            return outcome;
         }
         let has_key = idempotency_key.is_some();
-        let outcome = self.courier.deliver(&mut parcel, trusted || has_key).await;
+        let repeatable = has_key || self.may_repeat(&parcel.request.method);
+        let outcome = self.courier.deliver(&mut parcel, repeatable).await;
         let is_open = if has_key { is_open(&outcome) } else { matches!(outcome, Outcome::Unknown { .. }) };
         if !is_open
             && let Err(error) = self.intents.finish(&key, outcome.label(), kept::write(&outcome).as_deref()).await
@@ -195,6 +192,31 @@ impl Executor {
             tracing::warn!(operation = key.operation, %error, "an outcome could not be recorded: the call will not be repeated in its session");
         }
         outcome
+    }
+
+    /// The outcome of a call that must not be sent because of what `begun` says of an earlier one like it; `None` where it may be.
+    /// `is_recognised`: does the API know the second request by the idempotency key of the first?
+    pub(super) fn in_the_way(
+        &self,
+        key: &IntentKey,
+        method: &Method,
+        begun: Begun,
+        is_recognised: impl FnOnce(&str) -> bool,
+    ) -> Option<Outcome> {
+        match begun {
+            // What finished before may be wanted again: its outcome was told.
+            Begun::Fresh | Begun::FinishedBefore { .. } => None,
+            Begun::UntoldBefore { answer } => Some(told_late(key, &answer)),
+            Begun::UnknownBefore { idempotency_key: earlier } => {
+                let is_harmless = self.may_repeat(method) || earlier.as_deref().is_some_and(is_recognised);
+                (!is_harmless).then(|| unknown_before(key))
+            }
+        }
+    }
+
+    /// Do the settings trust that a second request by this method does no more than one?
+    fn may_repeat(&self, method: &Method) -> bool {
+        self.repeat_put_and_delete && is_idempotent(method)
     }
 }
 
@@ -245,7 +267,7 @@ async fn redeem(grant: Option<&(Grant, String)>) -> Result<(), Outcome> {
     }
 }
 
-pub(super) fn unknown_before(key: &IntentKey) -> Outcome {
+fn unknown_before(key: &IntentKey) -> Outcome {
     Outcome::Unknown {
         reason: format!(
             "the same call of {} was sent before and it is not known whether it took effect; it was not sent again",
@@ -261,7 +283,7 @@ pub(super) fn at_the_same_time(key: &IntentKey) -> Outcome {
 }
 
 /// The answer that a request got whose client was never told.
-pub(super) fn told_late(key: &IntentKey, answer: &str) -> Outcome {
+fn told_late(key: &IntentKey, answer: &str) -> Outcome {
     match kept::read(answer) {
         Some(answer) => Outcome::Answered(answer),
         None => unknown_before(key),

@@ -6,7 +6,11 @@ use sha2::{Digest, Sha256};
 
 use crate::catalog::IdempotencyKey;
 use crate::domain::Outcome;
+use crate::domain::digest::{add_part, hex};
 use crate::store::IntentKey;
+
+/// Hexadecimal digits of a UUID.
+const UUID_DIGITS: usize = 32;
 
 /// Lengths of the groups of a UUID's hexadecimal digits (RFC 9562 section 4).
 const UUID_GROUPS: [usize; 5] = [8, 4, 4, 4, 12];
@@ -27,11 +31,11 @@ pub(super) fn is_idempotent(method: &Method) -> bool {
 pub(super) fn new_key(key: &IntentKey, turn: &str, begun: u128, wanted: &IdempotencyKey) -> String {
     let mut hash = Sha256::new();
     for part in [&key.session, &key.operation, &key.arguments_hash, turn] {
-        hash.update(part.len().to_be_bytes());
-        hash.update(part.as_bytes());
+        add_part(&mut hash, part.as_bytes());
     }
     hash.update(begun.to_be_bytes());
-    let digits: String = hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    let mut digits = hex(&hash.finalize());
+    digits.truncate(UUID_DIGITS);
     let uuid = uuid(&digits);
     if uuid.len() <= wanted.max_chars { uuid } else { digits.chars().take(wanted.max_chars).collect() }
 }

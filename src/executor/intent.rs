@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
+use crate::domain::digest::hex;
 use crate::store::IntentKey;
 
 /// The key of one execution: equal for the same call in the same session, whatever the order of its arguments. A turn without a session
@@ -13,11 +14,15 @@ pub(super) fn intent_key(
     tool: &str,
     arguments: &Map<String, Value>,
 ) -> IntentKey {
+    let session = session.unwrap_or(trace_id).to_owned();
+    IntentKey { session, operation: tool.to_owned(), arguments_hash: arguments_hash(arguments) }
+}
+
+/// Equal for the same arguments, whatever their order.
+pub(super) fn arguments_hash(arguments: &Map<String, Value>) -> String {
     let mut canonical = String::new();
     write_object(arguments, &mut canonical);
-    let digest = Sha256::digest(canonical.as_bytes());
-    let arguments_hash = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    IntentKey { session: session.unwrap_or(trace_id).to_owned(), operation: tool.to_owned(), arguments_hash }
+    hex(&Sha256::digest(canonical.as_bytes()))
 }
 
 /// JSON with sorted members and without spaces.

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use super::{body, file, style, xml};
-use crate::catalog::Content;
+use crate::catalog::{Content, Encoding};
 use crate::executor::refusal::{Refusal, refuse};
 
 /// The media type of a file of which nothing is known (RFC 2046 section 4.5.1).
@@ -51,6 +51,17 @@ pub(super) fn write(
     }))
 }
 
+/// Writes the member `name` of a form: an array's items one by one (RFC 7578 section 4.3), anything else as one.
+///
+/// # Errors
+/// As [`write`].
+pub(super) fn write_each(name: &str, value: &Value, encoding: Option<&Encoding>) -> Result<Vec<Written>, Refusal> {
+    let content = encoding.map_or(&Content::Value, |encoding| &encoding.content);
+    let wanted = encoding.and_then(|encoding| encoding.content_type.as_deref());
+    let items = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+    items.iter().filter_map(|item| write(name, item, content, wanted).transpose()).collect()
+}
+
 /// A value that is what it looks like (OpenAPI 3.0.4, Encoding Object, defaults of `contentType`).
 fn plain(value: &Value, wanted: Option<&str>) -> Written {
     let first = first(wanted);
@@ -87,8 +98,7 @@ fn first(wanted: Option<&str>) -> Option<&str> {
 
 /// Is `media_type` one of `range` (RFC 9110 section 12.5.1), whatever its parameters are? Bytes of no known type may be any.
 fn is_in(range: &str, media_type: &str) -> bool {
-    let essence = |text: &str| text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    let (range, media_type) = (essence(range), essence(media_type));
+    let (range, media_type) = (body::essence(range), body::essence(media_type));
     let family = range.strip_suffix('*').filter(|family| family.ends_with('/'));
     range == media_type
         || range == "*/*"

@@ -3,6 +3,7 @@
 use data_url::DataUrl;
 use percent_encoding::percent_decode_str;
 
+use super::body::essence;
 use crate::executor::refusal::{Refusal, refuse};
 
 /// Longest head of a `data:` URL that is taken for one, in bytes: a type, a name, `;base64`.
@@ -71,7 +72,7 @@ pub(super) fn name_for(member: &str, media_type: Option<&str>) -> String {
 }
 
 fn ending(media_type: &str) -> Option<String> {
-    let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let essence = essence(media_type);
     let (_, subtype) = essence.split_once('/')?;
     let word = subtype.split('+').next().unwrap_or_default();
     let ending = match word {

@@ -4,7 +4,6 @@ use percent_encoding::percent_encode;
 use serde_json::Value;
 
 use super::content;
-use super::multipart::is_styled;
 use super::style::{self, RESERVED};
 use crate::catalog::{Binding, BodyBinding, Content, Encoding, Location, Style};
 use crate::executor::refusal::{Refusal, refuse};
@@ -37,19 +36,14 @@ pub(super) fn encode(binding: &BodyBinding, value: &Value) -> Result<String, Ref
 }
 
 fn by_content(name: &str, value: &Value, encoding: Option<&Encoding>) -> Result<Vec<String>, Refusal> {
-    let content = encoding.map_or(&Content::Value, |encoding| &encoding.content);
-    let wanted = encoding.and_then(|encoding| encoding.content_type.as_deref());
-    let items = match value {
-        Value::Array(items) => items.as_slice(),
-        one => std::slice::from_ref(one),
-    };
-    let mut pairs = Vec::new();
-    for item in items {
-        if let Some(written) = content::write(name, item, content, wanted)? {
-            pairs.push(format!("{}={}", style::encode(name), percent_encode(&written.bytes, RESERVED)));
-        }
-    }
-    Ok(pairs)
+    let written = content::write_each(name, value, encoding)?.into_iter();
+    Ok(written.map(|one| format!("{}={}", style::encode(name), percent_encode(&one.bytes, RESERVED))).collect())
+}
+
+/// Does the document choose a style, which then holds instead of the content (OpenAPI 3.0.4, Encoding Object)?
+pub(super) fn is_styled(encoding: &Encoding) -> bool {
+    let says = encoding.style.is_some() || encoding.explode.is_some() || encoding.allow_reserved.is_some();
+    says && encoding.content == Content::Value
 }
 
 /// A member of a form as a query parameter, with the defaults of those.

@@ -5,7 +5,6 @@
 
 use std::time::Duration;
 
-use http::header::AUTHORIZATION;
 use jiff::SignedDuration;
 use tokio::time::Instant;
 
@@ -34,9 +33,11 @@ pub(super) enum Leave {
     Settled(Outcome),
 }
 
-/// What a person decided.
+/// What holds for a call once nothing is waited for any more.
 #[derive(Debug)]
 pub(super) enum Decision {
+    /// It may be executed, and nobody had to be asked.
+    Free,
     /// It may be executed, by this approval.
     Approved(ApprovalNote),
     /// It is not executed.
@@ -79,8 +80,13 @@ pub(super) async fn ask(
     }
 }
 
-/// Waits for a decision where policy says so.
-pub(super) async fn decision(pipeline: &Pipeline, turn: &Turn, note: ApprovalNote, deadline: Instant) -> Decision {
+/// Waits for a decision where one was asked for and policy says so.
+pub(super) async fn decision(pipeline: &Pipeline, turn: &Turn, leave: Leave) -> Decision {
+    let (note, deadline) = match leave {
+        Leave::Free => return Decision::Free,
+        Leave::Settled(outcome) => return Decision::Settled(outcome),
+        Leave::Asked(note, deadline) => (note, deadline),
+    };
     let waits = turn.policy.execute.approval.mode == ApprovalMode::Wait;
     let note = match note.status {
         ApprovalStatus::Pending if waits => {
@@ -152,9 +158,8 @@ fn question(
 
 /// The client as people tell it from others: from the beginning of its key's hash no key can be found.
 fn client(turn: &Turn, tenant: &str) -> String {
-    let has_key = turn.headers.contains_key(AUTHORIZATION) || turn.headers.contains_key("api-key");
     let letters = tenant.get(..CLIENT_LETTERS).unwrap_or_default();
-    if has_key { format!("key-{letters}") } else { "no key".to_owned() }
+    if kept_key::client_key(&turn.headers).is_some() { format!("key-{letters}") } else { "no key".to_owned() }
 }
 
 fn unasked(error: &StoreError) -> Outcome {

@@ -1,27 +1,30 @@
 //! How a kept part finds its answer again: by whose conversation it is, the ids of the calls that the client has, and what was said
 //! before them. Ids alone would not do, as some providers number calls from 0 in every conversation.
 
-use std::fmt::Write;
-
-use http::HeaderMap;
 use http::header::AUTHORIZATION;
+use http::{HeaderMap, HeaderValue};
 use sha2::{Digest, Sha256};
 
+use crate::domain::digest::{add_part, hex};
 use crate::openai::MessageView;
+
+/// The client's key, in whichever field it is sent.
+pub(super) fn client_key(headers: &HeaderMap) -> Option<&HeaderValue> {
+    headers.get(AUTHORIZATION).or_else(|| headers.get("api-key"))
+}
 
 /// Whose conversation it is: the hash of the client's key; one for all clients without any.
 pub(super) fn tenant(headers: &HeaderMap) -> String {
-    let key = headers.get(AUTHORIZATION).or_else(|| headers.get("api-key"));
     let mut hash = Sha256::new();
-    add(&mut hash, key.map(|key| key.as_bytes()).unwrap_or_default());
-    hex(hash)
+    add_part(&mut hash, client_key(headers).map(HeaderValue::as_bytes).unwrap_or_default());
+    hex(&hash.finalize())
 }
 
 /// The ids of a message's calls, in order.
 pub(super) fn calls<'a>(ids: impl IntoIterator<Item = &'a str>) -> String {
     let mut hash = Sha256::new();
-    ids.into_iter().for_each(|id| add(&mut hash, id.as_bytes()));
-    hex(hash)
+    ids.into_iter().for_each(|id| add_part(&mut hash, id.as_bytes()));
+    hex(&hash.finalize())
 }
 
 /// What was said before a message.
@@ -45,15 +48,15 @@ impl Said {
         let text = message.text.as_deref().unwrap_or_default();
         if message.role == "user" {
             self.context = Sha256::new();
-            add(&mut self.context, text.as_bytes());
+            add_part(&mut self.context, text.as_bytes());
         }
-        add(&mut self.history, text.as_bytes());
+        add_part(&mut self.history, text.as_bytes());
         let answered = message.tool_call_id.as_deref().unwrap_or_default();
         let calls = message.calls.iter().map(|call| call.id.as_str());
         for part in [message.role.as_ref(), answered].into_iter().chain(calls) {
             // Texts of answers are left out here: applications shorten them.
-            add(&mut self.context, part.as_bytes());
-            add(&mut self.history, part.as_bytes());
+            add_part(&mut self.context, part.as_bytes());
+            add_part(&mut self.history, part.as_bytes());
         }
         for hash in [&mut self.context, &mut self.history] {
             hash.update([u8::MAX]);
@@ -62,28 +65,13 @@ impl Said {
 
     /// The hash of what was said since the user spoke last.
     pub(super) fn context(&self) -> String {
-        hex(self.context.clone())
+        hex(&self.context.clone().finalize())
     }
 
     /// The hash of everything that was said.
     pub(super) fn history(&self) -> String {
-        hex(self.history.clone())
+        hex(&self.history.clone().finalize())
     }
-}
-
-/// With the length first, so that no two lists of parts are the same bytes.
-fn add(hash: &mut Sha256, part: &[u8]) {
-    hash.update((part.len() as u64).to_be_bytes());
-    hash.update(part);
-}
-
-fn hex(hash: Sha256) -> String {
-    let mut text = String::with_capacity(64);
-    for byte in hash.finalize() {
-        // Writing into a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
 }
 
 #[cfg(test)]

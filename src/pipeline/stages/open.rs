@@ -1,6 +1,5 @@
 //! Open: a request becomes a turn with its trace, snapshot, policy and upstream, or a 4xx.
 
-use std::fmt::Write;
 use std::time::Instant;
 
 use bytes::Bytes;
@@ -9,6 +8,7 @@ use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 
+use crate::domain::digest::hex;
 use crate::domain::{ids, rules::Mode};
 use crate::openai::{ChatRequest, ErrorBody, RequestError};
 use crate::pipeline::Pipeline;
@@ -17,6 +17,7 @@ use crate::pipeline::turn::Turn;
 use crate::policy::TurnFacts;
 
 use super::ask::Streamed;
+use super::kept_key::client_key;
 
 /// Groups the turns of one conversation.
 const SESSION_HEADER: &str = "x-callwright-session";
@@ -138,18 +139,13 @@ fn session(headers: &HeaderMap, chat: &ChatRequest) -> Option<String> {
     if let Some(name) = text(headers, SESSION_HEADER) {
         return Some(name.chars().filter(|character| !character.is_control()).take(SESSION_CHARS).collect());
     }
-    let key = headers.get(http::header::AUTHORIZATION).or_else(|| headers.get("api-key"))?;
+    let key = client_key(headers)?;
     let mut hash = Sha256::new();
     hash.update(key.as_bytes());
     hash.update([0]);
     hash.update(chat.first_messages_text());
     let digest = hash.finalize();
-    let mut name = String::from("auto-");
-    for byte in digest.iter().take(SESSION_HASH_BYTES) {
-        // Writing into a string cannot fail.
-        let _ = write!(name, "{byte:02x}");
-    }
-    Some(name)
+    Some(format!("auto-{}", hex(digest.get(..SESSION_HASH_BYTES)?)))
 }
 
 #[cfg(test)]

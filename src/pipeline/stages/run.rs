@@ -67,16 +67,13 @@ pub(crate) async fn run(pipeline: &Pipeline, turn: &mut Turn, calls: Vec<Checked
 async fn leave(pipeline: &Pipeline, turn: &Turn, checked: &CheckedCall) -> Leave {
     match operation(turn, checked) {
         Some((_, toolset, operation)) => approve::ask(pipeline, turn, checked, (operation, toolset)).await,
-        None => Leave::Settled(Outcome::Refused { reason: "the tool is no longer in the catalog".to_owned() }),
+        // Nobody is asked about what is not there; it is refused in its turn.
+        None => Leave::Free,
     }
 }
 
 async fn execute(pipeline: &Pipeline, turn: &Turn, checked: CheckedCall, leave: Leave) -> (RanCall, Execution) {
-    let decision = match leave {
-        Leave::Asked(note, deadline) => Some(approve::decision(pipeline, turn, note, deadline).await),
-        Leave::Settled(outcome) => Some(Decision::Settled(outcome)),
-        Leave::Free => None,
-    };
+    let decision = approve::decision(pipeline, turn, leave).await;
     let started = Instant::now();
     let found = operation(turn, &checked);
     let (outcome, approval) =
@@ -90,14 +87,14 @@ async fn execute(pipeline: &Pipeline, turn: &Turn, checked: CheckedCall, leave: 
         Some(explanation)
     });
     let failed = explanation.is_some() || is_in_the_way(turn, &outcome);
-    let mut execution = trace_of(
+    let execution = trace_of(
         &checked,
         found.as_ref().map(|(_, toolset, operation)| (*toolset, *operation)),
         &outcome,
+        approval,
         explanation.clone(),
         started.elapsed(),
     );
-    execution.approval = approval;
     (RanCall { checked, outcome, explanation, failed }, execution)
 }
 
@@ -107,30 +104,27 @@ async fn carry_out(
     turn: &Turn,
     checked: &CheckedCall,
     found: Option<(&Toolset, &Operation)>,
-    decision: Option<Decision>,
+    decision: Decision,
 ) -> (Outcome, Option<ApprovalNote>) {
-    let approved = match decision {
-        Some(Decision::Settled(outcome)) => {
-            let note = if let Outcome::Unapproved(note) = &outcome { Some(note.clone()) } else { None };
-            return (outcome, note);
-        }
-        Some(Decision::Approved(note)) => Some(note),
-        None => None,
-    };
     let Some((toolset, operation)) = found else {
         return (Outcome::Refused { reason: "the tool is no longer in the catalog".to_owned() }, None);
     };
     let trace = turn.record.trace();
     let (session, id) = (trace.session.as_deref(), &trace.id);
     let executor = &pipeline.executor;
-    let Some(note) = approved else {
-        return (executor.execute(checked, operation, toolset, &turn.policy.execute, session, id).await, None);
+    let (outcome, used) = match decision {
+        Decision::Settled(outcome) => (outcome, None),
+        Decision::Free => {
+            (executor.execute(checked, operation, toolset, &turn.policy.execute, session, id).await, None)
+        }
+        Decision::Approved(note) => {
+            let grant = pipeline.approvals.grant(&note.id);
+            let outcome = executor.execute_approved(checked, operation, toolset, grant, session, id).await;
+            (outcome, Some(ApprovalNote { status: ApprovalStatus::Used, ..note }))
+        }
     };
-    let grant = pipeline.approvals.grant(&note.id);
-    match executor.execute_approved(checked, operation, toolset, grant, session, id).await {
-        Outcome::Unapproved(note) => (Outcome::Unapproved(note.clone()), Some(note)),
-        outcome => (outcome, Some(ApprovalNote { status: ApprovalStatus::Used, ..note })),
-    }
+    let note = if let Outcome::Unapproved(note) = &outcome { Some(note.clone()) } else { used };
+    (outcome, note)
 }
 
 /// Is the outcome one with which the model must not go on as it was? What waits for a person is not, unless the model calls it again
@@ -152,6 +146,7 @@ fn trace_of(
     checked: &CheckedCall,
     found: Option<(&Toolset, &Operation)>,
     outcome: &Outcome,
+    approval: Option<ApprovalNote>,
     explanation: Option<Explanation>,
     took: Duration,
 ) -> Execution {
@@ -168,7 +163,7 @@ fn trace_of(
             }
             Outcome::Unapproved(_) => None,
         },
-        approval: None,
+        approval,
         explanation,
         duration_ms: milliseconds(took),
     }

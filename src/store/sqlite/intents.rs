@@ -1,6 +1,7 @@
 //! Intents in SQLite.
 
 use jiff::Timestamp;
+use sqlx::SqliteConnection;
 
 use super::Sqlite;
 use super::fault::fault;
@@ -40,18 +41,10 @@ impl Sqlite {
 
     async fn take_up(&self, key: &IntentKey, turn: &str) -> Result<Option<Begun>, sqlx::Error> {
         let mut transaction = self.writer.begin_with("BEGIN IMMEDIATE").await?;
-        let before = bound(sqlx::query_as::<_, Row>(SELECT), key).fetch_optional(&mut *transaction).await?;
-        let begun = match found(before, turn) {
-            Begun::Fresh | Begun::FinishedBefore { .. } => return Ok(None),
-            begun => begun,
-        };
-        sqlx::query(TAKE_OVER)
-            .bind(turn)
-            .bind(&key.session)
-            .bind(&key.operation)
-            .bind(&key.arguments_hash)
-            .execute(&mut *transaction)
-            .await?;
+        let begun = look(&mut transaction, key, turn).await?;
+        if is_settled(&begun) {
+            return Ok(None);
+        }
         transaction.commit().await?;
         Ok(Some(begun))
     }
@@ -64,29 +57,17 @@ impl Sqlite {
     async fn mark_begun(&self, key: &IntentKey, beginning: Beginning<'_>) -> Result<Begun, sqlx::Error> {
         // Takes the write lock before it reads: no other process can begin the same in between.
         let mut transaction = self.writer.begin_with("BEGIN IMMEDIATE").await?;
-        let before = bound(sqlx::query_as::<_, Row>(SELECT), key).fetch_optional(&mut *transaction).await?;
-        let begun = found(before, beginning.turn);
-        match begun {
-            Begun::Fresh | Begun::FinishedBefore { .. } => {
-                sqlx::query(BEGIN)
-                    .bind(&key.session)
-                    .bind(&key.operation)
-                    .bind(&key.arguments_hash)
-                    .bind(Timestamp::now().as_millisecond())
-                    .bind(beginning.turn)
-                    .bind(beginning.idempotency_key)
-                    .execute(&mut *transaction)
-                    .await?;
-            }
-            Begun::UnknownBefore { .. } | Begun::UntoldBefore { .. } => {
-                sqlx::query(TAKE_OVER)
-                    .bind(beginning.turn)
-                    .bind(&key.session)
-                    .bind(&key.operation)
-                    .bind(&key.arguments_hash)
-                    .execute(&mut *transaction)
-                    .await?;
-            }
+        let begun = look(&mut transaction, key, beginning.turn).await?;
+        if is_settled(&begun) {
+            sqlx::query(BEGIN)
+                .bind(&key.session)
+                .bind(&key.operation)
+                .bind(&key.arguments_hash)
+                .bind(Timestamp::now().as_millisecond())
+                .bind(beginning.turn)
+                .bind(beginning.idempotency_key)
+                .execute(&mut *transaction)
+                .await?;
         }
         transaction.commit().await?;
         Ok(begun)
@@ -124,7 +105,27 @@ impl Sqlite {
     }
 }
 
-/// What turn `turn` finds.
+/// What turn `turn` finds. What is not settled belongs to it from here on.
+async fn look(connection: &mut SqliteConnection, key: &IntentKey, turn: &str) -> Result<Begun, sqlx::Error> {
+    let before = bound(sqlx::query_as::<_, Row>(SELECT), key).fetch_optional(&mut *connection).await?;
+    let begun = found(before, turn);
+    if !is_settled(&begun) {
+        sqlx::query(TAKE_OVER)
+            .bind(turn)
+            .bind(&key.session)
+            .bind(&key.operation)
+            .bind(&key.arguments_hash)
+            .execute(connection)
+            .await?;
+    }
+    Ok(begun)
+}
+
+/// Is nothing open about an earlier call: there was none, or its outcome was told?
+fn is_settled(begun: &Begun) -> bool {
+    matches!(begun, Begun::Fresh | Begun::FinishedBefore { .. })
+}
+
 fn found(before: Option<Row>, turn: &str) -> Begun {
     match before {
         None => Begun::Fresh,

@@ -13,9 +13,10 @@ use sha2::{Digest, Sha256};
 use super::body::essence;
 use super::content::{self, Written};
 use super::file;
-use super::form::binding;
+use super::form::{binding, is_styled};
 use super::style::{self, Writing};
-use crate::catalog::{BodyBinding, Content, Encoding};
+use crate::catalog::{BodyBinding, Encoding};
+use crate::domain::digest::hex;
 use crate::executor::refusal::{Refusal, refuse};
 
 /// Characters of a boundary; RFC 2046 section 5.1.1 allows 70.
@@ -77,25 +78,8 @@ fn parts_of<'a>(
         };
         return Ok(style::pairs(&binding(name, encoding), value, Writing::Plain).into_iter().map(text).collect());
     }
-    let content = encoding.map_or(&Content::Value, |encoding| &encoding.content);
-    let wanted = encoding.and_then(|encoding| encoding.content_type.as_deref());
-    let mut parts = Vec::new();
-    let items = match value {
-        Value::Array(items) => items.as_slice(),
-        one => std::slice::from_ref(one),
-    };
-    for item in items {
-        if let Some(written) = content::write(name, item, content, wanted)? {
-            parts.push(Part { name: name.to_owned(), written, headers });
-        }
-    }
-    Ok(parts)
-}
-
-/// Does the document choose a style, which then holds instead of the content (OpenAPI 3.0.4, Encoding Object)?
-pub(super) fn is_styled(encoding: &Encoding) -> bool {
-    let says = encoding.style.is_some() || encoding.explode.is_some() || encoding.allow_reserved.is_some();
-    says && encoding.content == Content::Value
+    let written = content::write_each(name, value, encoding)?.into_iter();
+    Ok(written.map(|written| Part { name: name.to_owned(), written, headers }).collect())
 }
 
 /// A part's fields and content.
@@ -149,13 +133,11 @@ fn quoted(name: &str) -> String {
 fn boundary(blocks: &[Vec<u8>]) -> String {
     let mut hash = Sha256::new();
     blocks.iter().for_each(|block| hash.update(block));
-    let digest = hash.finalize();
-    let mut text: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut text = hex(&hash.finalize());
     text.truncate(BOUNDARY_CHARS);
     // Content that holds its own hash cannot be made on purpose; what may still be cannot do harm.
     while blocks.iter().any(|block| memchr::memmem::find(block, text.as_bytes()).is_some()) {
-        let next = Sha256::digest(text.as_bytes());
-        text = next.iter().map(|byte| format!("{byte:02x}")).collect();
+        text = hex(&Sha256::digest(text.as_bytes()));
         text.truncate(BOUNDARY_CHARS);
     }
     text

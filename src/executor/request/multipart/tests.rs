@@ -1,5 +1,6 @@
 //! Parts, read back by a reader of their own.
 
+use crate::catalog::Content;
 use serde_json::json;
 
 use super::*;

@@ -1,0 +1,43 @@
+//! Hashes: of several parts, and as text.
+
+use std::fmt::Write;
+
+use sha2::{Digest, Sha256};
+
+/// Adds a part to `hash`, with its length first, so that no two lists of parts are the same bytes.
+pub fn add_part(hash: &mut Sha256, part: &[u8]) {
+    hash.update((part.len() as u64).to_be_bytes());
+    hash.update(part);
+}
+
+/// The bytes as hexadecimal digits, two for each.
+pub fn hex(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        // Writing into a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_two_digits_each() {
+        assert_eq!(hex(&[0, 0x0a, 0xff]), "000aff");
+        assert_eq!(hex(&[]), "");
+    }
+
+    #[test]
+    fn where_one_part_ends_makes_another_hash() {
+        let of = |parts: &[&str]| {
+            let mut hash = Sha256::new();
+            parts.iter().for_each(|part| add_part(&mut hash, part.as_bytes()));
+            hex(&hash.finalize())
+        };
+        assert_ne!(of(&["ab", "c"]), of(&["a", "bc"]));
+        assert_ne!(of(&["a"]), of(&["a", ""]));
+    }
+}
