@@ -8,6 +8,7 @@ pub mod cli;
 pub mod config;
 pub mod demo;
 pub mod domain;
+pub mod embedding;
 pub mod executor;
 pub mod explain;
 pub mod feedback;

@@ -28,6 +28,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("openai", &["domain"]),
     ("telemetry", &["domain"]),
     ("store", &["domain"]),
+    ("embedding", &["domain", "store"]),
     ("upstream", &["domain", "openai"]),
     ("watch", &[]),
     // The working rooms; among them an import points one way.
@@ -37,7 +38,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("scanner", &["domain"]),
     ("repair", &["domain", "scanner"]),
     ("feedback", &["domain", "scanner", "watch"]),
-    ("explain", &["domain", "retrieval"]),
+    ("explain", &["domain", "embedding", "retrieval"]),
     ("executor", &["domain", "catalog", "scanner", "store"]),
     // Work on files instead of requests.
     ("offline", &["domain", "openai", "policy", "repair", "retrieval", "scanner"]),

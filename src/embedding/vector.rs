@@ -1,0 +1,48 @@
+//! A vector, and how close two of them are.
+
+/// The direction of a text in the space of meanings: of length one, or of length zero where the text says nothing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Vector(Box<[f32]>);
+
+impl Vector {
+    /// Scales components to length one. `None` where one of them is no finite number.
+    pub fn new(mut components: Vec<f32>) -> Option<Self> {
+        let norm = components.iter().map(|component| component * component).sum::<f32>().sqrt();
+        if !norm.is_finite() {
+            return None;
+        }
+        if norm > 0.0 {
+            components.iter_mut().for_each(|component| *component /= norm);
+        }
+        Some(Self(components.into_boxed_slice()))
+    }
+
+    /// The components.
+    pub fn components(&self) -> &[f32] {
+        &self.0
+    }
+
+    /// The cosine of the angle between two vectors of one embedder, -1 to 1; 0 where either says nothing.
+    pub fn cosine(&self, other: &Self) -> f32 {
+        self.0.iter().zip(&other.0).map(|(left, right)| left * right).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vectors_are_compared_by_direction() {
+        let vector = |components: &[f32]| Vector::new(components.to_vec()).unwrap();
+        assert!((vector(&[3.0, 4.0]).cosine(&vector(&[30.0, 40.0])) - 1.0).abs() < 1e-6);
+        assert!(vector(&[1.0, 0.0]).cosine(&vector(&[0.0, 2.0])).abs() < 1e-6);
+        assert!(vector(&[0.0, 0.0]).cosine(&vector(&[1.0, 0.0])).abs() < 1e-6);
+    }
+
+    #[test]
+    fn what_is_no_number_makes_no_vector() {
+        assert_eq!(Vector::new(vec![f32::NAN, 1.0]), None);
+        assert_eq!(Vector::new(vec![f32::MAX, f32::MAX]), None);
+    }
+}
