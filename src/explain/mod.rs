@@ -9,9 +9,8 @@
 mod blocks;
 mod body_words;
 mod codes;
-mod error_rules;
 mod explainer;
-mod failure;
+mod failures;
 mod index;
 mod passages;
 mod query;
@@ -24,7 +23,6 @@ mod settings;
 mod shared_data_tests;
 mod verdict_words;
 
-pub use error_rules::{RULES, Rule};
 pub use explainer::{Explainer, OperationDocs};
-pub use failure::{FailureKind, is_failure};
+pub use failures::{FailureKind, Grounds, Judged, RULES, Recognised, Rule, ToolMessage, is_failure, recognise};
 pub use settings::Settings;

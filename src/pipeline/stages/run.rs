@@ -81,7 +81,7 @@ async fn execute(pipeline: &Pipeline, turn: &Turn, checked: CheckedCall, leave: 
     let explanation = found.as_ref().and_then(|(reference, ..)| {
         let explainer = &turn.snapshot.explainer;
         let started = Instant::now();
-        explainer.failure(reference, &outcome)?;
+        explainer.failure(reference, &outcome, &turn.policy.explain.failures)?;
         let explanation = explainer.explain(reference, &outcome, checked.arguments());
         pipeline.metrics.overhead.observe(Stage::Explain, started.elapsed());
         Some(explanation)
