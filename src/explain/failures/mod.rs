@@ -4,15 +4,24 @@
 //! What policy says about an outcome holds first (`ruled`). Beyond a status of 400 or more and what never got an answer, some APIs answer
 //! 2xx with an error in the body: [`RULES`] say which bodies are evidently one.
 
+mod body;
 mod error_rules;
+mod markup;
 mod message;
+mod reading;
 mod ruled;
+mod substance;
+mod text;
+mod text_rules;
 
 use serde_json::{Map, Value};
 
+use self::body::body_failure;
 pub use self::error_rules::{RULES, Rule};
 pub use self::message::{Grounds, Recognised, ToolMessage, recognise};
+pub use self::text_rules::{TEXT_RULES, TextRule};
 use self::ruled::{Subject, ruling};
+use self::text::text_failure;
 use super::body_words::{is_absent, is_code_name, is_companion, scalar};
 use crate::domain::Outcome;
 use crate::domain::outcome::ApiAnswer;
@@ -95,14 +104,17 @@ pub(super) fn suspected_code(outcome: &Outcome) -> Option<String> {
     (bare && codes.next().is_none()).then(|| scalar(value)).flatten().filter(|code| !is_absent(code))
 }
 
-/// The name of the first rule that recognises an error in the body.
+/// The name of the rule that recognises an error in the body. What only words speak for is left to the documentation to decide.
 fn error_body(answer: &ApiAnswer) -> Option<&'static str> {
     // RFC 9457 section 3: the media type alone says that the content is a problem.
     if answer.header("content-type").is_some_and(|kind| kind.trim().starts_with("application/problem+json")) {
         return Some("problem_details");
     }
-    let body = object(answer)?;
-    RULES.iter().find(|rule| (rule.holds)(&body)).map(|rule| rule.name)
+    let found = match serde_json::from_slice::<Value>(&answer.body) {
+        Ok(body) => body_failure(&body),
+        Err(_) => text_failure(&answer.text()),
+    };
+    found.filter(|(_, grounds)| *grounds == Grounds::Form).map(|(rule, _)| rule)
 }
 
 /// The body as a non-empty JSON object.
