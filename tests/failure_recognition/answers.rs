@@ -79,7 +79,9 @@ fn thinned(found: Vec<Answer>) -> Vec<Answer> {
     let mut seen = HashSet::new();
     let mut kept = [0, 0];
     let mut all = found;
-    all.retain(|answer| seen.insert((answer.status, answer.description.clone(), answer.body.as_ref().map(Value::to_string))));
+    all.retain(|answer| {
+        seen.insert((answer.status, answer.description.clone(), answer.body.as_ref().map(Value::to_string)))
+    });
     all.sort_by_key(|answer| chance((&answer.description, answer.body.as_ref().map(Value::to_string))));
     all.retain(|answer| {
         let count = &mut kept[usize::from(answer.failed)];
@@ -230,7 +232,9 @@ impl Maker<'_> {
             ("message" | "msg", "string") if !failed && schema.get("example").is_none() => Some(json!(
                 ["OK", "Success", "The request was processed.", "Created"][(chance(self.description) % 4) as usize]
             )),
-            ("error" | "errors" | "fault" | "exception" | "errormessage" | "errorcode" | "errordescription", _) if !failed => {
+            ("error" | "errors" | "fault" | "exception" | "errormessage" | "errorcode" | "errordescription", _)
+                if !failed =>
+            {
                 Some(match (kind, chance((self.description, &name)) % 3) {
                     (_, 0) => Value::Null,
                     ("array", _) => json!([]),

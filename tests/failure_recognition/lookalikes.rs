@@ -8,7 +8,8 @@ use super::renderings::Rendered;
 /// Successes that quote, list, count or explain the failure.
 pub fn of(answer: &Answer) -> Vec<Rendered> {
     let Answer { status, description, body, .. } = answer;
-    let reason = http::StatusCode::from_u16(*status).ok().and_then(|status| status.canonical_reason()).unwrap_or("Error");
+    let reason =
+        http::StatusCode::from_u16(*status).ok().and_then(|status| status.canonical_reason()).unwrap_or("Error");
     let said = if description.is_empty() { reason } else { description };
     let quoted = body.clone().unwrap_or_else(|| json!({"message": said}));
     let number = super::answers::chance(said) % 40 + 2;
@@ -42,11 +43,36 @@ pub fn of(answer: &Answer) -> Vec<Rendered> {
 /// What says that there is nothing, or that nothing is wrong.
 pub fn of_nothing() -> Vec<Rendered> {
     [
-        "", "null", "None", "[]", "{}", "\"\"", "0", "false", "OK", "Done.", "No results found.", "No errors found.", "0 errors, 0 warnings",
-        "Error count: 0", "Errors: none", "error: null", "Nothing matched your search.", "No matching flights.", "The list is empty.",
-        "{\"items\":[],\"total\":0}", "{\"error\":null,\"data\":[]}", "{\"errors\":[],\"data\":{\"items\":[]}}", "{\"error\":\"\",\"ok\":true}",
-        "{\"error\":false,\"message\":\"Saved\"}", "{\"success\":true,\"message\":\"Deleted\"}", "{\"status\":\"ok\"}", "{\"code\":0,\"msg\":\"ok\",\"data\":null}",
-        "{\"failed\":0,\"succeeded\":3}", "{\"errorCount\":0}", "{\"results\":[],\"status\":\"ZERO_RESULTS\"}",
+        "",
+        "null",
+        "None",
+        "[]",
+        "{}",
+        "\"\"",
+        "0",
+        "false",
+        "OK",
+        "Done.",
+        "No results found.",
+        "No errors found.",
+        "0 errors, 0 warnings",
+        "Error count: 0",
+        "Errors: none",
+        "error: null",
+        "Nothing matched your search.",
+        "No matching flights.",
+        "The list is empty.",
+        "{\"items\":[],\"total\":0}",
+        "{\"error\":null,\"data\":[]}",
+        "{\"errors\":[],\"data\":{\"items\":[]}}",
+        "{\"error\":\"\",\"ok\":true}",
+        "{\"error\":false,\"message\":\"Saved\"}",
+        "{\"success\":true,\"message\":\"Deleted\"}",
+        "{\"status\":\"ok\"}",
+        "{\"code\":0,\"msg\":\"ok\",\"data\":null}",
+        "{\"failed\":0,\"succeeded\":3}",
+        "{\"errorCount\":0}",
+        "{\"results\":[],\"status\":\"ZERO_RESULTS\"}",
     ]
     .into_iter()
     .map(|text| ("nothing", text.to_owned()))

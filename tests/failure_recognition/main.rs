@@ -4,7 +4,11 @@
 //! `cargo test --test failure_recognition -- --nocapture` prints both per manner. Documents are split in two by the hash of their name: the
 //! rules were made looking at the one half, and are judged by the other.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking, and this one prints what it measures")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test fails by panicking, and this one prints what it measures"
+)]
 
 mod answers;
 mod lookalikes;
@@ -57,7 +61,8 @@ fn count(tallies: &mut Tallies, held_out: bool, what: &'static str, (manner, tex
 
 fn documents(folder: &Path) -> Vec<(String, Value)> {
     let Ok(index) = std::fs::read_to_string(folder.join("specs/specs.index.jsonl")) else { return Vec::new() };
-    let files = index.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()?["file"].as_str().map(str::to_owned));
+    let files =
+        index.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()?["file"].as_str().map(str::to_owned));
     files.filter_map(|file| Some((file.clone(), document(&folder.join("specs").join(&file))?))).collect()
 }
 

@@ -36,7 +36,10 @@ pub fn of_failure(answer: &Answer) -> Vec<Rendered> {
         ("mcp text", format!("Error executing tool get_items: {status} {reason}")),
         ("wrapped", json!({"error": body.clone().unwrap_or_else(|| json!(said))}).to_string()),
         ("status member", json!({"status": status, "body": body}).to_string()),
-        ("status_code member", json!({"status_code": status, "data": body, "headers": {"content-type": "application/json"}}).to_string()),
+        (
+            "status_code member",
+            json!({"status_code": status, "data": body, "headers": {"content-type": "application/json"}}).to_string(),
+        ),
         ("axios", format!("AxiosError: Request failed with status code {status}")),
         ("axios text", format!("Request failed with status code {status}: {body_text}")),
         ("fetch", format!("HTTP error! status: {status}, message: {said}")),
@@ -44,15 +47,30 @@ pub fn of_failure(answer: &Answer) -> Vec<Rendered> {
         ("status first", format!("{status} {reason}\n\n{body_text}")),
         ("invoking", format!("Error invoking tool 'get_items': {said}")),
         ("autogen", format!("Error: {said}")),
-        ("crewai", format!("I encountered an error while trying to use the tool. This was the error: {said}.\n Tool get_items accepts these inputs: ...")),
+        (
+            "crewai",
+            format!(
+                "I encountered an error while trying to use the tool. This was the error: {said}.\n Tool get_items accepts these inputs: ..."
+            ),
+        ),
         ("failed to", format!("Failed to call get_items: {status} {reason}")),
-        ("traceback", format!(
-            "Traceback (most recent call last):\n  File \"/app/tools.py\", line 41, in run\n    response.raise_for_status()\n  File \"/usr/lib/python3/site-packages/requests/models.py\", line 1021, in raise_for_status\n    raise HTTPError(http_error_msg, response=self)\nrequests.exceptions.HTTPError: {status} {side} Error: {reason} for url: {url}"
-        )),
-        ("html page", format!("<html>\r\n<head><title>{status} {reason}</title></head>\r\n<body>\r\n<center><h1>{status} {reason}</h1></center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>")),
+        (
+            "traceback",
+            format!(
+                "Traceback (most recent call last):\n  File \"/app/tools.py\", line 41, in run\n    response.raise_for_status()\n  File \"/usr/lib/python3/site-packages/requests/models.py\", line 1021, in raise_for_status\n    raise HTTPError(http_error_msg, response=self)\nrequests.exceptions.HTTPError: {status} {side} Error: {reason} for url: {url}"
+            ),
+        ),
+        (
+            "html page",
+            format!(
+                "<html>\r\n<head><title>{status} {reason}</title></head>\r\n<body>\r\n<center><h1>{status} {reason}</h1></center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>"
+            ),
+        ),
         ("success flag", json!({"success": false, "error": said}).to_string()),
         ("status word", json!({"status": "error", "message": said}).to_string()),
     ];
+    // No server names a status that has no name as a page does.
+    all.retain(|(_, text)| !text.contains(" Unknown"));
     // What a client passes on as it is, and what says nothing but what happened.
     if let Some(body) = body.as_ref().filter(|_| !answer.like_a_success) {
         all.push(("body", body.to_string()));
@@ -93,9 +111,11 @@ pub fn of_success(answer: &Answer) -> Vec<Rendered> {
 fn lines(body: &Value) -> String {
     let first = body.get(0).unwrap_or(body);
     match first {
-        Value::Object(members) => {
-            members.iter().map(|(name, value)| format!("{}: {value}", name.replace('_', " "))).collect::<Vec<_>>().join("\n")
-        }
+        Value::Object(members) => members
+            .iter()
+            .map(|(name, value)| format!("{}: {value}", name.replace('_', " ")))
+            .collect::<Vec<_>>()
+            .join("\n"),
         other => other.to_string(),
     }
 }

@@ -6,7 +6,7 @@ use super::Grounds;
 use super::error_rules::RULES;
 use super::substance::{member, members, substance};
 use super::text::text_failure;
-use crate::explain::body_words::is_absent;
+use crate::explain::body_words::{folded, is_absent};
 
 /// The rule that recognised an error, and what it went by.
 pub(super) type Finding = (&'static str, Grounds);
@@ -15,8 +15,47 @@ pub(super) type Finding = (&'static str, Grounds);
 const MAX_ENVELOPES: usize = 4;
 
 /// Members in which frameworks and tools put what a tool gave.
-const ENVELOPES: &[&str] =
-    &["result", "results", "data", "response", "output", "content", "body", "text", "value", "toolresult", "tooloutput", "observation", "return"];
+const ENVELOPES: &[&str] = &[
+    "result",
+    "results",
+    "data",
+    "response",
+    "output",
+    "content",
+    "body",
+    "text",
+    "value",
+    "toolresult",
+    "tooloutput",
+    "observation",
+    "return",
+];
+
+/// Members that may stand beside what an envelope holds (names folded): they name the tool, the call and the kind of the content.
+const ON_ENVELOPES: &[&str] = &[
+    "type",
+    "role",
+    "id",
+    "name",
+    "tool",
+    "toolname",
+    "callid",
+    "toolcallid",
+    "tooluseid",
+    "iserror",
+    "status",
+    "statuscode",
+    "success",
+    "ok",
+    "error",
+    "errors",
+    "meta",
+    "metadata",
+    "headers",
+    "statustext",
+    "kind",
+    "event",
+];
 
 /// Members in which batch answers list the answers of their items.
 const BATCHES: &[&str] = &["results", "responses", "items", "operations", "answers"];
@@ -51,13 +90,16 @@ fn of_batch(body: &Map<String, Value>) -> Option<Finding> {
 }
 
 fn item_failed(item: &Value) -> bool {
-    item.as_object().is_some_and(|item| RULES.iter().any(|rule| (rule.holds)(&without_name(item))))
+    item.as_object().map(without_name).is_some_and(|item| RULES.iter().any(|rule| (rule.holds)(&item)))
 }
 
 /// An item without what tells it from others, which an answer of its own would not have.
 fn without_name(item: &Map<String, Value>) -> Map<String, Value> {
     let names = ["id", "index", "key", "row", "position"];
-    item.iter().filter(|(name, _)| !names.contains(&name.as_str())).map(|(name, value)| (name.clone(), value.clone())).collect()
+    item.iter()
+        .filter(|(name, _)| !names.contains(&name.as_str()))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
 }
 
 fn of_items(items: &[Value], levels: usize) -> Option<Finding> {
@@ -70,16 +112,18 @@ fn of_items(items: &[Value], levels: usize) -> Option<Finding> {
 
 /// The text of content blocks: `[{"type":"text","text":"..."}]`.
 fn text_of_blocks(items: &[Value]) -> Option<String> {
-    let text = |item: &Value| (item.get("type")?.as_str()? == "text").then(|| item.get("text")?.as_str().map(str::to_owned))?;
+    let text = |item: &Value| {
+        (item.get("type")?.as_str()? == "text").then(|| item.get("text")?.as_str().map(str::to_owned))?
+    };
     items.iter().map(text).collect::<Option<Vec<_>>>().map(|texts| texts.join("\n"))
 }
 
 /// What stands in an envelope that holds nothing else.
 fn in_envelope(body: &Map<String, Value>, levels: usize) -> Option<Finding> {
     let levels = levels.checked_sub(1)?;
-    let mut filled = members(body, ENVELOPES).into_iter().filter(|value| !value.is_null());
-    let (only, next) = (filled.next()?, filled.next());
-    (next.is_none() && substance(body) <= 1).then(|| inside(only, levels))?
+    let mut held = body.iter().filter(|(name, _)| !ON_ENVELOPES.contains(&folded(name).as_str()));
+    let ((name, held), next) = (held.next()?, held.next());
+    (next.is_none() && ENVELOPES.contains(&folded(name).as_str())).then(|| inside(held, levels))?
 }
 
 /// A body that says nothing but a sentence, and that sentence says that something failed.

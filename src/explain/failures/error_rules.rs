@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::substance::{member, members, substance};
 use crate::explain::body_words::{
-    has_reason, is_absent, is_code_name, is_error_code, is_error_code_name, scalar, says_why,
+    has_reason, is_absent, is_code_name, is_error_code, is_error_code_name, says_why, scalar,
 };
 
 /// A rule that recognises an error in the body of an answer below 400.
@@ -27,7 +27,10 @@ pub const RULES: &[Rule] = &[
     Rule {
         name: "error_object",
         holds: |body| {
-            let named = members(body, &["error", "fault", "exception", "err", "problem", "odataerror", "errorresponse", "errordetails"]);
+            let named = members(
+                body,
+                &["error", "fault", "exception", "err", "problem", "odataerror", "errorresponse", "errordetails"],
+            );
             let told = named.into_iter().any(|error| error.as_object().is_some_and(|error| !error.is_empty()));
             told && substance(body) <= 1
         },
@@ -50,7 +53,7 @@ pub const RULES: &[Rule] = &[
         name: "error_text",
         holds: |body| {
             let told = members(body, &["error", "exception", "fault"]).into_iter();
-            told.filter_map(Value::as_str).any(|error| !is_absent(error)) && substance(body) == 0
+            told.filter_map(Value::as_str).any(|error| !is_absent(error)) && substance(body) == 0 && !succeeded(body)
         },
         positive: &[
             r#"{"error":"invalid_auth"}"#,
@@ -59,6 +62,7 @@ pub const RULES: &[Rule] = &[
         negative: &[
             r#"{"error":"","result":1}"#,
             r#"{"error":"none","result":1}"#,
+            r#"{"success":true,"error":"one row was skipped"}"#,
             r#"{"error":0.02,"value":17.5}"#,
             r#"{"error":false,"id":1}"#,
             r#"{"id":7,"state":"done","error":"exit status 1","created_at":"2024-01-01"}"#,
@@ -99,8 +103,8 @@ pub const RULES: &[Rule] = &[
     Rule {
         name: "error_list",
         holds: |body| {
-            let listed = members(body, &["errors", "errormessages", "faults"]).into_iter().any(is_told);
-            listed && substance(body) == 0 && !members(body, SUCCESS_FLAGS).contains(&&Value::Bool(true))
+            let mut lists = members(body, &["errors", "errormessages", "faults", "error"]).into_iter();
+            lists.any(is_told) && substance(body) == 0 && !succeeded(body)
         },
         positive: &[
             r#"{"errors":["name is required"]}"#,
@@ -209,7 +213,8 @@ pub const RULES: &[Rule] = &[
     Rule {
         name: "exception_type",
         holds: |body| {
-            let kinds = members(body, &["type", "errortype", "exception", "name", "exceptiontype", "typekey"]).into_iter();
+            let kinds =
+                members(body, &["type", "errortype", "exception", "name", "exceptiontype", "typekey"]).into_iter();
             kinds.filter_map(Value::as_str).any(is_exception_name) && says_why(body) && substance(body) <= 1
         },
         positive: &[
@@ -224,7 +229,10 @@ pub const RULES: &[Rule] = &[
     Rule {
         name: "status_member",
         holds: |body| {
-            let statuses = members(body, &["status", "statuscode", "httpstatus", "httpstatuscode", "httpcode", "code", "errorcode"]);
+            let statuses = members(
+                body,
+                &["status", "statuscode", "httpstatus", "httpstatuscode", "httpcode", "code", "errorcode"],
+            );
             statuses.into_iter().any(is_failed_status) && substance(body) == 0
         },
         positive: &[
@@ -263,6 +271,10 @@ pub const RULES: &[Rule] = &[
 /// Members that say whether a request succeeded (names folded).
 const SUCCESS_FLAGS: &[&str] = &["success", "ok", "succeeded", "issuccess", "successful", "issuccessful"];
 
+fn succeeded(body: &Map<String, Value>) -> bool {
+    members(body, SUCCESS_FLAGS).contains(&&Value::Bool(true))
+}
+
 fn error_list(body: &Map<String, Value>) -> Option<&Vec<Value>> {
     let list = body.get("errors")?.as_array()?;
     (!list.is_empty() && list.iter().all(|entry| entry.is_object() || entry.is_string())).then_some(list)
@@ -272,7 +284,9 @@ fn error_list(body: &Map<String, Value>) -> Option<&Vec<Value>> {
 fn is_told(errors: &Value) -> bool {
     match errors {
         Value::Array(list) => !list.is_empty() && list.iter().all(|entry| entry.is_object() || entry.is_string()),
-        Value::Object(named) => !named.is_empty() && named.values().all(|entry| entry.is_array() || entry.is_object() || entry.is_string()),
+        Value::Object(named) => {
+            !named.is_empty() && named.values().all(|entry| entry.is_array() || entry.is_object() || entry.is_string())
+        }
         _ => false,
     }
 }

@@ -14,15 +14,42 @@ const MAX_EVENTS: usize = 400;
 
 /// Elements that only errors have as their root (names without prefix, in lower case).
 const ERROR_ROOTS: &[&str] = &[
-    "error", "errors", "fault", "exception", "errorresponse", "exceptionreport", "serviceexceptionreport", "apierror", "problem",
-    "errormessage", "errordetails", "errorinfo", "errorresult",
+    "error",
+    "errors",
+    "fault",
+    "exception",
+    "errorresponse",
+    "exceptionreport",
+    "serviceexceptionreport",
+    "apierror",
+    "problem",
+    "errormessage",
+    "errordetails",
+    "errorinfo",
+    "errorresult",
 ];
 
 /// Titles of pages that servers give instead of an answer.
 const PAGE_TITLES: &[&str] = &[
-    "error", "access denied", "service unavailable", "bad gateway", "gateway timeout", "not found", "forbidden", "unauthorized", "bad request",
-    "internal server error", "attention required! | cloudflare", "just a moment...", "request rejected", "site maintenance",
-    "application error", "too many requests", "temporarily unavailable", "page not found", "server error",
+    "error",
+    "access denied",
+    "service unavailable",
+    "bad gateway",
+    "gateway timeout",
+    "not found",
+    "forbidden",
+    "unauthorized",
+    "bad request",
+    "internal server error",
+    "attention required! | cloudflare",
+    "just a moment...",
+    "request rejected",
+    "site maintenance",
+    "application error",
+    "too many requests",
+    "temporarily unavailable",
+    "page not found",
+    "server error",
 ];
 
 /// Finds the rule by which a marked-up text is an error.
@@ -75,8 +102,11 @@ fn error_element(path: &[String], tag: &BytesStart<'_>) -> Option<&'static str> 
 }
 
 fn states_failure(tag: &BytesStart<'_>) -> bool {
-    let fails = |value: &str| ["fail", "failed", "error", "failure"].iter().any(|word| value.eq_ignore_ascii_case(word));
-    tag.attributes().flatten().any(|attribute| ["stat", "status"].contains(&attribute.key.local_name().as_ref()) && fails(&attribute.value))
+    let fails =
+        |value: &str| ["fail", "failed", "error", "failure"].iter().any(|word| value.eq_ignore_ascii_case(word));
+    tag.attributes()
+        .flatten()
+        .any(|attribute| ["stat", "status"].contains(&attribute.key.local_name().as_ref()) && fails(&attribute.value))
 }
 
 fn local_name(tag: &BytesStart<'_>) -> String {
@@ -96,9 +126,21 @@ fn page_title(text: &str) -> Option<String> {
 }
 
 fn is_error_title(title: &str) -> bool {
-    let status = title.split(|letter: char| !letter.is_ascii_digit()).next().and_then(|number| number.parse::<u16>().ok());
+    let status =
+        title.split(|letter: char| !letter.is_ascii_digit()).next().and_then(|number| number.parse::<u16>().ok());
     let says_status = status.is_some_and(|status| (400..600).contains(&status)) && title.len() > 3;
-    let named = PAGE_TITLES.iter().any(|known| title == *known || title.starts_with(&format!("{known} ")) || title.starts_with(&format!("{known}:")));
+    let named = PAGE_TITLES.iter().any(|known| {
+        title == *known || title.starts_with(&format!("{known} ")) || title.starts_with(&format!("{known}:"))
+    });
     let numbered = title.starts_with("error ") || title.starts_with("http status ") || title.starts_with("http error ");
-    says_status && PAGE_TITLES.iter().any(|known| title.contains(known)) || named || numbered
+    says_status && (PAGE_TITLES.iter().any(|known| title.contains(known)) || repeats_reason(title, status))
+        || named
+        || numbered
+}
+
+/// "409 conflict": the status and its own reason.
+fn repeats_reason(title: &str, status: Option<u16>) -> bool {
+    let reason =
+        status.and_then(|status| http::StatusCode::from_u16(status).ok()).and_then(|status| status.canonical_reason());
+    reason.is_some_and(|reason| title.contains(&reason.to_lowercase()))
 }

@@ -3,6 +3,7 @@
 use super::body::{Finding, body_failure};
 use super::reading::{json, labelled};
 use super::ruled::{Subject, ruling};
+use super::telling::{Told, told_by_body, told_by_text};
 use super::text::text_failure;
 use crate::domain::rules::{FailureRule, RuledOutcome};
 
@@ -50,13 +51,32 @@ pub fn recognise(message: &ToolMessage<'_>, rules: &[FailureRule]) -> Option<Rec
         Some((_, RuledOutcome::Failed)) => ("policy", Grounds::Policy),
         None => json.as_ref().map_or_else(|| in_words(message.text), body_failure)?,
     };
-    Some(Recognised { rule, grounds, status: None, code: None, reason: None })
+    let told = match &json {
+        Some(body) => told_by_body(body),
+        None => match labelled(message.text) {
+            Some((label, body)) => {
+                let by_body = told_by_body(&body);
+                let by_label = told_by_text(label, true);
+                Told {
+                    status: by_label.status.or(by_body.status),
+                    code: by_body.code,
+                    reason: by_body.reason.or(by_label.reason),
+                }
+            }
+            None => {
+                told_by_text(message.text, rule.starts_with("status_") || rule == "traceback" || rule == "exception")
+            }
+        },
+    };
+    Some(Recognised { rule, grounds, status: told.status, code: told.code, reason: told.reason })
 }
 
 /// A text that is no JSON: words, or JSON behind a label that reports no failure itself.
 fn in_words(text: &str) -> Option<Finding> {
     match labelled(text) {
-        Some((label, value)) => text_failure(label).filter(|(_, grounds)| *grounds == Grounds::Form).or_else(|| body_failure(&value)),
+        Some((label, value)) => {
+            text_failure(label).filter(|(_, grounds)| *grounds == Grounds::Form).or_else(|| body_failure(&value))
+        }
         None => text_failure(text),
     }
 }

@@ -11,6 +11,7 @@ mod message;
 mod reading;
 mod ruled;
 mod substance;
+mod telling;
 mod text;
 mod text_rules;
 
@@ -19,9 +20,9 @@ use serde_json::{Map, Value};
 use self::body::body_failure;
 pub use self::error_rules::{RULES, Rule};
 pub use self::message::{Grounds, Recognised, ToolMessage, recognise};
-pub use self::text_rules::{TEXT_RULES, TextRule};
 use self::ruled::{Subject, ruling};
 use self::text::text_failure;
+pub use self::text_rules::{TEXT_RULES, TextRule};
 use super::body_words::{is_absent, is_code_name, is_companion, scalar};
 use crate::domain::Outcome;
 use crate::domain::outcome::ApiAnswer;

@@ -44,6 +44,13 @@ fn python(text: &str) -> Option<Value> {
                 quote = Some(character);
                 written.push('"');
             }
+            (None, letter) if letter.is_ascii_alphabetic() => {
+                let mut word = String::from(letter);
+                while let Some(next) = characters.next_if(char::is_ascii_alphanumeric) {
+                    word.push(next);
+                }
+                written.push_str(in_json(&word));
+            }
             (Some(open), close) if open == close => {
                 quote = None;
                 written.push('"');
@@ -53,10 +60,16 @@ fn python(text: &str) -> Option<Value> {
             _ => written.push(character),
         }
     }
-    let written = [(": None", ": null"), (": True", ": true"), (": False", ": false")]
-        .into_iter()
-        .fold(written, |text, (python, json)| text.replace(python, json));
     serde_json::from_str(&written).ok()
+}
+
+fn in_json(word: &str) -> &str {
+    match word {
+        "None" => "null",
+        "True" => "true",
+        "False" => "false",
+        other => other,
+    }
 }
 
 #[cfg(test)]
@@ -70,7 +83,10 @@ mod tests {
         for text in ["{\"a\": [1, null]}", "```json\n{\"a\": [1, null]}\n```", "  {\"a\":[1,null]}\n"] {
             assert_eq!(json(text), Some(json!({"a": [1, null]})), "{text}");
         }
-        assert_eq!(json("{'a': None, 'b': \"it's\", 'c': 'so \\'it\\' is'}"), Some(json!({"a": null, "b": "it's", "c": "so 'it' is"})));
+        assert_eq!(
+            json("{'a':None, 'b': \"it's\", 'c': 'so \\'it\\' is'}"),
+            Some(json!({"a": null, "b": "it's", "c": "so 'it' is"}))
+        );
         for text in ["", "words", "{cut", "{'a': <object>}", "17"] {
             assert_eq!(json(text), None, "{text}");
         }

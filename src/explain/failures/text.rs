@@ -32,7 +32,10 @@ pub(super) fn text_failure(text: &str) -> Option<Finding> {
         return markup_failure(text);
     }
     let said = said(text)?;
-    TEXT_RULES.iter().find(|rule| (rule.grounds == Grounds::Form || said.short) && (rule.holds)(&said)).map(|rule| (rule.name, rule.grounds))
+    TEXT_RULES
+        .iter()
+        .find(|rule| (rule.grounds == Grounds::Form || said.short) && (rule.holds)(&said))
+        .map(|rule| (rule.name, rule.grounds))
 }
 
 fn said(text: &str) -> Option<Said<'_>> {
@@ -40,7 +43,10 @@ fn said(text: &str) -> Option<Said<'_>> {
     let line = text.lines().find(|line| !line.trim().is_empty())?;
     let line = line.get(..line.floor_char_boundary(MAX_LINE_BYTES))?;
     let line = line.trim_matches(|letter: char| letter.is_whitespace() || DECORATION.contains(&letter));
-    let short = text.chars().nth(MAX_SENTENCE_CHARS).is_none() && !text.trim().contains("\n\n");
+    // JSON that was cut is the beginning of a result, and its words are not said to anybody.
+    let short = !text.starts_with(['{', '['])
+        && text.chars().nth(MAX_SENTENCE_CHARS).is_none()
+        && !text.trim().contains("\n\n");
     (!line.is_empty()).then_some(Said { text, line, short })
 }
 

@@ -55,7 +55,10 @@ pub const TEXT_RULES: &[TextRule] = &[
     TextRule {
         name: "error_word",
         grounds: Grounds::Form,
-        holds: |said| ERROR_WORD.captures(said.line).is_some_and(|found| found.get(1).is_some_and(|rest| tells(rest.as_str()))) && !is_log(said),
+        holds: |said| {
+            ERROR_WORD.captures(said.line).is_some_and(|found| found.get(1).is_some_and(|rest| tells(rest.as_str())))
+                && !is_log(said)
+        },
         example: "Error: payment method not found",
         look_alike: "Error: none",
     },
@@ -97,7 +100,12 @@ pub const TEXT_RULES: &[TextRule] = &[
     TextRule {
         name: "refusal",
         grounds: Grounds::Words,
-        holds: |said| REFUSAL.is_match(said.text) && !TELLS.is_match(said.line) && !said.text.contains('?') && said.text.lines().count() <= 2,
+        holds: |said| {
+            REFUSAL.is_match(said.text)
+                && !TELLS.is_match(said.line)
+                && !said.text.contains('?')
+                && said.text.lines().count() <= 2
+        },
         example: "Gift card balance is not enough",
         look_alike: "Booked room 12. Breakfast is not available on Mondays.",
     },
@@ -134,8 +142,8 @@ const ERROR_WORDS: &str = r#"(?i)^(?:\[?(?:\w+[ _-])??(?:fatal|critical|unexpect
 
 /// What a refusal in words says.
 const REFUSALS: &str = r"(?ix)
-    \b(?: not\x20found | (?:does|do|did)(?:\x20not|n['’]t)\x20(?:exist|have|match|support|allow|belong|contain|fit|accept)
-    | not\x20(?:yet\x20)?(?:authori[sz]ed|permitted|allowed|available|supported|valid|enough|authenticated|implemented|acceptable|eligible|sufficient|recogni[sz]ed|unique|possible|configured|enabled|active|accessible|specified|provided|a\x20valid|have\x20permission)
+    \b(?: not\x20found | (?:does|do|did)(?:\x20not|n['’]t)\x20\w+ | violat(?:es|ed|ion) | is\x20down | bad\x20\w+
+    | not\x20(?:yet\x20)?(?:authori[sz]ed|permitted|allowed|available|supported|valid|enough|authenticated|satisfiable|implemented|acceptable|eligible|sufficient|recogni[sz]ed|unique|possible|configured|enabled|active|accessible|specified|provided|a\x20valid|have\x20permission)
     | unauthori[sz]ed | unauthenticated | forbidden | (?:access|permission)\x20(?:is\x20)?denied | denied
     | invalid | malformed | missing | (?:is|are|was)\x20(?:required|mandatory|missing|incorrect|wrong|taken|closed|locked|disabled|suspended|full|blocked)
     | must\x20(?:be|have|not|contain|provide|include|match|specify) | cannot | can\x20?not | can['’]t | could\x20?n[o'’]t | couldn['’]t | unable\x20to
@@ -152,8 +160,11 @@ const REFUSALS: &str = r"(?ix)
 fn status_line(line: &str) -> bool {
     let Some(found) = STATUS_LINE.captures(line) else { return false };
     let status = found.get(1).and_then(|status| status.as_str().parse::<u16>().ok());
-    let reason = status.and_then(|status| http::StatusCode::from_u16(status).ok()).and_then(|status| status.canonical_reason());
+    let reason =
+        status.and_then(|status| http::StatusCode::from_u16(status).ok()).and_then(|status| status.canonical_reason());
     match found.get(3) {
+        // Behind the protocol's name any reason will do (RFC 9112 section 4).
+        Some(_) if line.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("http/")) => true,
         Some(words) => reason.is_some_and(|reason| starts_with_ignoring_case(words.as_str(), reason)),
         // A bare number is a result; behind `HTTP/1.1`, `HTTP` or `Error` it is a status.
         None => found.get(2).is_some() || !line.starts_with(|letter: char| letter.is_ascii_digit()),
@@ -168,7 +179,10 @@ fn starts_with_ignoring_case(text: &str, beginning: &str) -> bool {
 fn tells(rest: &str) -> bool {
     let rest = rest.trim().trim_end_matches(['.', ',', ';']);
     let is_number = rest.trim_end_matches('%').parse::<f64>().is_ok();
-    let none = ["none", "null", "no", "nil", "n/a", "na", "false", "-", "[]", "{}", "\"\"", "''", "ok", "keine", "aucune", "ninguno"];
+    let none = [
+        "none", "null", "no", "nil", "n/a", "na", "false", "-", "[]", "{}", "\"\"", "''", "ok", "keine", "aucune",
+        "ninguno",
+    ];
     !is_number && !none.contains(&rest.to_lowercase().as_str()) && !EXPLAINS.is_match(rest)
 }
 
