@@ -84,11 +84,8 @@ pub const RULES: &[Rule] = &[
         name: "graphql_errors",
         holds: |body| {
             // Beside data that is there, the errors tell that a part is missing (GraphQL, section 7.1.2).
-            let nothing = |data: &Value| match data {
-                Value::Object(data) => data.values().all(Value::is_null),
-                data => data.is_null(),
-            };
-            body.get("data").is_some_and(nothing) && error_list(body).is_some_and(|list| list.iter().all(has_message))
+            body.get("data").is_some_and(is_nothing)
+                && error_list(body).is_some_and(|list| list.iter().all(has_message))
         },
         positive: &[
             r#"{"data":null,"errors":[{"message":"Cannot query field `x`","locations":[]}]}"#,
@@ -104,7 +101,7 @@ pub const RULES: &[Rule] = &[
         name: "error_list",
         holds: |body| {
             let mut lists = members(body, &["errors", "errormessages", "faults", "error"]).into_iter();
-            lists.any(is_told) && substance(body) == 0 && !succeeded(body)
+            lists.any(is_told) && substance(body) == 0 && !succeeded(body) && body.get("data").is_none_or(is_nothing)
         },
         positive: &[
             r#"{"errors":["name is required"]}"#,
@@ -229,11 +226,10 @@ pub const RULES: &[Rule] = &[
     Rule {
         name: "status_member",
         holds: |body| {
-            let statuses = members(
-                body,
-                &["status", "statuscode", "httpstatus", "httpstatuscode", "httpcode", "code", "errorcode"],
-            );
-            statuses.into_iter().any(is_failed_status) && substance(body) == 0
+            let named = members(body, &["status", "statuscode", "httpstatus", "httpstatuscode", "httpcode"]);
+            // A code by itself may be of anything.
+            let coded = if body.len() > 1 { members(body, &["code", "errorcode"]) } else { Vec::new() };
+            named.into_iter().chain(coded).any(is_failed_status) && substance(body) == 0
         },
         positive: &[
             r#"{"status":404,"body":{"id":null}}"#,
@@ -270,6 +266,15 @@ pub const RULES: &[Rule] = &[
 
 /// Members that say whether a request succeeded (names folded).
 const SUCCESS_FLAGS: &[&str] = &["success", "ok", "succeeded", "issuccess", "successful", "issuccessful"];
+
+/// No data, or an object whose members are all null.
+fn is_nothing(data: &Value) -> bool {
+    match data {
+        Value::Object(data) => data.values().all(Value::is_null),
+        Value::Array(items) => items.is_empty(),
+        data => data.is_null(),
+    }
+}
 
 fn succeeded(body: &Map<String, Value>) -> bool {
     members(body, SUCCESS_FLAGS).contains(&&Value::Bool(true))

@@ -75,10 +75,19 @@ pub fn recognise(message: &ToolMessage<'_>, rules: &[FailureRule]) -> Option<Rec
 fn in_words(text: &str) -> Option<Finding> {
     match labelled(text) {
         Some((label, value)) => {
-            text_failure(label).filter(|(_, grounds)| *grounds == Grounds::Form).or_else(|| body_failure(&value))
+            let by_label = text_failure(label).filter(|(_, grounds)| *grounds == Grounds::Form);
+            by_label
+                .or_else(|| body_failure(&value))
+                .or_else(|| is_status(label).then_some(("status_line", Grounds::Form)))
         }
         None => text_failure(text),
     }
+}
+
+/// "422 -", "HTTP 404:": a label that is nothing but a status of failure.
+fn is_status(label: &str) -> bool {
+    let label = label.trim().trim_start_matches("HTTP").trim_matches([' ', '-', ':', ',']);
+    label.parse::<u16>().is_ok_and(|status| (400..600).contains(&status))
 }
 
 #[cfg(test)]

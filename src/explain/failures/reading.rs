@@ -56,7 +56,7 @@ fn python(text: &str) -> Option<Value> {
                 written.push('"');
             }
             (Some('\''), '"') => written.push_str("\\\""),
-            (Some(_), '\\') if characters.peek() == Some(&'\'') => {}
+            (Some(_), '\\') if characters.next_if_eq(&'\'').is_some() => written.push('\''),
             _ => written.push(character),
         }
     }

@@ -55,10 +55,7 @@ pub const TEXT_RULES: &[TextRule] = &[
     TextRule {
         name: "error_word",
         grounds: Grounds::Form,
-        holds: |said| {
-            ERROR_WORD.captures(said.line).is_some_and(|found| found.get(1).is_some_and(|rest| tells(rest.as_str())))
-                && !is_log(said)
-        },
+        holds: |said| error_word(said.line) && !is_log(said),
         example: "Error: payment method not found",
         look_alike: "Error: none",
     },
@@ -79,7 +76,7 @@ pub const TEXT_RULES: &[TextRule] = &[
     TextRule {
         name: "call_failed",
         grounds: Grounds::Form,
-        holds: |said| CALL_FAILED.is_match(said.line),
+        holds: |said| CALL_FAILED.is_match(said.line) && !TELLS.is_match(said.line),
         example: "Tool execution failed: the room is taken",
         look_alike: "Request failed three times last week, said the report; since then it works.",
     },
@@ -103,6 +100,7 @@ pub const TEXT_RULES: &[TextRule] = &[
         holds: |said| {
             REFUSAL.is_match(said.text)
                 && !TELLS.is_match(said.line)
+                && !EXPLAINS.is_match(said.line)
                 && !said.text.contains('?')
                 && said.text.lines().count() <= 2
         },
@@ -128,12 +126,13 @@ expressions! {
     EXCEPTION: r"^(?:[Ee]rror:\s*)?(?:[A-Za-z_][\w.]*[.:])?[A-Z]\w*(?:Error|Exception|Timeout|Failure|Fault|Interrupt|Exit|NotFound|Denied)(?:\s*$|:\s|\(|:$|\s+\[)";
     EXPLAINS: r"(?i)\b(?:(?:is |are )?(?:raised|thrown|returned|given|used) (?:when|if|where|by|for)|occurs (?:when|if)|means|explained|how to|a (?:guide|survey|review)|is an? )\b";
     ERROR_WORD: ERROR_WORDS;
-    ERROR_WHILE: r"(?i)^(?:\w+ )?(?:error|exception|failure|problem)\s+(?:while|when|executing|invoking|calling|running|during|from|processing|fetching|getting|creating|updating|deleting|loading|reading|writing|parsing|sending|searching|connecting|retrieving|accessing|querying|opening|validating|code)\b.{0,200}(?:[:.(]|$)";
+    BRACKETED: r"(?i)^\[(?:errors?|err|fatal|critical|fail(?:ed|ure)?)\]\s+(.*)$";
+    ERROR_WHILE: r"(?i)^(?:\w+ )?(?:error|exception|failure|problem)\s+(?:while|when|executing|invoking|calling|running|during|from|processing|fetching|getting|creating|updating|deleting|loading|reading|writing|parsing|sending|searching|connecting|retrieving|accessing|querying|opening|validating|code)\b.{0,200}(?:[:.(]|$)|^(?:fehler (?:beim|bei|in)|erreur (?:lors|de)|erro (?:ao|na|no)|errore (?:durante|nel|di)|fout bij)\b";
     OCCURRED: r"(?i)^(?:sorry,? |oops[!,.]? |uh oh[!,.]? )?(?:(?:there (?:was|has been) |i(?:'ve| have)? encountered |encountered |got |we encountered )(?:an? )?(?:\w+ ){0,2}(?:error|exception|problem|issue)\b|an? (?:\w+ ){0,3}(?:error|exception) (?:has )?(?:occurred|happened|was (?:raised|thrown|encountered))|(?:error|exception) (?:occurred|happened|raised)|something went wrong|es ist ein fehler|une erreur|se produjo un error|ocurri[oó] un error|ocorreu um erro|si [eè] verificato un errore|произошла ошибка|wystąpił błąd|er is een fout|bir hata oluştu|発生しました)";
     CALL_FAILED: r"(?i)^(?:the |your |this )?(?:\S+ ){0,2}?(?:tool|function|api|request|call|action|operation|command|query|execution|step|task|login|authentication|authorization|validation|connection|upload|download|payment|booking|transaction|invocation|lookup|search|update|deletion|creation)\s+(?:\S+ ){0,2}?(?:has |was |is )?(?:failed|errored|failure|timed out|aborted|denied|rejected|refused|unsuccessful|declined)(?:\s*$|\s*[:.!;,(-]|\s+(?:with|because|due to|after|for|on|to|by)\b)";
     TRANSPORT: r"(?i)\b(?:timed out|time[- ]?out|econn\w+|enotfound|etimedout|eai_again|enoent|eacces|connection (?:refused|reset|aborted|closed|error|lost)|name or service not known|no route to host|host (?:is )?unreachable|network (?:is )?unreachable|deadline exceeded|max retries exceeded|temporary failure in name resolution|certificate verify failed|socket hang up|broken pipe|bad gateway|gateway timeout|service (?:is )?(?:temporarily )?unavailable|circuit breaker is open|no response from|remote end closed)\b";
     UNABLE: r"(?i)^(?:sorry,? |i(?:'m| am|'m sorry,? i)? |we(?:'re| are)? |the \w+ )?(?:(?:failed|unable|not able|was unable|were unable) to\b|(?:could not|couldn['’]t|cannot|can['’]t|can not) (?:be )?\w+)";
-    TELLS: r"(?i)^(?:i(?:'ve| have)? (?:told|sent|informed|opened|notified|found|created|booked|updated|added|saved|asked)|done|ok\b|found\b|no errors?\b|0 |booked|created|updated|added|deleted|removed|saved|sent|cancell?ed|refunded|scheduled|moved|returned|imported|retried|here (?:is|are)|results? (?:of|for)|subject:|success|successful|[0-9]+[.)] |#|\||def |class |import |from |function |const |- |\w+ successfully)|\bsuccessfully\b|\bno (?:\w+ )?(?:errors|problems|issues|failures)\b";
+    TELLS: r"(?i)^(?:i(?:'ve| have)? (?:told|sent|informed|opened|notified|found|created|booked|updated|added|saved|asked)|done|ok\b|found\b|no errors?\b|0 |booked|created|updated|added|deleted|removed|saved|sent|cancell?ed|refunded|scheduled|moved|returned|imported|retried|here (?:is|are)|results? (?:of|for)|subject:|test result|success|successful|[0-9]+[.)] |#|\||def |class |import |from |function \w*\(|const |- |\w+ successfully)|\bsuccessfully\b|\b[0-9]+ passed\b|\bno (?:\w+ )?(?:errors|problems|issues|failures)\b";
     REFUSAL: REFUSALS;
 }
 
@@ -144,16 +143,16 @@ const ERROR_WORDS: &str = r#"(?i)^(?:\[?(?:\w+[ _-])??(?:fatal|critical|unexpect
 const REFUSALS: &str = r"(?ix)
     \b(?: not\x20found | (?:does|do|did)(?:\x20not|n['’]t)\x20\w+ | violat(?:es|ed|ion) | is\x20down | bad\x20\w+
     | not\x20(?:yet\x20)?(?:authori[sz]ed|permitted|allowed|available|supported|valid|enough|authenticated|satisfiable|implemented|acceptable|eligible|sufficient|recogni[sz]ed|unique|possible|configured|enabled|active|accessible|specified|provided|a\x20valid|have\x20permission)
-    | unauthori[sz]ed | unauthenticated | forbidden | (?:access|permission)\x20(?:is\x20)?denied | denied
-    | invalid | malformed | missing | (?:is|are|was)\x20(?:required|mandatory|missing|incorrect|wrong|taken|closed|locked|disabled|suspended|full|blocked)
+    | unauthori[sz]ed | unauthenticated | (?:is\x20|are\x20|^)forbidden | forbidden[.:!]?$ | (?:access|permission)\x20(?:is\x20)?denied | denied
+    | invalid\x20\w+ | (?:is|are|was|were)\x20(?:not\x20)?(?:in)?valid | malformed | missing | (?:is|are|was)\x20(?:required|mandatory|missing|incorrect|wrong|taken|closed|locked|disabled|suspended|full|blocked)
     | must\x20(?:be|have|not|contain|provide|include|match|specify) | cannot | can\x20?not | can['’]t | could\x20?n[o'’]t | couldn['’]t | unable\x20to
     | exceed(?:s|ed|ing)? | too\x20(?:many|large|long|short|big|small|late|early|high|low) | expired | unsupported | insufficient
     | already\x20(?:exists?|in\x20use|been|registered|taken|cancell?ed|used|done) | conflicts? | bad\x20request | no\x20such | no\x20longer
     | rate\x20limit | quota | (?:limit|maximum)\x20(?:has\x20been\x20)?reached | unavailable | internal\x20(?:server\x20)?error | no\x20longer
-    | failed | failure | errors? | rejected | refused | unknown | unrecogni[sz]ed | unexpected | incorrect | out\x20of\x20(?:range|stock|bounds)
+    | failed(?:[.!:]|$|\x20(?:to|because|due|with|validation|after|at)\b) | (?:error|failure)[.!]?$ | rejected | refused | unknown | unrecogni[sz]ed | unexpected | incorrect | out\x20of\x20(?:range|stock|bounds)
     | (?:requires?|needs?)\x20(?:an?\x20)?(?:authentication|authori[sz]ation|permission|login|approval) | add\x20up | not\x20enough | no\x20permission | not\x20logged\x20in
     | nicht\x20(?:gefunden|verfügbar|erlaubt|möglich|genug|vorhanden) | ungültig\w* | fehlgeschlagen | introuvable | non\x20autorisé | invalide | no\x20(?:encontrado|encontrada|disponible|válido|autorizado) | inválid[oa] | não\x20(?:encontrado|encontrada|disponível|autorizado) | non\x20(?:trovato|valido|autorizzato|disponibile) | niet\x20(?:gevonden|beschikbaar|toegestaan)
-    )\b
+    )(?:\b|\s|$)
     | 未找到 | 不存在 | 无效 | 余额不足 | 失败 | 見つかりません | 無効 | できません | 찾을\x20수\x20없 | 없습니다 | не\x20найден | недостаточно | неверн | nie\x20znalezion";
 
 /// "404 Not Found", "HTTP/1.1 500", "404 Client Error: ...": the number must be followed by its own reason, or by nothing.
@@ -173,6 +172,12 @@ fn status_line(line: &str) -> bool {
 
 fn starts_with_ignoring_case(text: &str, beginning: &str) -> bool {
     text.get(..beginning.len()).is_some_and(|start| start.eq_ignore_ascii_case(beginning))
+}
+
+/// "Error: ...", "[ERROR] ...", in any language, with something behind it.
+fn error_word(line: &str) -> bool {
+    let found = ERROR_WORD.captures(line).or_else(|| BRACKETED.captures(line));
+    found.and_then(|found| found.get(1)).is_some_and(|rest| tells(rest.as_str()))
 }
 
 /// Does what stands behind "Error:" tell of one: more than a number, a zero or a word for none?
