@@ -8,12 +8,15 @@
 
 mod blocks;
 mod body_words;
+mod client_tool;
 mod codes;
+mod documents;
 mod error_rules;
 mod explainer;
 mod failure;
 mod index;
 mod passages;
+mod places;
 mod query;
 mod ranking;
 #[cfg(test)]
@@ -24,7 +27,10 @@ mod settings;
 mod shared_data_tests;
 mod verdict_words;
 
+pub use client_tool::ClientTool;
+pub use documents::{Documents, Section, documents};
 pub use error_rules::{RULES, Rule};
 pub use explainer::{Explainer, OperationDocs};
 pub use failure::{FailureKind, is_failure};
+pub use passages::Piece;
 pub use settings::Settings;
