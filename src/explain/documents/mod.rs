@@ -1,6 +1,8 @@
 //! Files of documentation → sections of passages.
 
-use std::path::PathBuf;
+mod files;
+
+use std::path::{Path, PathBuf};
 
 use super::Settings;
 use super::passages::{Piece, passages};
@@ -28,22 +30,43 @@ impl Section {
 pub struct Documents {
     /// The sections of all files, in the order of the files' names.
     pub sections: Vec<Section>,
+    /// Files that could not be read, or not wholly. Nobody fails because of them.
+    pub errors: Vec<DocumentError>,
 }
 
-/// Reads files of documentation; of a folder, the Markdown in it.
+/// Documentation that is not read. The message names the file, the place and what mends it.
+#[derive(Debug, thiserror::Error)]
+pub enum DocumentError {
+    /// There is no such file, or it may not be read.
+    #[error("{}: {reason}; name a file or folder that can be read", path.display())]
+    Read {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        reason: std::io::Error,
+    },
+}
+
+/// Reads files of documentation; of a folder, all of a known kind in it and below it.
 pub fn documents(paths: &[PathBuf], settings: &Settings) -> Documents {
-    let mut sections = Vec::new();
-    for entry in paths.iter().filter_map(|path| std::fs::read_dir(path).ok()).flatten().flatten() {
-        let path = entry.path();
-        if path.extension().is_some_and(|ending| ending == "md")
-            && let Ok(text) = std::fs::read_to_string(&path)
-        {
-            let file = entry.file_name().to_string_lossy().into_owned();
-            sections.extend(of_markdown(&text, &file, settings));
+    let mut documents = Documents::default();
+    for path in paths {
+        match files::below(path) {
+            Ok(found) => found.into_iter().for_each(|file| read(&mut documents, &file.path, file.name, settings)),
+            Err(reason) => documents.errors.push(DocumentError::Read { path: path.clone(), reason }),
         }
     }
-    sections.sort_by(|left: &Section, right| left.file.cmp(&right.file));
-    Documents { sections }
+    documents
+}
+
+fn read(documents: &mut Documents, path: &Path, name: String, settings: &Settings) {
+    match std::fs::read(path) {
+        Ok(bytes) => {
+            let text = String::from_utf8_lossy(&bytes);
+            documents.sections.extend(of_markdown(&text, &name, settings));
+        }
+        Err(reason) => documents.errors.push(DocumentError::Read { path: path.to_owned(), reason }),
+    }
 }
 
 fn of_markdown(text: &str, file: &str, settings: &Settings) -> Vec<Section> {
