@@ -124,6 +124,9 @@ const LIBRARIES: &[(&str, &[&str])] = &[
     ("clap", &["cli"]),
     ("indicatif", &["cli"]),
     ("flate2", &["offline", "upstream"]),
+    ("pulldown_cmark", &["explain"]),
+    ("html5gum", &["explain"]),
+    ("csv", &["explain"]),
 ];
 
 /// Names of the wire format that nobody but its owner spells, and the scripted model, which is on the other end of the wire.

@@ -10,6 +10,9 @@ pub struct Settings {
     pub passages: usize,
     /// Characters of a passage, at most: neighbouring sentences are joined up to it, and a longer sentence is cut.
     pub passage_chars: usize,
+    /// Characters of an entry of an error catalogue, at most: what stands below a code's heading, or in its row or object, is one passage up
+    /// to it; a longer entry is cut into passages that each begin with its head.
+    pub entry_chars: usize,
     /// Least evidence for a passage to be claimed where no code, parameter name or status ties it to the outcome: the summed rarity of
     /// the words that it shares with the outcome, in units of "a word that only one passage of the toolset has".
     pub min_evidence: f32,
@@ -21,6 +24,13 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { passages: 3, passage_chars: 400, min_evidence: 1.0, min_coverage: 0.5, max_document_chars: 1_000_000 }
+        Self {
+            passages: 3,
+            passage_chars: 400,
+            entry_chars: 1_000,
+            min_evidence: 1.0,
+            min_coverage: 0.5,
+            max_document_chars: 1_000_000,
+        }
     }
 }
