@@ -8,6 +8,7 @@
 
 mod blocks;
 mod body_words;
+mod client_tool;
 mod codes;
 mod documents;
 mod error_rules;
@@ -15,6 +16,7 @@ mod explainer;
 mod failure;
 mod index;
 mod passages;
+mod places;
 mod query;
 mod ranking;
 #[cfg(test)]
@@ -25,6 +27,7 @@ mod settings;
 mod shared_data_tests;
 mod verdict_words;
 
+pub use client_tool::ClientTool;
 pub use documents::{DocumentError, Documents, Section, documents};
 pub use error_rules::{RULES, Rule};
 pub use explainer::{Explainer, OperationDocs};

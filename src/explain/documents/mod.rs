@@ -63,9 +63,32 @@ fn read(documents: &mut Documents, path: &Path, name: String, settings: &Setting
     match std::fs::read(path) {
         Ok(bytes) => {
             let text = String::from_utf8_lossy(&bytes);
-            let pieces = passages(&text, settings.passage_chars);
-            documents.sections.push(Section { file: name, path: Vec::new(), pieces });
+            documents.sections.extend(of_markdown(&text, &name, settings));
         }
         Err(reason) => documents.errors.push(DocumentError::Read { path: path.to_owned(), reason }),
     }
+}
+
+fn of_markdown(text: &str, file: &str, settings: &Settings) -> Vec<Section> {
+    let mut sections = Vec::new();
+    let (mut path, mut body): (Vec<(usize, String)>, String) = (Vec::new(), String::new());
+    let close = |path: &[(usize, String)], body: &mut String, sections: &mut Vec<Section>| {
+        let pieces = passages(&std::mem::take(body), settings.passage_chars);
+        let path = path.iter().map(|(_, heading)| heading.clone()).collect();
+        if !pieces.is_empty() {
+            sections.push(Section { file: file.to_owned(), path, pieces });
+        }
+    };
+    for line in text.lines() {
+        let level = line.len() - line.trim_start_matches('#').len();
+        if (1..=6).contains(&level) && line[level..].starts_with(' ') {
+            close(&path, &mut body, &mut sections);
+            path.retain(|(outer, _)| *outer < level);
+            path.push((level, line[level..].trim().to_owned()));
+        }
+        body += line;
+        body.push('\n');
+    }
+    close(&path, &mut body, &mut sections);
+    sections
 }
