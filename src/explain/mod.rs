@@ -15,6 +15,7 @@ mod error_rules;
 mod explainer;
 mod failure;
 mod index;
+mod member_names;
 mod passages;
 mod places;
 mod query;
@@ -25,6 +26,7 @@ mod sentences;
 mod settings;
 #[cfg(test)]
 mod shared_data_tests;
+mod spellings;
 mod verdict_words;
 
 pub use client_tool::ClientTool;
