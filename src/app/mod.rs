@@ -5,6 +5,7 @@
 
 mod build;
 mod documents;
+mod embedder;
 mod expiry;
 mod policies;
 mod shutdown;

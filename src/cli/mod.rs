@@ -5,6 +5,8 @@
 mod check;
 mod config;
 mod demo;
+#[expect(dead_code, reason = "the next verb uses it")]
+mod embedding;
 mod errors;
 mod policy;
 mod progress;
