@@ -28,7 +28,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("openai", &["domain"]),
     ("telemetry", &["domain"]),
     ("store", &["domain"]),
-    ("embedding", &["domain", "store"]),
+    ("embedding", &["domain", "openai", "store"]),
     ("upstream", &["domain", "openai"]),
     ("watch", &[]),
     // The working rooms; among them an import points one way.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::catalog::LoadError;
 use crate::config::Settings;
-use crate::embedding;
+use crate::embedding::{self, DownloadWatcher};
 use crate::executor::Executor;
 use crate::feedback::TemplateError;
 use crate::http::ServeError;
@@ -60,7 +60,11 @@ pub(super) struct Built {
 }
 
 /// Builds every room.
-pub(super) async fn build(settings: Settings, base_dir: &Path) -> Result<Built, StartError> {
+pub(super) async fn build(
+    settings: Settings,
+    base_dir: &Path,
+    downloads: &dyn DownloadWatcher,
+) -> Result<Built, StartError> {
     // One provider for every TLS connection; it may have been installed by an earlier start in this process.
     let _ = rustls::crypto::ring::default_provider().install_default();
 
@@ -70,7 +74,7 @@ pub(super) async fn build(settings: Settings, base_dir: &Path) -> Result<Built, 
     let dropped = metrics.clone();
     let traces = TraceQueue::start(store.clone(), &settings.store, move |count| dropped.traces_dropped.inc_by(count));
 
-    let embedder = embedder::load(&settings.embedding, base_dir).await?;
+    let embedder = embedder::load(&settings.embedding, base_dir, downloads).await?;
     let (tooling, document_watchers) = documents::load(&settings, base_dir, embedder, &metrics)?;
     let executor = Executor::build(&settings.executor, store.clone())?;
     let (templates, template_watcher) = templates::load(&settings.feedback)?;

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::local::{LocalEmbedder, RuntimeAbsent};
+use super::endpoint::EndpointEmbedder;
+use super::local::{DownloadWatcher, LocalEmbedder, RuntimeAbsent, fetch};
 use super::{Embedder, Kind, LocalSettings, Settings};
 
 /// Why there is no embedder. Each message names the key or file, and what mends it.
@@ -36,28 +37,54 @@ pub enum BuildError {
         /// What is wrong and how to mend it.
         reason: String,
     },
+    /// A hub does not give a file.
+    #[error("{url}: {reason}")]
+    Download {
+        /// The file's address.
+        url: String,
+        /// What is wrong and what does without.
+        reason: String,
+    },
     /// Loading was broken off.
     #[error("loading the model of meaning broke off: {0}")]
     BrokenOff(String),
 }
 
-/// The embedder that the settings ask for; `None` for [`Kind::None`]. Relative paths start at `base_dir`.
-///
-/// # Errors
-/// [`BuildError`]. With [`BuildError::Runtime`] whoever asks may go on without.
-pub async fn build(settings: &Settings, base_dir: &Path) -> Result<Option<Arc<dyn Embedder>>, BuildError> {
-    match settings.kind {
-        Kind::None => Ok(None),
-        Kind::Fastembed => local(settings.clone(), base_dir.to_owned()).await.map(Some),
+impl BuildError {
+    /// Is nothing wrong with the settings, so that the same ones may do on another machine or another day?
+    pub fn is_of_the_machine(&self) -> bool {
+        matches!(self, Self::Runtime(_) | Self::Download { .. })
     }
 }
 
-async fn local(settings: Settings, base_dir: PathBuf) -> Result<Arc<dyn Embedder>, BuildError> {
-    if settings.fastembed.folder.is_empty() {
-        let reason = "name the folder of a model, with model.onnx and tokenizer.json".to_owned();
-        return Err(BuildError::Setting { key: "embedding.fastembed.folder", reason });
+/// The embedder that the settings ask for; `None` for [`Kind::None`]. Relative paths start at `base_dir`.
+///
+/// # Errors
+/// [`BuildError`]. Where it [is of the machine](BuildError::is_of_the_machine), whoever asks may go on without.
+pub async fn build(
+    settings: &Settings,
+    base_dir: &Path,
+    downloads: &dyn DownloadWatcher,
+) -> Result<Option<Arc<dyn Embedder>>, BuildError> {
+    match settings.kind {
+        Kind::None => Ok(None),
+        Kind::Fastembed => local(settings.clone(), base_dir.to_owned(), downloads).await.map(Some),
+        Kind::Endpoint => Ok(Some(Arc::new(EndpointEmbedder::build(settings, base_dir)?))),
     }
-    let folder = base_dir.join(&settings.fastembed.folder);
+}
+
+async fn local(
+    mut settings: Settings,
+    base_dir: PathBuf,
+    downloads: &dyn DownloadWatcher,
+) -> Result<Arc<dyn Embedder>, BuildError> {
+    let folder = if settings.fastembed.folder.is_empty() {
+        let (folder, pooling) = fetch(&settings.fastembed, &base_dir, downloads).await?;
+        settings.fastembed.pooling = pooling.unwrap_or(settings.fastembed.pooling);
+        folder
+    } else {
+        base_dir.join(&settings.fastembed.folder)
+    };
     let open = move || {
         let onnx_runtime = runtime_path(&settings.fastembed.onnx_runtime, &base_dir);
         LocalEmbedder::open(&folder, onnx_runtime.as_deref(), &settings)

@@ -6,12 +6,15 @@
 mod batches;
 mod build;
 mod embedder;
+mod endpoint;
 mod local;
 mod settings;
+#[cfg(test)]
+mod test_server;
 mod vector;
 
 pub use build::{BuildError, build, open_folder};
 pub use embedder::{EmbedError, Embedder};
-pub use local::RuntimeAbsent;
-pub use settings::{Kind, LocalSettings, Pooling, Settings};
+pub use local::{DownloadWatcher, RuntimeAbsent};
+pub use settings::{EndpointSettings, Kind, LocalSettings, Pooling, Settings};
 pub use vector::Vector;
