@@ -1,19 +1,22 @@
 //! A failed outcome → the sentences of the API's documentation that say why.
 //!
-//! Owns the index of documentation and the rules of what a failed outcome is. Must not know how documents are loaded, nor what is done
-//! with an explanation.
+//! Owns the reading and the index of documentation, and the rules of what a failed outcome is. Must not know how OpenAPI documents are
+//! loaded, nor what is done with an explanation.
 //!
 //! The way: `blocks` and `sentences` split an operation's documentation, `passages` joins neighbours, `index` holds them, and
 //! `ranking` puts them in order for the `query` that a failed outcome makes (AutoFeedback section 3.3.1). Read `explainer` first.
 
 mod blocks;
 mod body_words;
+mod client_tool;
 mod codes;
+mod documents;
 mod error_rules;
 mod explainer;
 mod failure;
 mod index;
 mod passages;
+mod places;
 mod query;
 mod ranking;
 #[cfg(test)]
@@ -24,7 +27,10 @@ mod settings;
 mod shared_data_tests;
 mod verdict_words;
 
+pub use client_tool::ClientTool;
+pub use documents::{DocumentError, Documents, Section, documents};
 pub use error_rules::{RULES, Rule};
 pub use explainer::{Explainer, OperationDocs};
 pub use failure::{FailureKind, is_failure};
+pub use passages::Piece;
 pub use settings::Settings;
