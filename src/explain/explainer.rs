@@ -7,11 +7,12 @@ use serde_json::{Map, Value};
 use super::Settings;
 use super::codes::normal_form;
 use super::documents::Section;
-use super::failure::{FailureKind, is_failure, suspected_code};
+use super::failures::{FailureKind, Judged, is_failure, suspected_code};
 use super::index::{Entry, Index};
 use super::query::{Query, query};
 use super::ranking::{Claim, rank};
 use super::verdict_words::calls_it_an_error;
+use crate::domain::rules::FailureRule;
 use crate::domain::{DocText, Explanation, OperationRef, Outcome, Passage};
 
 /// The documentation of one operation, before it is split.
@@ -74,11 +75,16 @@ impl Explainer {
 
     /// Did an outcome fail? [`is_failure`] knows without documentation; a body that is a bare code failed if the operation's
     /// documentation, or else that of its toolset, calls that code an error.
-    pub fn failure(&self, operation: &OperationRef, outcome: &Outcome) -> Option<FailureKind> {
-        is_failure(outcome).or_else(|| {
-            let code = suspected_code(outcome)?;
-            self.names_an_error(operation, &normal_form(&code)?).then_some(FailureKind::NamedCode(code))
-        })
+    pub fn failure(&self, operation: &OperationRef, outcome: &Outcome, rules: &[FailureRule]) -> Option<FailureKind> {
+        let tool = format!("{}/{}", operation.toolset, operation.tool);
+        match is_failure(outcome, &tool, rules) {
+            Judged::Failed(kind) => Some(kind),
+            Judged::Fine => None,
+            Judged::Silent => {
+                let code = suspected_code(outcome)?;
+                self.names_an_error(operation, &normal_form(&code)?).then_some(FailureKind::NamedCode(code))
+            }
+        }
     }
 
     fn names_an_error(&self, operation: &OperationRef, code: &str) -> bool {
@@ -252,7 +258,7 @@ mod tests {
     #[test]
     fn a_bare_code_fails_only_where_the_documentation_says_so() {
         let explainer = explainer();
-        let failure = |body: &str| explainer.failure(&operation("route"), &answered(200, body));
+        let failure = |body: &str| explainer.failure(&operation("route"), &answered(200, body), &[]);
         assert_eq!(failure(r#"{"info_code":"20000"}"#), Some(FailureKind::NamedCode("20000".into())));
         assert_eq!(failure(r#"{"info_code":"10000"}"#), None, "documented as success");
         assert_eq!(failure(r#"{"info_code":"77777"}"#), None, "not documented");

@@ -104,7 +104,7 @@ async fn explained(
 ) -> Option<Explanation> {
     let explainer = &turn.snapshot.explainer;
     let started = Instant::now();
-    explainer.failure(operation, outcome)?;
+    explainer.failure(operation, outcome, &turn.policy.explain.failures)?;
     let explanation = explainer.explain(operation, outcome, checked.arguments()).await;
     pipeline.metrics.overhead.observe(Stage::Explain, started.elapsed());
     Some(explanation)
