@@ -1,12 +1,16 @@
 //! What a policy may rule: shared by `policy`, which reads the rules from files, and the rooms that obey them.
 
 mod execute;
+mod explain;
 mod faults;
+mod matchers;
 
 use serde::{Deserialize, Serialize};
 
 pub use execute::{ApprovalMode, ApprovalRules, ExecuteRule, ExecuteRules, Permission};
+pub use explain::{ClientTools, ExplainRules, FailureRule, NumberRange, RuledOutcome};
 pub use faults::{Action, FaultActions};
+pub use matchers::{LinearRegex, ToolGlobs};
 
 /// How far the proxy may go with a turn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -8,17 +8,18 @@
 
 mod blocks;
 mod body_words;
+mod client_tool;
 mod codes;
 mod documents;
 mod entry;
-mod error_rules;
 mod explainer;
-mod failure;
+mod failures;
 mod heads;
 mod index;
 mod labels;
 mod outline;
 mod passages;
+mod places;
 mod query;
 mod ranking;
 mod records;
@@ -30,9 +31,9 @@ mod settings;
 mod shared_data_tests;
 mod verdict_words;
 
+pub use client_tool::ClientTool;
 pub use documents::{DocumentError, Documents, Section, documents};
-pub use error_rules::{RULES, Rule};
 pub use explainer::{Explainer, OperationDocs};
-pub use failure::{FailureKind, is_failure};
+pub use failures::{FailureKind, Grounds, Judged, RULES, Recognised, Rule, ToolMessage, is_failure, recognise};
 pub use passages::Piece;
 pub use settings::Settings;

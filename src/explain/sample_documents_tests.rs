@@ -36,7 +36,9 @@ fn answered(status: u16, body: &str) -> Outcome {
 }
 
 fn first(explainer: &Explainer, tool: &str, outcome: &Outcome, arguments: &Value) -> String {
-    let explanation = explainer.explain(&operation(tool), outcome, arguments.as_object().unwrap());
+    let operation = operation(tool);
+    let explanation = explainer.explain(&operation, outcome, arguments.as_object().unwrap());
+    let explanation = futures_util::FutureExt::now_or_never(explanation).unwrap();
     explanation.passages.first().map(|passage| passage.text.clone()).unwrap_or_default()
 }
 
@@ -46,7 +48,7 @@ fn a_bare_code_of_the_route_planner_fails_and_is_explained_whatever_the_status()
     let arguments = json!({"origin": "34.6937,135.5023", "destination": "35.0116,135.7681"});
     for (status, kind) in [(200, FailureKind::NamedCode("20000".into())), (400, FailureKind::Status(400))] {
         let outcome = answered(status, r#"{"info_code":"20000"}"#);
-        assert_eq!(explainer.failure(&operation("planRoute"), &outcome), Some(kind));
+        assert_eq!(explainer.failure(&operation("planRoute"), &outcome, &[]), Some(kind));
         let told = first(&explainer, "planRoute", &outcome, &arguments);
         assert!(told.contains("the longitude precedes the latitude"), "{status}: {told}");
     }
@@ -58,7 +60,7 @@ fn a_bare_code_of_the_route_planner_fails_and_is_explained_whatever_the_status()
 fn the_route_planner_s_code_of_success_is_no_failure() {
     let explainer = explainer("route-planner.yaml");
     for body in [r#"{"info_code":"10000"}"#, r#"{"info_code":"10000","routes":[]}"#] {
-        assert_eq!(explainer.failure(&operation("planRoute"), &answered(200, body)), None, "{body}");
+        assert_eq!(explainer.failure(&operation("planRoute"), &answered(200, body), &[]), None, "{body}");
     }
 }
 

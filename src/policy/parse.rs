@@ -83,7 +83,7 @@ fn located(source: &Source, fault: Fault) -> PolicyError {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::path::PathBuf;
 
     use super::*;
@@ -95,11 +95,11 @@ mod tests {
         Source { path: PathBuf::from("team.yaml"), text: text.to_owned() }
     }
 
-    fn policy(text: &str) -> Policy {
+    pub(in crate::policy) fn policy(text: &str) -> Policy {
         parse(&source(text)).unwrap().0
     }
 
-    fn error(text: &str) -> String {
+    pub(in crate::policy) fn error(text: &str) -> String {
         parse(&source(text)).unwrap_err().to_string()
     }
 

@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::Policy;
+use super::failures::failures;
 use super::fault::Fault;
 use super::selector::{Selector, glob};
 use crate::domain::Limits;
@@ -34,6 +35,7 @@ pub(super) fn validate(policy: &Policy) -> Result<Option<Selector>, Fault> {
     scan(&policy.scan, &root.child("scan"))?;
     execute(&policy.execute.rules, &root.child("execute").child("rules"))?;
     approval(&policy.execute.approval, &root.child("execute").child("approval"))?;
+    failures(&policy.explain.failures, &root.child("explain").child("failures"))?;
     policy.matches.as_ref().map(|matches| Selector::compile(matches, &root.child("match"))).transpose()
 }
 

@@ -78,14 +78,10 @@ async fn execute(pipeline: &Pipeline, turn: &Turn, checked: CheckedCall, leave: 
     let found = operation(turn, &checked);
     let (outcome, approval) =
         carry_out(pipeline, turn, &checked, found.map(|(_, toolset, operation)| (toolset, operation)), decision).await;
-    let explanation = found.as_ref().and_then(|(reference, ..)| {
-        let explainer = &turn.snapshot.explainer;
-        let started = Instant::now();
-        explainer.failure(reference, &outcome)?;
-        let explanation = explainer.explain(reference, &outcome, checked.arguments());
-        pipeline.metrics.overhead.observe(Stage::Explain, started.elapsed());
-        Some(explanation)
-    });
+    let explanation = match &found {
+        Some((reference, ..)) => explained(pipeline, turn, reference, &outcome, &checked).await,
+        None => None,
+    };
     let failed = explanation.is_some() || is_in_the_way(turn, &outcome);
     let execution = trace_of(
         &checked,
@@ -96,6 +92,22 @@ async fn execute(pipeline: &Pipeline, turn: &Turn, checked: CheckedCall, leave: 
         started.elapsed(),
     );
     (RanCall { checked, outcome, explanation, failed }, execution)
+}
+
+/// What the documentation says about an outcome, where it is a failure of the API's.
+async fn explained(
+    pipeline: &Pipeline,
+    turn: &Turn,
+    operation: &OperationRef,
+    outcome: &Outcome,
+    checked: &CheckedCall,
+) -> Option<Explanation> {
+    let explainer = &turn.snapshot.explainer;
+    let started = Instant::now();
+    explainer.failure(operation, outcome, &turn.policy.explain.failures)?;
+    let explanation = explainer.explain(operation, outcome, checked.arguments()).await;
+    pipeline.metrics.overhead.observe(Stage::Explain, started.elapsed());
+    Some(explanation)
 }
 
 /// The outcome of a call about which it was decided, or need not be, and the approval that was asked for.

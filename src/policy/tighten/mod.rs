@@ -16,6 +16,8 @@
 //! | `execute.rules` | for each call: `allow`, `approve`, `deny` ([`execute`]) |
 //! | `execute.approval.mode` | `notice`, `wait` (an approval ends with its turn) |
 //! | `execute.approval.*` | the larger number, the smaller |
+//! | `explain.client_tools` | `off`, `advise`, `on` (more is done about failures) |
+//! | `explain.failures` | what a failure is, is a fact about an API and no matter of strictness: the base's |
 //! | `record.bodies` | `true`, `false` |
 //! | `usage` | neither is stricter: the base's |
 //!
@@ -25,7 +27,7 @@ mod execute;
 
 use super::Policy;
 use crate::domain::Limits;
-use crate::domain::rules::{RecordRules, RelevanceRules, RepairRules, Report, RescueRules, ScanRules};
+use crate::domain::rules::{ExplainRules, RecordRules, RelevanceRules, RepairRules, Report, RescueRules, ScanRules};
 
 /// The base policy, made as strict as the requested one wherever that is stricter.
 pub(super) fn tighten(base: &Policy, requested: &Policy) -> Policy {
@@ -41,6 +43,10 @@ pub(super) fn tighten(base: &Policy, requested: &Policy) -> Policy {
         repair: repair(&base.repair, &requested.repair),
         on_exhausted: base.on_exhausted.max(requested.on_exhausted),
         execute: execute::both(&base.execute, &requested.execute),
+        explain: ExplainRules {
+            client_tools: base.explain.client_tools.max(requested.explain.client_tools),
+            failures: base.explain.failures.clone(),
+        },
         record: RecordRules { bodies: base.record.bodies && requested.record.bodies },
         usage: base.usage,
     }

@@ -5,10 +5,10 @@
 
 use serde_json::{Map, Value};
 
-use super::body_words::{
+use crate::explain::body_words::{
     has_reason, is_code_name, is_companion, is_error_code, is_error_code_name, only_companions, says_why,
 };
-use super::body_words::{is_absent, scalar};
+use crate::explain::body_words::{is_absent, scalar};
 
 /// A rule that recognises an error in the body of an answer below 400.
 pub struct Rule {

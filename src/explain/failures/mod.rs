@@ -1,14 +1,22 @@
-//! What counts as a failed outcome.
+//! What counts as a failed outcome: of a call that the proxy executed ([`is_failure`]), and in a message of a client's tool
+//! ([`recognise`]).
 //!
-//! Beyond a status of 400 or more and what never got an answer, some APIs answer 2xx with an error in the body: [`RULES`] say which
-//! bodies are evidently one.
+//! What policy says about an outcome holds first (`ruled`). Beyond a status of 400 or more and what never got an answer, some APIs answer
+//! 2xx with an error in the body: [`RULES`] say which bodies are evidently one.
+
+mod error_rules;
+mod message;
+mod ruled;
 
 use serde_json::{Map, Value};
 
+pub use self::error_rules::{RULES, Rule};
+pub use self::message::{Grounds, Recognised, ToolMessage, recognise};
+use self::ruled::{Subject, ruling};
 use super::body_words::{is_absent, is_code_name, is_companion, scalar};
-use super::error_rules::RULES;
 use crate::domain::Outcome;
 use crate::domain::outcome::ApiAnswer;
+use crate::domain::rules::{FailureRule, RuledOutcome};
 
 /// In which way an outcome failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +25,8 @@ pub enum FailureKind {
     Status(u16),
     /// The API answered with a lower status, and the body is evidently an error: the name of the rule that says so.
     ErrorBody(&'static str),
+    /// A rule of policy says that it failed: its place in the list, from 0.
+    Ruled(usize),
     /// The API answered with a lower status and a bare code, which the operation's documentation names as an error.
     NamedCode(String),
     /// Nothing reached the API.
@@ -27,17 +37,51 @@ pub enum FailureKind {
     Refused,
 }
 
-/// Did an outcome fail, as far as the outcome alone tells?
-pub fn is_failure(outcome: &Outcome) -> Option<FailureKind> {
-    match outcome {
-        Outcome::Answered(answer) if answer.status >= 400 => Some(FailureKind::Status(answer.status)),
-        Outcome::Answered(answer) => error_body(answer).map(FailureKind::ErrorBody),
-        Outcome::Unreachable { .. } => Some(FailureKind::Unreachable),
-        Outcome::Unknown { .. } => Some(FailureKind::Unknown),
-        Outcome::Refused { .. } => Some(FailureKind::Refused),
-        // Nothing was tried that documentation could explain.
-        Outcome::Unapproved(_) => None,
+/// What an outcome says about itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Judged {
+    /// It failed.
+    Failed(FailureKind),
+    /// It did not: a rule of policy says so, or nothing was tried.
+    Fine,
+    /// Nothing speaks for a failure.
+    Silent,
+}
+
+impl Judged {
+    /// In which way it failed, if it did.
+    pub fn failure(self) -> Option<FailureKind> {
+        match self {
+            Self::Failed(kind) => Some(kind),
+            Self::Fine | Self::Silent => None,
+        }
     }
+}
+
+/// Did an outcome fail, as far as the outcome alone and the policy's rules tell? `tool` is `toolset/tool`.
+pub fn is_failure(outcome: &Outcome, tool: &str, rules: &[FailureRule]) -> Judged {
+    match outcome {
+        Outcome::Answered(answer) => match ruled(answer, tool, rules) {
+            Some((index, RuledOutcome::Failed)) => Judged::Failed(FailureKind::Ruled(index)),
+            Some((_, RuledOutcome::Fine)) => Judged::Fine,
+            None if answer.status >= 400 => Judged::Failed(FailureKind::Status(answer.status)),
+            None => error_body(answer).map_or(Judged::Silent, |rule| Judged::Failed(FailureKind::ErrorBody(rule))),
+        },
+        Outcome::Unreachable { .. } => Judged::Failed(FailureKind::Unreachable),
+        Outcome::Unknown { .. } => Judged::Failed(FailureKind::Unknown),
+        Outcome::Refused { .. } => Judged::Failed(FailureKind::Refused),
+        // Nothing was tried that documentation could explain.
+        Outcome::Unapproved(_) => Judged::Fine,
+    }
+}
+
+fn ruled(answer: &ApiAnswer, tool: &str, rules: &[FailureRule]) -> Option<(usize, RuledOutcome)> {
+    if rules.is_empty() {
+        return None;
+    }
+    let json: Option<Value> = serde_json::from_slice(&answer.body).ok();
+    let subject = Subject { tool, status: Some(answer.status), text: &answer.text(), json: json.as_ref() };
+    ruling(rules, &subject)
 }
 
 /// The code of a body that holds a code and nothing of substance beside it, such as `{"info_code":"20000"}`: an error in one API and
@@ -81,13 +125,36 @@ mod tests {
         })
     }
 
+    fn failed(outcome: &Outcome) -> Option<FailureKind> {
+        is_failure(outcome, "api/tool", &[]).failure()
+    }
+
+    fn failure(status: u16, body: &str) -> Option<FailureKind> {
+        failed(&answered(status, body))
+    }
+
+    #[test]
+    fn what_policy_says_holds_before_status_and_body() {
+        let rules: Vec<FailureRule> = serde_json::from_str(
+            r#"[{"tools":["api/get"],"status":[404],"outcome":"fine"},{"at":"/state","values":["broken"],"outcome":"failed"},
+                {"at":"/error/soft","values":[true],"outcome":"fine"}]"#,
+        )
+        .unwrap();
+        let judged = |tool: &str, status, body: &str| is_failure(&answered(status, body), tool, &rules);
+        assert_eq!(judged("api/get", 404, ""), Judged::Fine);
+        assert_eq!(judged("api/put", 404, ""), Judged::Failed(FailureKind::Status(404)));
+        assert_eq!(judged("api/put", 200, r#"{"state":"broken"}"#), Judged::Failed(FailureKind::Ruled(1)));
+        assert_eq!(judged("api/put", 200, r#"{"error":{"soft":true}}"#), Judged::Fine);
+        assert_eq!(judged("api/put", 200, r#"{"state":"fine"}"#), Judged::Silent);
+    }
+
     #[test]
     fn every_rule_recognises_its_positive_cases() {
         for rule in RULES {
             for body in rule.positive {
                 let body_object: Map<String, Value> = serde_json::from_str(body).unwrap();
                 assert!((rule.holds)(&body_object), "{}: {body}", rule.name);
-                assert!(matches!(is_failure(&answered(200, body)), Some(FailureKind::ErrorBody(_))), "{body}");
+                assert!(matches!(failure(200, body), Some(FailureKind::ErrorBody(_))), "{body}");
             }
         }
     }
@@ -95,7 +162,7 @@ mod tests {
     #[test]
     fn no_rule_recognises_a_negative_case_of_any_rule() {
         for body in RULES.iter().flat_map(|rule| rule.negative) {
-            assert_eq!(is_failure(&answered(200, body)), None, "{body}");
+            assert_eq!(failure(200, body), None, "{body}");
         }
     }
 
@@ -106,16 +173,16 @@ mod tests {
 
     #[test]
     fn a_status_of_400_or_more_fails_whatever_the_body() {
-        assert_eq!(is_failure(&answered(404, "")), Some(FailureKind::Status(404)));
-        assert_eq!(is_failure(&answered(302, "")), None);
+        assert_eq!(failure(404, ""), Some(FailureKind::Status(404)));
+        assert_eq!(failure(302, ""), None);
     }
 
     #[test]
     fn what_never_got_an_answer_failed() {
         let reason = String::new();
-        assert_eq!(is_failure(&Outcome::Unknown { reason: reason.clone() }), Some(FailureKind::Unknown));
-        assert_eq!(is_failure(&Outcome::Unreachable { reason: reason.clone() }), Some(FailureKind::Unreachable));
-        assert_eq!(is_failure(&Outcome::Refused { reason }), Some(FailureKind::Refused));
+        assert_eq!(failed(&Outcome::Unknown { reason: reason.clone() }), Some(FailureKind::Unknown));
+        assert_eq!(failed(&Outcome::Unreachable { reason: reason.clone() }), Some(FailureKind::Unreachable));
+        assert_eq!(failed(&Outcome::Refused { reason }), Some(FailureKind::Refused));
     }
 
     #[test]
@@ -131,7 +198,7 @@ mod tests {
             "{\"error",
             "<error>no</error>",
         ] {
-            assert_eq!(is_failure(&answered(200, body)), None, "{body}");
+            assert_eq!(failure(200, body), None, "{body}");
             assert_eq!(suspected_code(&answered(200, body)), None, "{body}");
         }
     }
@@ -141,7 +208,7 @@ mod tests {
         let headers = vec![("content-type".to_owned(), "application/problem+json; charset=utf-8".to_owned())];
         let answer =
             ApiAnswer { status: 200, headers, body: "{}".into(), truncated: false, paging: Default::default() };
-        assert_eq!(is_failure(&Outcome::Answered(answer)), Some(FailureKind::ErrorBody("problem_details")));
+        assert_eq!(failed(&Outcome::Answered(answer)), Some(FailureKind::ErrorBody("problem_details")));
     }
 
     #[test]
