@@ -104,7 +104,7 @@ impl Builder<'_> {
             room = room.saturating_sub(taken.chars().count());
             let (labelled, rest) = split_label(&taken);
             let response = response_of(source).or(labelled);
-            for piece in passages(rest, self.settings.passage_chars) {
+            for piece in passages(rest, self.settings) {
                 self.add_piece(piece, source, response, place);
             }
         }
