@@ -14,7 +14,7 @@ use crate::config::Settings;
 use crate::domain::DocText;
 use crate::executor::{self, DocumentFetcher};
 use crate::explain::{self, Explainer, OperationDocs};
-use crate::pipeline::Tooling;
+use crate::pipeline::{self, Tooling};
 use crate::telemetry::Metrics;
 use crate::telemetry::labels::ResultLabel;
 use crate::watch::{self, Watched, Watcher};
@@ -37,7 +37,7 @@ pub(super) fn load(
         base_dir: base_dir.to_owned(),
         fetch,
         explain: settings.explain.clone(),
-        cached_offers: settings.pipeline.toolbook_cache_entries,
+        pipeline: settings.pipeline.clone(),
         metrics: metrics.clone(),
         seen: stamps(&catalog),
     };
@@ -83,7 +83,7 @@ struct Documents {
     base_dir: PathBuf,
     fetch: Box<dyn Fetch>,
     explain: explain::Settings,
-    cached_offers: u64,
+    pipeline: pipeline::Settings,
     metrics: Arc<Metrics>,
     /// What the files looked like when they were last read, for good or ill.
     seen: BTreeMap<PathBuf, Option<Stamp>>,
@@ -172,7 +172,7 @@ impl Documents {
 
     fn tooling(&self, catalog: Catalog) -> Tooling {
         let explainer = Explainer::build(documentation(&catalog), &self.explain);
-        Tooling::new(catalog, explainer, self.cached_offers)
+        Tooling::new(catalog, explainer, &self.pipeline)
     }
 }
 
