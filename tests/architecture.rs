@@ -41,7 +41,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("explain", &["domain", "embedding", "retrieval"]),
     ("executor", &["domain", "catalog", "scanner", "store"]),
     // Work on files instead of requests.
-    ("offline", &["domain", "openai", "policy", "repair", "retrieval", "scanner"]),
+    ("offline", &["domain", "explain", "openai", "policy", "repair", "retrieval", "scanner"]),
     // The way of a request.
     (
         "pipeline",
@@ -124,6 +124,9 @@ const LIBRARIES: &[(&str, &[&str])] = &[
     ("clap", &["cli"]),
     ("indicatif", &["cli"]),
     ("flate2", &["offline", "upstream"]),
+    ("pulldown_cmark", &["explain"]),
+    ("html5gum", &["explain"]),
+    ("csv", &["explain"]),
 ];
 
 /// Names of the wire format that nobody but its owner spells, and the scripted model, which is on the other end of the wire.

@@ -173,9 +173,9 @@ async fn all_faulty_fields_are_named_at_once_with_their_schemas() {
     assert_eq!(proxy.client().chat(&ask("Price?")).await.message()["content"], "300 euros.");
     let feedback = told(&upstream.received()[1]);
     for expected in [
-        "- `email`: required, string (\"Address that the quote is sent to.\")",
+        "- `email`: required, string, minLength 1 (\"Address that the quote is sent to.\")",
         "- `nights`: required, integer, maximum 400 (\"Length of the stay.\")",
-        "- `arrival`: required, string, format \"date\" (\"First day of the stay.\")",
+        "- `arrival`: required, string, format \"date\", minLength 1 (\"First day of the stay.\")",
         "is too long a stay",
     ] {
         assert!(feedback.contains(expected), "{expected} in {feedback}");

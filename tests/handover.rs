@@ -3,6 +3,7 @@
 
 mod support;
 
+use reqwest::Method;
 use serde_json::{Value, json};
 use support::answer::{self, call, completion};
 use support::request::plain;
@@ -49,7 +50,12 @@ async fn the_record_of_the_loop_is_true_for_every_round() {
     assert_eq!((&trace["exhausted"], &trace["verdict"]), (&json!("dynamic_feedback"), &json!("faulty")));
     let record = trace["record"].as_array().unwrap();
     let part = |name: &str| -> Vec<&Value> { record.iter().map(|round| &round[name]).collect() };
-    let actions = ["listRooms({\"floor\":5})", "listRooms({\"floor\":6})", "listRooms({\"floor\":7})", "listRooms({\"floor\":8})"];
+    let actions = [
+        "listRooms({\"floor\":5})",
+        "listRooms({\"floor\":6})",
+        "listRooms({\"floor\":7})",
+        "listRooms({\"floor\":8})",
+    ];
     assert_eq!(part("action"), actions[..3]);
     assert_eq!(part("new_action"), actions[1..]);
     assert_eq!(part("thought"), ["Floor 5 is closed, so I try 6.", "Then 7.", "And 8."]);
@@ -87,9 +93,9 @@ async fn a_person_reads_the_trace_as_text() {
         assert!(text.contains(expected), "{expected} in\n{text}");
     }
     assert!(!text.contains('\u{1b}'), "nothing acts on a terminal");
-    let accepted = proxy.operator().send("GET", &path, &[("accept", "text/plain")], "").await;
+    let accepted = proxy.operator().send(Method::GET, &path, &[("accept", "text/plain")], "").await;
     assert_eq!(accepted.text(), text);
-    let json = proxy.operator().send("GET", &path, &[("accept", "*/*")], "").await;
+    let json = proxy.operator().send(Method::GET, &path, &[("accept", "*/*")], "").await;
     assert_eq!(json.json()["exhausted"], "dynamic_feedback");
     assert_eq!(proxy.operator().get(&format!("{path}?format=xml")).await.status.as_u16(), 400);
 }

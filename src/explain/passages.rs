@@ -6,13 +6,13 @@ use super::sentences::sentences;
 
 /// A few neighbouring sentences, before they are indexed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Piece {
+pub struct Piece {
     /// What a reader is shown.
-    pub(super) text: String,
+    pub text: String,
     /// Codes and names that it defines, in normal form.
-    pub(super) defines: Vec<String>,
+    pub defines: Vec<String>,
     /// Codes and names that it mentions, in normal form.
-    pub(super) mentions: Vec<String>,
+    pub mentions: Vec<String>,
 }
 
 /// Splits a text into passages of at most `limit` characters (AutoFeedback section 3.3.1). Neighbouring sentences are joined, but not across

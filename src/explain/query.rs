@@ -38,12 +38,19 @@ pub(super) struct Query {
 pub(super) fn query(outcome: &Outcome, arguments: &Map<String, Value>) -> Query {
     let Outcome::Answered(answer) = outcome else { return Query::default() };
     let mut reading = Reading::new(answer.status, arguments);
-    match serde_json::from_slice::<Value>(&answer.body) {
-        Ok(body) => reading.read("", &body, 0),
-        Err(_) => reading.text(&answer.text().chars().take(MAX_TEXT_CHARS).collect::<String>()),
-    }
+    reading.body(&answer.body);
     reading.finish()
 }
+
+/// Makes the query for what a `tool` message says, whose status nobody knows.
+pub(super) fn query_of_message(message: &str, arguments: &Map<String, Value>) -> Query {
+    let mut reading = Reading::new(UNTOLD_STATUS, arguments);
+    reading.body(message.as_bytes());
+    reading.finish()
+}
+
+/// A status that says nothing of a failure.
+const UNTOLD_STATUS: u16 = 200;
 
 struct Reading<'a> {
     query: Query,
@@ -59,6 +66,14 @@ impl<'a> Reading<'a> {
         let echoes = arguments.values().filter_map(scalar_text).filter_map(|value| normal_form(&value)).collect();
         let query = Query { status: (status >= 400).then_some(status), ..Query::default() };
         Self { query, status, parameters, echoes, values_left: MAX_VALUES }
+    }
+
+    fn body(&mut self, body: &[u8]) {
+        match serde_json::from_slice::<Value>(body) {
+            Ok(body) => self.read("", &body, 0),
+            // A character has four bytes at most.
+            Err(_) => self.text(&String::from_utf8_lossy(body.get(..4 * MAX_TEXT_CHARS).unwrap_or(body))),
+        }
     }
 
     fn read(&mut self, name: &str, value: &Value, depth: usize) {

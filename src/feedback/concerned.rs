@@ -256,7 +256,7 @@ mod tests {
         ] {
             assert_eq!(names(answer, &[]), ["email", "/address/zip", "/items/0/price"], "{answer}");
         }
-        assert_eq!(names(r#"{"email":["Enter a valid address."]}"#, &[]), ["email"]);
+        assert_eq!(names(r#"{"email":["Enter a valid one."]}"#, &[]), ["email"]);
     }
 
     #[test]

@@ -31,6 +31,8 @@ pub struct FailedOutcome<'a> {
     pub explanation: &'a Explanation,
     /// The tool called.
     pub tool: &'a CompiledTool,
+    /// Does the call only read? Where it does not, an API that failed may have done what was asked for all the same.
+    pub only_reads: bool,
     /// What is wrong with the toolset's credential, if that is why the call failed.
     pub credential: Option<CredentialFault>,
     /// Earlier rounds of this turn.
@@ -43,7 +45,11 @@ pub struct FailedOutcome<'a> {
 /// all; the answer gets what the others leave.
 pub(super) fn context(facts: &FailedOutcome<'_>) -> Value {
     let mut budget = Budget::of_tokens(facts.tokens);
-    let passages = passages(facts.explanation, &mut budget);
+    let passages = match facts.credential {
+        // They would only say what a credential is.
+        Some(_) => Vec::new(),
+        None => passages(facts.explanation, &mut budget),
+    };
     let parameters = budget.first(3, parameters(facts), size);
     let actions: Vec<String> = facts.earlier.iter().map(|round| round.action.clone()).collect();
     let earlier = budget.first(3, tried(&actions), String::len);
@@ -58,6 +64,7 @@ pub(super) fn context(facts: &FailedOutcome<'_>) -> Value {
         is_unknown => matches!(facts.outcome, Outcome::Unknown { .. }),
         is_credential => facts.credential.is_some(),
         is_server_fault => is_server_fault(facts.outcome),
+        only_reads => facts.only_reads,
         may_repeat => facts.credential.is_none() && may_repeat(facts.outcome),
     }
 }
@@ -169,6 +176,7 @@ mod tests {
             outcome,
             explanation: &Explanation { passages: passages.collect() },
             tool: book.get("get_weather").unwrap(),
+            only_reads: true,
             credential: None,
             earlier,
             tokens: 500,
@@ -212,6 +220,42 @@ mod tests {
                 && text.contains("- `num_days`"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn an_api_that_failed_may_have_changed_something() {
+        let book = toolbook(TOOLS);
+        let facts = FailedOutcome {
+            call: &call("get_weather", r#"{"city":"Oslo"}"#),
+            outcome: &answered(500, "oops"),
+            explanation: &Explanation::default(),
+            tool: book.get("get_weather").unwrap(),
+            only_reads: false,
+            credential: None,
+            earlier: &[],
+            tokens: 500,
+        };
+        let text = Templates::builtin().failed_outcome(&facts);
+        assert!(text.contains("not known whether the call took effect") && !text.contains("Call once more"), "{text}");
+        let text = Templates::builtin().failed_outcome(&FailedOutcome { only_reads: true, ..facts });
+        assert!(text.contains("Call once more"), "{text}");
+    }
+
+    #[test]
+    fn a_refused_credential_is_nothing_that_the_model_can_mend() {
+        let book = toolbook(TOOLS);
+        let passages = vec![Passage { text: "city: a city".to_owned(), source: "d".to_owned(), score: 1.0 }];
+        let text = Templates::builtin().failed_outcome(&FailedOutcome {
+            call: &call("get_weather", r#"{"city":"Oslo"}"#),
+            outcome: &answered(401, "{}"),
+            explanation: &Explanation { passages },
+            tool: book.get("get_weather").unwrap(),
+            only_reads: true,
+            credential: Some(CredentialFault::Refused),
+            earlier: &[],
+            tokens: 500,
+        });
+        assert!(text.contains("No call can mend this") && !text.contains("a city"), "{text}");
     }
 
     #[test]

@@ -220,11 +220,19 @@ fn outcomes(call: &Call) -> Vec<Value> {
     let book = toolbook();
     let Some(tool) = book.get(&call.name) else { return Vec::new() };
     let headers = vec![("retry-after".to_owned(), "1".to_owned())];
-    let body = r#"{"message":"no such room"}"#.into();
     let passage =
         Passage { text: "Rooms have numbers from 1.".to_owned(), source: "rooms.yaml".to_owned(), score: 1.0 };
+    let answered = |status| ApiAnswer {
+        status,
+        headers: Vec::new(),
+        body: r#"{"message":"no such room"}"#.into(),
+        truncated: false,
+        paging: Default::default(),
+    };
     [
-        Outcome::Answered(ApiAnswer { status: 404, headers, body, truncated: false, paging: Default::default() }),
+        Outcome::Answered(answered(404)),
+        Outcome::Answered(answered(500)),
+        Outcome::Answered(ApiAnswer { headers, ..answered(429) }),
         Outcome::Unreachable { reason: "refused".to_owned() },
         Outcome::Unknown { reason: "timeout".to_owned() },
         Outcome::Refused { reason: "denied".to_owned() },
@@ -237,7 +245,8 @@ fn outcomes(call: &Call) -> Vec<Value> {
             let (explanation, earlier) = (Explanation { passages }, rounds());
             let credential = matches!(outcome, Outcome::Unauthorised { .. }).then_some(CredentialFault::Missing);
             let explanation = &explanation;
-            let facts = FailedOutcome { call, outcome, explanation, tool, credential, earlier: &earlier, tokens: 400 };
+            let (only_reads, earlier, tokens) = (explanation.is_hit(), earlier.as_slice(), 400);
+            let facts = FailedOutcome { call, outcome, explanation, tool, only_reads, credential, earlier, tokens };
             outcome::context(&facts)
         };
         passages.map(told)

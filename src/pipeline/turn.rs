@@ -100,7 +100,7 @@ pub(crate) async fn take(pipeline: &Pipeline, mut turn: Turn, mut outlet: Outlet
 async fn converse(pipeline: &Pipeline, turn: &mut Turn, outlet: &mut Outlet) -> Result<(), ClientGone> {
     let offer = timed(pipeline, Stage::Offer, || offer::offer(pipeline, turn));
     let mut draft = timed(pipeline, Stage::Compose, || compose::first(turn, &offer));
-    observe::observe(pipeline, turn, &offer, &mut draft);
+    observe::observe(pipeline, turn, &offer, &mut draft).await;
     rejoin::rejoin(pipeline, turn, &mut draft).await;
     let mut dialogue = Dialogue::new(turn.policy.limits.clone(), turn.is_single());
 

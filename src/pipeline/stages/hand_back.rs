@@ -25,6 +25,7 @@ pub(crate) fn texts(pipeline: &Pipeline, turn: &mut Turn, ran: &Ran) -> Vec<(Cal
                 outcome,
                 explanation,
                 tool: result.checked.tool(),
+                only_reads: result.only_reads,
                 credential: result.credential,
                 earlier: &earlier,
                 tokens: pipeline.settings.feedback_tokens,

@@ -31,6 +31,8 @@ pub(super) struct RanCall {
     pub(super) outcome: Outcome,
     /// `None` where the outcome is no failure of the API's.
     pub(super) explanation: Option<Explanation>,
+    /// Is its method one that changes nothing (RFC 9110 section 9.2.1)?
+    pub(super) only_reads: bool,
     /// What is wrong with the toolset's credential, where the call failed because of that.
     pub(super) credential: Option<CredentialFault>,
     /// Has the model to find another way? That costs a round of dynamic feedback.
@@ -78,20 +80,17 @@ async fn execute(pipeline: &Pipeline, turn: &Turn, checked: CheckedCall, leave: 
     let found = operation(turn, &checked);
     let (outcome, approval) =
         carry_out(pipeline, turn, &checked, found.map(|(_, toolset, operation)| (toolset, operation)), decision).await;
-    let explanation = found.as_ref().and_then(|(reference, ..)| {
-        let explainer = &turn.snapshot.explainer;
-        let started = Instant::now();
-        explainer.failure(reference, &outcome, &turn.policy.explain.failures)?;
-        let explanation = explainer.explain(reference, &outcome, checked.arguments());
-        pipeline.metrics.overhead.observe(Stage::Explain, started.elapsed());
-        Some(explanation)
-    });
+    let explanation = match &found {
+        Some((reference, ..)) => explained(pipeline, turn, reference, &outcome, &checked).await,
+        None => None,
+    };
     let credential = credential_fault(turn, found, &outcome, explanation.as_ref());
     let failed = setback::costs_a_round(turn, &checked, &outcome, explanation.as_ref(), credential);
     let mut execution = trace_of(&checked, found, &outcome, started.elapsed());
     (execution.approval, execution.credential) = (approval, credential);
     execution.explanation.clone_from(&explanation);
-    (RanCall { checked, outcome, explanation, credential, failed }, execution)
+    let only_reads = found.is_some_and(|(.., operation)| operation.method.is_safe());
+    (RanCall { checked, outcome, explanation, only_reads, credential, failed }, execution)
 }
 
 /// What is wrong with the toolset's credential, where the call failed because of that. The operator is told: nobody else can mend it.
@@ -110,6 +109,22 @@ fn credential_fault(
         tracing::warn!(trace, toolset, tool, status, fault = fault.label(), "the API refused the toolset's credential");
     }
     Some(fault)
+}
+
+/// What the documentation says about an outcome, where it is a failure of the API's.
+async fn explained(
+    pipeline: &Pipeline,
+    turn: &Turn,
+    operation: &OperationRef,
+    outcome: &Outcome,
+    checked: &CheckedCall,
+) -> Option<Explanation> {
+    let explainer = &turn.snapshot.explainer;
+    let started = Instant::now();
+    explainer.failure(operation, outcome, &turn.policy.explain.failures)?;
+    let explanation = explainer.explain(operation, outcome, checked.arguments()).await;
+    pipeline.metrics.overhead.observe(Stage::Explain, started.elapsed());
+    Some(explanation)
 }
 
 /// The outcome of a call about which it was decided, or need not be, and the approval that was asked for.

@@ -9,19 +9,21 @@
 mod results;
 mod seen;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::AssertUnwindSafe;
 use std::time::Instant;
 
+use futures_util::FutureExt;
 use serde_json::Map;
 
 use crate::domain::outcome::ApiAnswer;
-use crate::domain::rules::{ClientTools, Mode};
+use crate::domain::rules::{ClientTools, FailureRule, Mode, RuledOutcome};
 use crate::domain::trace::{Enrichment, Observation};
-use crate::domain::{Explanation, OperationRef, Outcome, Owner};
-use crate::explain::{Recognised, ToolMessage, recognise};
+use crate::domain::{DocText, OperationRef, Outcome, Owner};
+use crate::explain::{ClientTool, FailureKind, ToolMessage, recognise};
 use crate::feedback::ObservedFailure;
 use crate::pipeline::Pipeline;
 use crate::pipeline::turn::Turn;
+use crate::scanner::CompiledTool;
 use crate::telemetry::labels::Stage;
 
 use super::compose::Draft;
@@ -31,14 +33,14 @@ pub(crate) use seen::Seen;
 use seen::{Failure, Key};
 
 /// Explains the failures that the client's tool messages report, as policy says. In shadow mode they are only noted.
-pub(crate) fn observe(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, draft: &mut Draft) {
+pub(crate) async fn observe(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, draft: &mut Draft) {
     let is_wanted = turn.policy.mode != Mode::Off && turn.policy.explain.client_tools != ClientTools::Off;
     if !is_wanted || !turn.request.may_have_calls() {
         return;
     }
     let started = Instant::now();
     // A helping stage: whatever breaks here does not cost the turn.
-    match catch_unwind(AssertUnwindSafe(|| failures(pipeline, turn, offer))) {
+    match AssertUnwindSafe(failures(pipeline, turn, offer)).catch_unwind().await {
         Ok(failures) => note(pipeline, turn, draft, failures),
         Err(_) => {
             tracing::error!(trace = turn.record.trace().id, "tool messages cannot be read: the turn goes on without");
@@ -49,13 +51,13 @@ pub(crate) fn observe(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, draft
 }
 
 /// The results that report a failure, in order, with what is known about it.
-fn failures(pipeline: &Pipeline, turn: &Turn, offer: &Offer) -> Vec<(ToolResult, Failure)> {
+async fn failures(pipeline: &Pipeline, turn: &Turn, offer: &Offer) -> Vec<(ToolResult, Failure)> {
     let mut key = Key::of(&turn.policy.explain.failures);
     let mut failures = Vec::new();
     for result in results(&turn.request) {
         let earlier = earlier_of(&failures, &result);
         let key = key.of_result(offer, &result, &earlier);
-        let seen = turn.snapshot.seen.get_or(key, || look(pipeline, turn, offer, &result, &earlier));
+        let seen = turn.snapshot.seen.get_or(key, look(pipeline, turn, offer, &result, &earlier)).await;
         failures.extend(seen.map(|failure| (result, failure)));
     }
     failures
@@ -69,11 +71,20 @@ fn earlier_of(failures: &[(ToolResult, Failure)], result: &ToolResult) -> Vec<St
     same.map(|earlier| super::judge::action(&earlier.call)).collect()
 }
 
-fn look(pipeline: &Pipeline, turn: &Turn, offer: &Offer, result: &ToolResult, earlier: &[String]) -> Option<Failure> {
+async fn look(
+    pipeline: &Pipeline,
+    turn: &Turn,
+    offer: &Offer,
+    result: &ToolResult,
+    earlier: &[String],
+) -> Option<Failure> {
     let ToolResult { call, text, .. } = result;
-    let recognised = recognise(&ToolMessage { tool: &call.name, text }, &turn.policy.explain.failures)?;
-    let explanation = explanation(turn, result, &recognised);
+    let rule = rule(turn, result)?;
     let tool = offer.toolbook.get(&call.name);
+    let texts = tool.map(|tool| texts(tool)).unwrap_or_default();
+    let arguments: Map<_, _> = serde_json::from_str(&call.arguments).unwrap_or_default();
+    let tool_of = ClientTool { name: &call.name, texts: &texts };
+    let explanation = turn.snapshot.explainer.explain_tool(&tool_of, &arguments, text).await;
     let note = explanation.is_hit().then(|| {
         pipeline.templates.observed_failure(&ObservedFailure {
             call,
@@ -84,22 +95,34 @@ fn look(pipeline: &Pipeline, turn: &Turn, offer: &Offer, result: &ToolResult, ea
             tokens: pipeline.settings.feedback_tokens,
         })
     });
-    Some(Failure { rule: recognised.rule.into(), explanation: explanation.into(), note: note.map(Into::into) })
+    Some(Failure { rule: rule.into(), explanation: explanation.into(), note: note.map(Into::into) })
 }
 
-/// What the documentation says about a failure: that of the operation which the tool is made from.
-fn explanation(turn: &Turn, result: &ToolResult, recognised: &Recognised) -> Explanation {
-    let Some(operation) = operation(turn, &result.call.name) else { return Explanation::default() };
+/// The rule by which the message reports a failure: one of policy, a built-in one, or that the documentation of the operation which the tool
+/// is made from calls its code an error.
+fn rule(turn: &Turn, result: &ToolResult) -> Option<&'static str> {
+    let ToolResult { call, text, .. } = result;
+    let rules = &turn.policy.explain.failures;
+    if let Some(recognised) = recognise(&ToolMessage { tool: &call.name, text }, rules) {
+        return Some(recognised.rule);
+    }
+    let is_fine = |rule: &FailureRule| rule.outcome == RuledOutcome::Fine && rule.tools.fit(&call.name);
+    if rules.iter().any(is_fine) {
+        return None;
+    }
     let answer = ApiAnswer {
-        status: recognised.status.unwrap_or(http::StatusCode::OK.as_u16()),
+        status: http::StatusCode::OK.as_u16(),
         headers: Vec::new(),
-        body: result.text.clone().into(),
+        body: text.clone().into(),
         truncated: false,
         paging: Default::default(),
     };
-    let arguments: Map<_, _> = serde_json::from_str(&result.call.arguments).unwrap_or_default();
-    turn.snapshot.explainer.explain(&operation, &Outcome::Answered(answer), &arguments)
+    let failure = turn.snapshot.explainer.failure(&operation(turn, &call.name)?, &Outcome::Answered(answer), &[]);
+    matches!(failure, Some(FailureKind::NamedCode(_))).then_some(DOCUMENTED_CODE)
 }
+
+/// The name of the rule that the documentation calls the code of a message an error.
+const DOCUMENTED_CODE: &str = "documented_code";
 
 /// The operation of the catalog whose tool has this name.
 fn operation(turn: &Turn, name: &str) -> Option<OperationRef> {
@@ -109,6 +132,17 @@ fn operation(turn: &Turn, name: &str) -> Option<OperationRef> {
         Owner::Proxy(reference) => Some(reference.clone()),
         Owner::Client => None,
     }
+}
+
+/// What the request itself says about a tool: its description, and those of its parameters.
+fn texts(tool: &CompiledTool) -> Vec<DocText> {
+    let own = DocText { text: tool.tool.description.clone(), source: "the tool's description".to_owned() };
+    let parameters = tool.parameters().filter_map(|parameter| {
+        let said = parameter.schema.get("description")?.as_str()?;
+        let text = format!("{}: {said}", parameter.name);
+        Some(DocText { text, source: format!("the description of {}", parameter.name) })
+    });
+    std::iter::once(own).filter(|own| !own.text.trim().is_empty()).chain(parameters).collect()
 }
 
 /// Adds the explanations to the messages where policy says so, and notes all of it in the trace.

@@ -41,11 +41,11 @@ impl Seen {
     }
 
     /// What was found under `key`, or what is found now.
-    pub(super) fn get_or(&self, key: [u8; 32], look: impl FnOnce() -> Option<Failure>) -> Option<Failure> {
+    pub(super) async fn get_or(&self, key: [u8; 32], look: impl Future<Output = Option<Failure>>) -> Option<Failure> {
         if let Some(found) = self.cache.get(&key) {
             return found;
         }
-        let found = look();
+        let found = look.await;
         self.cache.insert(key, found.clone());
         found
     }
@@ -129,14 +129,17 @@ mod tests {
 
     #[test]
     fn a_message_is_looked_at_once_unless_something_differs() {
+        use futures_util::FutureExt;
+
         let seen = Seen::new(1_000_000);
         let looked = std::cell::Cell::new(0);
         let look = |rules: &[FailureRule], offer: &Offer, text: &str, earlier: &[String]| {
             let key = Key::of(rules).of_result(offer, &result(text), earlier);
-            seen.get_or(key, || {
+            let found = async {
                 looked.set(looked.get() + 1);
                 None
-            });
+            };
+            seen.get_or(key, found).now_or_never().unwrap();
             looked.get()
         };
         let rules: Vec<FailureRule> = serde_json::from_value(json!([{"status": [404], "outcome": "fine"}])).unwrap();
