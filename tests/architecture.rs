@@ -28,7 +28,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("openai", &["domain"]),
     ("telemetry", &["domain"]),
     ("store", &["domain"]),
-    ("embedding", &["domain", "store"]),
+    ("embedding", &["domain", "openai", "store"]),
     ("upstream", &["domain", "openai"]),
     ("watch", &[]),
     // The working rooms; among them an import points one way.
@@ -41,7 +41,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("explain", &["domain", "embedding", "retrieval"]),
     ("executor", &["domain", "catalog", "scanner", "store"]),
     // Work on files instead of requests.
-    ("offline", &["domain", "openai", "policy", "repair", "retrieval", "scanner"]),
+    ("offline", &["domain", "explain", "openai", "policy", "repair", "retrieval", "scanner"]),
     // The way of a request.
     (
         "pipeline",
@@ -68,6 +68,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
         &[
             "catalog",
             "domain",
+            "embedding",
             "executor",
             "explain",
             "feedback",
@@ -90,6 +91,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "config",
             "demo",
             "domain",
+            "embedding",
             "executor",
             "explain",
             "feedback",
@@ -107,7 +109,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
         ],
     ),
     // Verbs: what serves goes through `app`, what works offline uses the working rooms.
-    ("cli", &["app", "catalog", "config", "demo", "domain", "feedback", "offline", "policy", "upstream"]),
+    ("cli", &["app", "catalog", "config", "demo", "domain", "embedding", "feedback", "offline", "policy", "upstream"]),
 ];
 
 /// Libraries that only some rooms may know.
@@ -117,6 +119,8 @@ const LIBRARIES: &[(&str, &[&str])] = &[
     ("prometheus", &["telemetry"]),
     ("hyper_rustls", &["upstream"]),
     ("reqwest", &["executor", "embedding"]),
+    ("fastembed", &["embedding"]),
+    ("ort", &["embedding"]),
     ("jsonschema", &["scanner"]),
     ("notify", &["watch"]),
     ("minijinja", &["feedback"]),
@@ -124,6 +128,9 @@ const LIBRARIES: &[(&str, &[&str])] = &[
     ("clap", &["cli"]),
     ("indicatif", &["cli"]),
     ("flate2", &["offline", "upstream"]),
+    ("pulldown_cmark", &["explain"]),
+    ("html5gum", &["explain"]),
+    ("csv", &["explain"]),
 ];
 
 /// Names of the wire format that nobody but its owner spells, and the scripted model, which is on the other end of the wire.

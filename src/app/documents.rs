@@ -12,9 +12,10 @@ use arc_swap::ArcSwap;
 use crate::catalog::{self, Catalog, Changes, DOCUMENT_ENDINGS, Fetch, LoadError, Offline, Toolset, ToolsetSettings};
 use crate::config::Settings;
 use crate::domain::DocText;
+use crate::embedding::Embedder;
 use crate::executor::{self, DocumentFetcher};
 use crate::explain::{self, Explainer, OperationDocs};
-use crate::pipeline::Tooling;
+use crate::pipeline::{self, Tooling};
 use crate::telemetry::Metrics;
 use crate::telemetry::labels::ResultLabel;
 use crate::watch::{self, Watched, Watcher};
@@ -25,6 +26,7 @@ use super::StartError;
 pub(super) fn load(
     settings: &Settings,
     base_dir: &Path,
+    embedder: Option<Arc<dyn Embedder>>,
     metrics: &Arc<Metrics>,
 ) -> Result<(Arc<ArcSwap<Tooling>>, Vec<Watcher>), StartError> {
     let fetch = fetcher(settings)?;
@@ -37,7 +39,8 @@ pub(super) fn load(
         base_dir: base_dir.to_owned(),
         fetch,
         explain: settings.explain.clone(),
-        cached_offers: settings.pipeline.toolbook_cache_entries,
+        _embedder: embedder,
+        pipeline: settings.pipeline.clone(),
         metrics: metrics.clone(),
         seen: stamps(&catalog),
     };
@@ -83,7 +86,9 @@ struct Documents {
     base_dir: PathBuf,
     fetch: Box<dyn Fetch>,
     explain: explain::Settings,
-    cached_offers: u64,
+    /// What passages are to be compared by, besides their words.
+    _embedder: Option<Arc<dyn Embedder>>,
+    pipeline: pipeline::Settings,
     metrics: Arc<Metrics>,
     /// What the files looked like when they were last read, for good or ill.
     seen: BTreeMap<PathBuf, Option<Stamp>>,
@@ -172,7 +177,7 @@ impl Documents {
 
     fn tooling(&self, catalog: Catalog) -> Tooling {
         let explainer = Explainer::build(documentation(&catalog), &self.explain);
-        Tooling::new(catalog, explainer, self.cached_offers)
+        Tooling::new(catalog, explainer, &self.pipeline)
     }
 }
 

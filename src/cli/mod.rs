@@ -5,7 +5,11 @@
 mod check;
 mod config;
 mod demo;
+mod downloads;
+#[expect(dead_code, reason = "the next verb uses it")]
+mod embedding;
 mod errors;
+mod explain;
 mod policy;
 mod progress;
 mod replay;
@@ -40,6 +44,9 @@ enum Verb {
     /// Tell what a policy would have done with recorded turns, before it is switched from `shadow` to `guard`. Status 1 where a line
     /// could not be used.
     Replay(replay::Arguments),
+    /// Explain recorded failures of APIs from a folder of documentation, without a server: JSON Lines in, JSON Lines out. Status 1 where
+    /// a line could not be used.
+    Explain(explain::Arguments),
     /// Look at the configuration.
     Config(config::Arguments),
     /// Look at the policies.
@@ -60,6 +67,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Check(arguments) => check::run(&arguments),
         Verb::Scan(arguments) => scan::run(arguments),
         Verb::Replay(arguments) => replay::run(arguments),
+        Verb::Explain(arguments) => explain::run(arguments),
         Verb::Config(arguments) => config::run(arguments),
         Verb::Policy(arguments) => policy::run(arguments),
     };

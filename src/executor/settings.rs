@@ -16,7 +16,7 @@ pub struct Settings {
     pub timeout_seconds: u64,
     /// Bytes of an answer's body, after decompression; the rest is cut off.
     pub max_answer_bytes: usize,
-    /// Redirects to the same host that a `GET` or `HEAD` follows, one after the other.
+    /// Redirects that a `GET` or `HEAD` follows, one after the other: on the same origin, or its step up from http to https on the usual ports.
     pub max_redirects: u32,
     /// Times that a request which got no answer is sent again by itself, within the time of its execution: a `GET`, `HEAD`, one with an idempotency
     /// key, and a `PUT` or `DELETE` where the next key says so. Others never are.

@@ -1,15 +1,15 @@
 //! The index of all operations' documentation, and its answer to a failed outcome.
 
-use std::collections::HashMap;
-use std::ops::Range;
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
 use super::Settings;
 use super::codes::normal_form;
+use super::documents::Section;
 use super::failures::{FailureKind, Judged, is_failure, suspected_code};
-use super::index::{Index, Named};
-use super::query::query;
+use super::index::{Entry, Index};
+use super::query::{Query, query};
 use super::ranking::{Claim, rank};
 use super::verdict_words::calls_it_an_error;
 use crate::domain::rules::FailureRule;
@@ -29,40 +29,48 @@ pub struct OperationDocs {
 /// Finds the passages of documentation that explain failed outcomes.
 #[derive(Debug)]
 pub struct Explainer {
-    toolsets: HashMap<String, ToolsetIndex>,
+    /// How rare a word is, is a matter of the whole API, so each toolset has an index of its own.
+    toolsets: BTreeMap<String, Index>,
     settings: Settings,
-}
-
-/// The passages of one toolset: how rare a word is, is a matter of the whole API.
-#[derive(Debug)]
-struct ToolsetIndex {
-    index: Index,
-    operations: HashMap<String, Range<usize>>,
 }
 
 impl Explainer {
     /// Splits and indexes the documentation of all operations.
     pub fn build(docs: Vec<OperationDocs>, settings: &Settings) -> Self {
-        let mut by_toolset: HashMap<String, Vec<OperationDocs>> = HashMap::new();
-        for operation in docs {
-            by_toolset.entry(operation.toolset.clone()).or_default().push(operation);
+        Self::with_sections(docs, Vec::new(), settings)
+    }
+
+    /// As [`Self::build`], with further documentation of toolsets, each section with the toolset's name.
+    pub fn with_sections(docs: Vec<OperationDocs>, sections: Vec<(String, Section)>, settings: &Settings) -> Self {
+        let mut builders = BTreeMap::new();
+        for OperationDocs { toolset, tool, texts } in docs {
+            let builder = builders.entry(toolset).or_insert_with(|| Index::builder(settings));
+            builder.add_operation(&tool, &texts);
         }
-        let toolsets = by_toolset.into_iter().map(|(name, docs)| (name, ToolsetIndex::build(docs, settings))).collect();
+        for (toolset, section) in sections {
+            builders.entry(toolset).or_insert_with(|| Index::builder(settings)).add_section(section);
+        }
+        let toolsets = builders.into_iter().map(|(name, builder)| (name, builder.build())).collect();
         Self { toolsets, settings: settings.clone() }
     }
 
-    /// What the documentation says about a failed outcome: passages of the operation that name a code or parameter of the body, that
-    /// describe the status, or that share enough words with the message; where there is none, passages of the same toolset that
-    /// define the body's code. Empty where nothing reaches the floor, the operation is not known, or no API answered.
-    pub fn explain(&self, operation: &OperationRef, outcome: &Outcome, arguments: &Map<String, Value>) -> Explanation {
-        let Some((toolset, range)) = self.find(operation) else { return Explanation::default() };
+    /// How many passages there are.
+    pub fn passages(&self) -> usize {
+        self.toolsets.values().map(Index::len).sum()
+    }
+
+    /// What the documentation says about a failed outcome: passages that define or name a code or parameter of the body, that describe
+    /// the status, or that share enough words with the message. Those of the operation come first, then those of the toolset; of other
+    /// operations only what defines the body's code. Empty where nothing reaches the floor, the toolset is not known, or no API answered.
+    pub async fn explain(
+        &self,
+        operation: &OperationRef,
+        outcome: &Outcome,
+        arguments: &Map<String, Value>,
+    ) -> Explanation {
+        let Some(index) = self.toolsets.get(&operation.toolset) else { return Explanation::default() };
         let query = query(outcome, arguments);
-        let mut claims = rank(&toolset.index, range.clone(), &query, &self.settings);
-        if claims.is_empty() {
-            let elsewhere = rank(&toolset.index, 0..toolset.index.len(), &query, &self.settings);
-            claims = elsewhere.into_iter().filter(|claim| claim.defines_code).collect();
-        }
-        Explanation { passages: self.shown(&toolset.index, &claims) }
+        self.shown(self.found(index, &operation.tool, &query))
     }
 
     /// Did an outcome fail? [`is_failure`] knows without documentation; a body that is a bare code failed if the operation's
@@ -80,60 +88,71 @@ impl Explainer {
     }
 
     fn names_an_error(&self, operation: &OperationRef, code: &str) -> bool {
-        let Some((toolset, range)) = self.find(operation) else { return false };
-        let verdicts = |range: Range<usize>| -> Vec<bool> {
-            let named = toolset.index.named(code).filter(|named| named.defines && range.contains(&named.passage));
-            named
-                .filter_map(|Named { passage, .. }| toolset.index.passage(passage))
-                .map(|entry| calls_it_an_error(entry, code))
-                .collect()
-        };
-        let own = verdicts(range.clone());
-        let said = if own.is_empty() { verdicts(0..toolset.index.len()) } else { own };
-        !said.is_empty() && said.into_iter().all(|error| error)
+        let Some(index) = self.toolsets.get(&operation.toolset) else { return false };
+        let Some(own) = index.places().operation(&operation.tool) else { return false };
+        let said: Vec<(bool, bool)> = index
+            .named(code)
+            .filter(|named| named.defines)
+            .filter_map(|named| Some((own.contains(&named.passage), index.passage(named.passage)?)))
+            .map(|(own, entry)| (own, calls_it_an_error(entry, code)))
+            .collect();
+        let by_own = said.iter().any(|(own, _)| *own);
+        !said.is_empty() && said.into_iter().filter(|(own, _)| *own == by_own).all(|(_, error)| error)
     }
 
-    fn find(&self, operation: &OperationRef) -> Option<(&ToolsetIndex, &Range<usize>)> {
-        let toolset = self.toolsets.get(&operation.toolset)?;
-        Some((toolset, toolset.operations.get(&operation.tool)?))
+    pub(super) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The documentation that is tied to a tool of this name, whoever executes it.
+    pub(super) fn indexes_of_tool(&self, tool: &str) -> impl Iterator<Item = &Index> {
+        let tied = move |(name, index): &(&String, &Index)| *name == tool || index.places().operation(tool).is_some();
+        self.toolsets.iter().filter(tied).map(|(_, index)| index)
+    }
+
+    /// What may be claimed, best first.
+    pub(super) fn found<'a>(&self, index: &'a Index, tool: &str, query: &Query) -> Vec<Found<'a>> {
+        let claims = rank(index, tool, query, &self.settings);
+        claims.into_iter().filter_map(|claim| Some(Found { claim, entry: index.passage(claim.passage)? })).collect()
     }
 
     /// The best passages, without those that repeat what a better one says.
-    fn shown(&self, index: &Index, claims: &[Claim]) -> Vec<Passage> {
-        let mut shown: Vec<Passage> = Vec::new();
-        for claim in claims {
-            if shown.len() == self.settings.passages {
+    pub(super) fn shown(&self, mut found: Vec<Found<'_>>) -> Explanation {
+        found.sort_by(|left, right| right.claim.weight.total_cmp(&left.claim.weight));
+        let mut passages: Vec<Passage> = Vec::new();
+        for Found { claim, entry } in found {
+            if passages.len() == self.settings.passages {
                 break;
             }
-            let Some(entry) = index.passage(claim.passage) else { continue };
-            let repeated =
-                shown.iter().any(|better| better.text.contains(&entry.text) || entry.text.contains(&better.text));
-            if !repeated {
-                shown.push(Passage { text: entry.text.clone(), source: entry.source.clone(), score: claim.score });
+            let repeats = |better: &Passage| better.text.contains(&entry.text) || entry.text.contains(&better.text);
+            if !passages.iter().any(repeats) {
+                let (text, source) = (entry.text.clone(), entry.source.clone());
+                passages.push(Passage { text, source, score: claim.confidence });
             }
         }
-        shown
+        Explanation { passages }
     }
 }
 
-impl ToolsetIndex {
-    fn build(docs: Vec<OperationDocs>, settings: &Settings) -> Self {
-        let mut operations = HashMap::new();
-        let mut builder = Index::builder(settings);
-        for operation in docs {
-            let range = builder.add(&operation.texts);
-            operations.insert(operation.tool, range);
-        }
-        Self { index: builder.build(), operations }
-    }
+/// A passage that may be claimed.
+pub(super) struct Found<'a> {
+    claim: Claim,
+    entry: &'a Entry,
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
+    use futures_util::FutureExt;
+
     use super::*;
     use crate::domain::outcome::ApiAnswer;
+
+    /// Without an embedder nothing is waited for.
+    fn now(explanation: impl Future<Output = Explanation>) -> Explanation {
+        explanation.now_or_never().unwrap()
+    }
 
     const CODES: &str = "Answers hold only the code.\n\n| info_code | Meaning |\n|---|---|\n\
         | 20000 | Illegal parameters: the longitude precedes the latitude. |\n\
@@ -185,7 +204,7 @@ mod tests {
     fn explained(tool: &str, status: u16, body: &str) -> Vec<String> {
         let arguments = json!({"origin": "34.6,135.5", "mode": "driving"});
         let explanation =
-            explainer().explain(&operation(tool), &answered(status, body), arguments.as_object().unwrap());
+            now(explainer().explain(&operation(tool), &answered(status, body), arguments.as_object().unwrap()));
         explanation.passages.into_iter().map(|passage| passage.text).collect()
     }
 
@@ -194,7 +213,7 @@ mod tests {
         for status in [200, 400] {
             let passages = explained("route", status, r#"{"info_code":"20000"}"#);
             assert!(passages[0].contains("the longitude precedes the latitude"), "{status}: {passages:?}");
-            assert!(passages[0].starts_with("| info_code | Meaning |"), "the header is shown: {passages:?}");
+            assert!(passages[0].starts_with("info_code 20000: "), "the header is shown: {passages:?}");
         }
     }
 
@@ -213,7 +232,9 @@ mod tests {
     fn nothing_is_claimed_below_the_floor() {
         assert!(explained("route", 500, "").is_empty(), "the description only repeats the status");
         assert!(explained("route", 418, r#"{"message":"I am a teapot of the day"}"#).is_empty());
-        assert!(explained("nothing", 400, r#"{"info_code":"20000"}"#).is_empty());
+        let elsewhere = OperationRef { toolset: "flights".into(), tool: "route".into() };
+        let outcome = answered(400, r#"{"info_code":"20000"}"#);
+        assert!(!now(explainer().explain(&elsewhere, &outcome, &Map::new())).is_hit());
     }
 
     #[test]
@@ -229,7 +250,7 @@ mod tests {
             .collect();
         let settings = Settings { passages: 2, passage_chars: 20, ..Settings::default() };
         let explainer = Explainer::build(vec![docs("w", &texts)], &settings);
-        let found = explainer.explain(&operation("w"), &answered(400, "E_X widget frobnicates"), &Map::new());
+        let found = now(explainer.explain(&operation("w"), &answered(400, "E_X widget frobnicates"), &Map::new()));
         assert!(found.passages.len() <= 2 && found.passages.iter().all(|passage| passage.text.chars().count() <= 20));
         assert!(found.passages.windows(2).all(|pair| pair[0].text != pair[1].text && pair[0].score >= pair[1].score));
     }
@@ -247,6 +268,6 @@ mod tests {
     #[test]
     fn what_no_api_answered_is_not_explained() {
         let outcome = Outcome::Unknown { reason: "20000".into() };
-        assert!(!explainer().explain(&operation("route"), &outcome, &Map::new()).is_hit());
+        assert!(!now(explainer().explain(&operation("route"), &outcome, &Map::new())).is_hit());
     }
 }

@@ -1,10 +1,12 @@
-//! The passages of one toolset: words for ranking, codes and names for exact hits.
+//! The passages of one toolset: words for ranking, codes and names for exact hits, and where each of them belongs.
 
 use std::collections::HashMap;
-use std::ops::Range;
 
 use super::Settings;
+use super::documents::Section;
 use super::passages::{Piece, passages};
+use super::places::{Place, Places};
+use super::spellings::{folded, forms};
 use crate::domain::DocText;
 use crate::retrieval::Bm25;
 
@@ -17,6 +19,8 @@ pub(super) struct Entry {
     pub(super) source: String,
     /// The response that it describes.
     pub(super) response: Option<Response>,
+    /// The operation or section that it belongs to.
+    pub(super) place: Place,
 }
 
 /// Which response of an operation a text belongs to (OpenAPI 3.0.4, Responses Object).
@@ -39,17 +43,20 @@ pub(super) struct Named {
     pub(super) defines: bool,
 }
 
-/// The passages of one toolset, those of an operation in one stretch.
+/// The passages of one toolset, those of an operation or section in one stretch.
 #[derive(Debug)]
 pub(super) struct Index {
     entries: Vec<Entry>,
     words: Bm25<()>,
     names: HashMap<String, Vec<Named>>,
+    /// Passages by other spellings of the codes that they define.
+    spellings: HashMap<String, Vec<usize>>,
+    places: Places,
 }
 
 impl Index {
     pub(super) fn builder(settings: &Settings) -> Builder<'_> {
-        Builder { settings, entries: Vec::new(), names: HashMap::new() }
+        Builder { settings, entries: Vec::new(), names: HashMap::new(), places: Places::default() }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -64,9 +71,18 @@ impl Index {
         &self.words
     }
 
+    pub(super) fn places(&self) -> &Places {
+        &self.places
+    }
+
     /// The passages that name a code or parameter, given in normal form.
     pub(super) fn named(&self, name: &str) -> impl Iterator<Item = Named> {
         self.names.get(name).into_iter().flatten().copied()
+    }
+
+    /// The passages that define a code in another spelling than this one.
+    pub(super) fn spelt_otherwise(&self, code: &str) -> impl Iterator<Item = usize> {
+        self.spellings.get(&folded(code)).into_iter().flatten().copied()
     }
 }
 
@@ -74,26 +90,37 @@ pub(super) struct Builder<'a> {
     settings: &'a Settings,
     entries: Vec<Entry>,
     names: HashMap<String, Vec<Named>>,
+    places: Places,
 }
 
 impl Builder<'_> {
-    /// Adds the documentation of one operation; gives the numbers of its passages.
-    pub(super) fn add(&mut self, texts: &[DocText]) -> Range<usize> {
+    /// Adds the documentation of one operation.
+    pub(super) fn add_operation(&mut self, tool: &str, texts: &[DocText]) {
         let start = self.entries.len();
+        let place = self.places.next();
         let mut room = self.settings.max_document_chars;
         for DocText { text, source } in texts {
             let taken: String = text.chars().take(room).collect();
             room = room.saturating_sub(taken.chars().count());
             let (labelled, rest) = split_label(&taken);
             let response = response_of(source).or(labelled);
-            for piece in passages(rest, self.settings.passage_chars) {
-                self.add_piece(piece, source, response);
+            for piece in passages(rest, self.settings) {
+                self.add_piece(piece, source, response, place);
             }
         }
-        start..self.entries.len()
+        self.places.push_operation(tool, start..self.entries.len());
     }
 
-    fn add_piece(&mut self, piece: Piece, source: &str, response: Option<Response>) {
+    /// Adds a section of documentation that no operation owns.
+    pub(super) fn add_section(&mut self, section: Section) {
+        let (start, place, source) = (self.entries.len(), self.places.next(), section.source());
+        for piece in section.pieces {
+            self.add_piece(piece, &source, None, place);
+        }
+        self.places.push_section(&section.path, start..self.entries.len());
+    }
+
+    fn add_piece(&mut self, piece: Piece, source: &str, response: Option<Response>, place: Place) {
         let passage = self.entries.len();
         let defined = piece.defines.into_iter().map(|name| (name, true));
         for (name, defines) in defined.chain(piece.mentions.into_iter().map(|name| (name, false))) {
@@ -103,12 +130,20 @@ impl Builder<'_> {
                 named.push(Named { passage, defines });
             }
         }
-        self.entries.push(Entry { text: piece.text, source: source.to_owned(), response });
+        self.entries.push(Entry { text: piece.text, source: source.to_owned(), response, place });
     }
 
-    pub(super) fn build(self) -> Index {
+    pub(super) fn build(mut self) -> Index {
         let words = Bm25::build(self.entries.iter().map(|entry| ((), entry.text.as_str())));
-        Index { entries: self.entries, words, names: self.names }
+        self.places.finish();
+        let mut spellings: HashMap<String, Vec<usize>> = HashMap::new();
+        for (name, named) in &self.names {
+            let defining = || named.iter().filter(|named| named.defines).map(|named| named.passage);
+            for form in forms(name).filter(|_| defining().next().is_some()) {
+                spellings.entry(form).or_default().extend(defining());
+            }
+        }
+        Index { entries: self.entries, words, names: self.names, spellings, places: self.places }
     }
 }
 
@@ -176,10 +211,11 @@ mod tests {
         let settings = Settings::default();
         let mut builder = Index::builder(&settings);
         let text = |text: &str| DocText { text: text.into(), source: "a".into() };
-        let first = builder.add(&[text("`E_A`: see `E_B`."), text("Free text.")]);
-        let second = builder.add(&[text("More.")]);
+        builder.add_operation("first", &[text("`E_A`: see `E_B`."), text("Free text.")]);
+        builder.add_operation("second", &[text("More.")]);
         let index = builder.build();
-        assert_eq!((first, second, index.len()), (0..2, 2..3, 3));
+        let stretch = |tool: &str| index.places().operation(tool);
+        assert_eq!((stretch("first"), stretch("second"), index.len()), (Some(0..2), Some(2..3), 3));
         assert_eq!(index.named("e_a").collect::<Vec<_>>(), [Named { passage: 0, defines: true }]);
         assert_eq!(index.named("e_b").collect::<Vec<_>>(), [Named { passage: 0, defines: false }]);
     }
@@ -188,6 +224,7 @@ mod tests {
     fn documentation_beyond_the_bound_is_left_out() {
         let settings = Settings { max_document_chars: 10, passage_chars: 5, ..Settings::default() };
         let mut builder = Index::builder(&settings);
-        assert_eq!(builder.add(&[DocText { text: "x".repeat(1_000), source: String::new() }]), 0..2);
+        builder.add_operation("x", &[DocText { text: "x".repeat(1_000), source: String::new() }]);
+        assert_eq!(builder.build().places().operation("x"), Some(0..2));
     }
 }

@@ -1,83 +1,126 @@
 //! Which passages may be claimed to explain an outcome, and in which order.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use super::Settings;
 use super::index::{Entry, Index, Response};
-use super::query::Query;
+use super::places::Aboutness;
+use super::query::{Code, Query, Standing};
 use super::verdict_words::says_more_than_the_status;
+use crate::retrieval::Scores;
 
 /// A passage that explains.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Claim {
     /// The passage's number in the index.
     pub(super) passage: usize,
-    /// Larger is better.
-    pub(super) score: f32,
+    /// What orders claims: the sum of the ties' weights.
+    pub(super) weight: f32,
+    /// How sure it is that the passage is about this failure, 0 to 1.
+    pub(super) confidence: f32,
     /// Does it define a code of the outcome?
     pub(super) defines_code: bool,
+    /// Is it about a parameter that the outcome names?
+    pub(super) names_parameter: bool,
 }
 
-// What a tie between passage and outcome weighs. A defined code outweighs all other ties together, a mentioned one all but that; words
-// only order what is otherwise equal, because a shared word is the weakest of the ties.
+// What a tie between passage and outcome weighs: minus the logarithm of the share of such ties that are accidental, so that weights of
+// independent ties add up, and 1 - exp(-sum) is how sure they make together.
 
-/// The passage defines a code of the body.
-const DEFINES_CODE: f32 = 20.0;
-/// The passage mentions a code of the body.
-const MENTIONS_CODE: f32 = 10.0;
+/// The passage defines or mentions a code, by the code's standing.
+fn code_tie(standing: Standing, defines: bool) -> f32 {
+    match (standing, defines) {
+        (Standing::Member, true) => 8.0,
+        (Standing::Member, false) => 1.6,
+        (Standing::Derived, true) => DEFINES_DERIVED,
+        (Standing::Derived, false) => 0.8,
+        (Standing::Word, true) => DEFINES_WORD,
+        (Standing::Number, true) => 0.7,
+        (Standing::Word | Standing::Number, false) => 0.0,
+    }
+}
+/// The passage defines a word that looks like a code.
+const DEFINES_WORD: f32 = 3.0;
+/// The passage defines a part of a code.
+const DEFINES_DERIVED: f32 = 6.0;
+/// Share of a tie that is left where the code is documented in another spelling.
+const OTHER_SPELLING: f32 = 0.8;
 /// The passage describes a parameter that the body names.
-const DEFINES_NAME: f32 = 3.0;
+const DEFINES_NAME: f32 = 1.2;
 /// The passage mentions a parameter that the body names.
-const MENTIONS_NAME: f32 = 2.0;
+const MENTIONS_NAME: f32 = 0.8;
 /// The passage belongs to the response of exactly this status, or defines the status in a list of codes.
-const SAME_STATUS: f32 = 3.0;
+const SAME_STATUS: f32 = 1.2;
 /// The passage belongs to the response of this class of statuses, or to the default one.
-const SAME_CLASS: f32 = 1.5;
-/// The passage is the best by words; others get their share of it.
-const BEST_WORDS: f32 = 2.0;
+const SAME_CLASS: f32 = 0.7;
+/// The passage belongs to the operation. It orders passages that are tied otherwise, and ties none by itself.
+const SAME_PLACE: f32 = 3.0;
+/// The passage has all words of the outcome, rare ones among them.
+const ALL_WORDS: f32 = 2.0;
+
+/// Passages that are looked at for their words alone.
+const BEST_BY_WORDS: usize = 32;
 
 #[derive(Debug, Default)]
 struct Ties {
     code: f32,
     name: f32,
     status: f32,
-    words: f32,
-    evidence: f32,
-    coverage: f32,
 }
 
-/// The passages in `range` that are tied to the query well enough, best first; equal ones in the order of the documentation.
-pub(super) fn rank(index: &Index, range: Range<usize>, query: &Query, settings: &Settings) -> Vec<Claim> {
-    let mut ties: BTreeMap<usize, Ties> = BTreeMap::new();
-    let from_members = query.codes.iter().map(|code| (code, MENTIONS_CODE));
-    let from_text = query.identifiers.iter().map(|code| (code, 0.0));
-    for (code, mention) in from_members.chain(from_text) {
-        for named in index.named(code).filter(|named| range.contains(&named.passage)) {
-            let tie = ties.entry(named.passage).or_default();
-            tie.code = tie.code.max(if named.defines { DEFINES_CODE } else { mention });
-        }
-    }
-    for name in &query.names {
-        for named in index.named(name).filter(|named| range.contains(&named.passage)) {
-            let tie = ties.entry(named.passage).or_default();
-            tie.name = tie.name.max(if named.defines { DEFINES_NAME } else { MENTIONS_NAME });
-        }
-    }
-    add_status(index, range.clone(), query, &mut ties);
-    add_words(index, range, query, &mut ties);
-    let mut claims: Vec<Claim> =
-        ties.into_iter().filter_map(|(passage, ties)| claim(index, passage, &ties, query, settings)).collect();
-    claims.sort_by(|left, right| right.score.total_cmp(&left.score).then(left.passage.cmp(&right.passage)));
+/// The passages that are tied to the query well enough, best first; equal ones in the order of the documentation.
+pub(super) fn rank(index: &Index, operation: &str, query: &Query, settings: &Settings) -> Vec<Claim> {
+    let about = index.places().about(operation);
+    let scores = index.words().scores(&query.words, 0..index.len());
+    let by_words = scores.best(BEST_BY_WORDS);
+    let best_score = by_words.first().and_then(|best| scores.of(*best)).map_or(1.0, |best| best.score);
+    let mut ties: BTreeMap<usize, Ties> = by_words.into_iter().map(|passage| (passage, Ties::default())).collect();
+    add_codes(index, query, &mut ties);
+    add_names(index, &about, query, &mut ties);
+    add_status(index, operation, query, &mut ties);
+    let words = |passage| word_tie(&scores, passage, best_score);
+    let claim = |(passage, ties)| claim(index, &about, passage, &ties, words(passage), query);
+    let mut claims: Vec<Claim> = ties.into_iter().filter_map(claim).collect();
+    claims.retain(|claim| claim.confidence >= settings.min_confidence);
+    claims.sort_by(|left, right| right.weight.total_cmp(&left.weight).then(left.passage.cmp(&right.passage)));
     claims
 }
 
-fn add_status(index: &Index, range: Range<usize>, query: &Query, ties: &mut BTreeMap<usize, Ties>) {
+fn add_codes(index: &Index, query: &Query, ties: &mut BTreeMap<usize, Ties>) {
+    for Code { name, standing } in &query.codes {
+        let mut defined = false;
+        for named in index.named(name) {
+            defined |= named.defines;
+            let tie = ties.entry(named.passage).or_default();
+            tie.code = tie.code.max(code_tie(*standing, named.defines));
+        }
+        for passage in index.spelt_otherwise(name).filter(|_| !defined) {
+            let tie = ties.entry(passage).or_default();
+            tie.code = tie.code.max(OTHER_SPELLING * code_tie(*standing, true));
+        }
+    }
+}
+
+fn add_names(index: &Index, about: &Aboutness, query: &Query, ties: &mut BTreeMap<usize, Ties>) {
+    for name in &query.names {
+        for named in index.named(name) {
+            let Some(entry) = index.passage(named.passage) else { continue };
+            // Many operations have a parameter of this name.
+            let share = about.of(entry.place);
+            if share > 0.0 {
+                let tie = ties.entry(named.passage).or_default();
+                tie.name = tie.name.max(share * if named.defines { DEFINES_NAME } else { MENTIONS_NAME });
+            }
+        }
+    }
+}
+
+fn add_status(index: &Index, operation: &str, query: &Query, ties: &mut BTreeMap<usize, Ties>) {
     let Some(status) = query.status else { return };
-    for named in index.named(&status.to_string()).filter(|named| named.defines && range.contains(&named.passage)) {
+    for named in index.named(&status.to_string()).filter(|named| named.defines) {
         ties.entry(named.passage).or_default().status = SAME_STATUS;
     }
-    for passage in range {
+    for passage in index.places().operation(operation).into_iter().flatten() {
         let Some(entry) = index.passage(passage) else { return };
         let tie = match entry.response {
             Some(Response::Status(documented)) if documented == status => SAME_STATUS,
@@ -89,24 +132,45 @@ fn add_status(index: &Index, range: Range<usize>, query: &Query, ties: &mut BTre
     }
 }
 
-fn add_words(index: &Index, range: Range<usize>, query: &Query, ties: &mut BTreeMap<usize, Ties>) {
-    let hits = index.words().search_within(&query.words, range.clone(), range.len());
-    let best = hits.first().map_or(1.0, |hit| hit.score);
-    for hit in hits {
-        let tie = ties.entry(hit.position).or_default();
-        tie.words = BEST_WORDS * hit.score / best;
-        tie.evidence = hit.evidence;
-        tie.coverage = hit.coverage;
-    }
+/// What shared words weigh: how sure they make, and by how much they order.
+fn word_tie(scores: &Scores, passage: usize, best: f32) -> (f32, f32) {
+    let Some(score) = scores.of(passage) else { return (0.0, 0.0) };
+    let share = score.coverage * score.evidence / (score.evidence + HALF_EVIDENCE);
+    (-(1.0 - share.min(MOST_BY_WORDS)).ln(), ALL_WORDS * score.score / best)
 }
 
-fn claim(index: &Index, passage: usize, ties: &Ties, query: &Query, settings: &Settings) -> Option<Claim> {
+/// Evidence at which shared words are half as telling as any number of them.
+const HALF_EVIDENCE: f32 = 0.5;
+
+/// How sure words alone can make.
+const MOST_BY_WORDS: f32 = 0.9;
+
+fn claim(
+    index: &Index,
+    about: &Aboutness,
+    passage: usize,
+    ties: &Ties,
+    (sure, order): (f32, f32),
+    query: &Query,
+) -> Option<Claim> {
+    let entry = index.passage(passage)?;
     // A code ties whatever the response is: some APIs answer with another status than they document.
-    let fits = index.passage(passage).is_some_and(|entry| fits_status(entry, query));
-    let exact = ties.code > 0.0 || fits && (ties.name > 0.0 || ties.status > 0.0);
-    let by_words = fits && ties.evidence >= settings.min_evidence && ties.coverage >= settings.min_coverage;
-    let score = ties.code + ties.name + ties.status + ties.words;
-    (exact || by_words).then_some(Claim { passage, score, defines_code: ties.code >= DEFINES_CODE })
+    let fits = fits_status(entry, query);
+    // What another operation says explains this one only where it says what the code means.
+    let foreign = index.places().is_operation(entry.place) && !about.is_own(entry.place);
+    if ties.code <= 0.0 && !fits || foreign && ties.code < OTHER_SPELLING * DEFINES_WORD {
+        return None;
+    }
+    let evidence = ties.code + ties.name + ties.status;
+    let weight = evidence + order + SAME_PLACE * about.of(entry.place);
+    let confidence = 1.0 - (-(evidence + sure)).exp();
+    Some(Claim {
+        passage,
+        weight,
+        confidence,
+        defines_code: ties.code >= OTHER_SPELLING * DEFINES_DERIVED,
+        names_parameter: ties.name > 0.0,
+    })
 }
 
 /// May the passage explain an outcome of this status? Not where it describes another response, nor where it describes this one with no

@@ -36,7 +36,9 @@ fn answered(status: u16, body: &str) -> Outcome {
 }
 
 fn first(explainer: &Explainer, tool: &str, outcome: &Outcome, arguments: &Value) -> String {
-    let explanation = explainer.explain(&operation(tool), outcome, arguments.as_object().unwrap());
+    let operation = operation(tool);
+    let explanation = explainer.explain(&operation, outcome, arguments.as_object().unwrap());
+    let explanation = futures_util::FutureExt::now_or_never(explanation).unwrap();
     explanation.passages.first().map(|passage| passage.text.clone()).unwrap_or_default()
 }
 

@@ -113,9 +113,10 @@ fn names(sentence: &str, code: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::explain::places::Place;
 
     fn entry(text: &str, response: Option<Response>) -> Entry {
-        Entry { text: text.into(), source: String::new(), response }
+        Entry { text: text.into(), source: String::new(), response, place: Place::default() }
     }
 
     #[test]

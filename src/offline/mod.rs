@@ -1,12 +1,13 @@
-//! Work on files instead of requests: recorded answers are judged, recorded traces are judged again.
+//! Work on files instead of requests: recorded answers are judged, recorded traces are judged again, recorded failures are explained.
 //!
 //! Owns JSON Lines (reading, writing, compression, order, bounds) and what the offline verbs compute from them. Must not print or
-//! know arguments: that is the command line's. Must not judge: `repair` and `scanner` do, as they do for a server.
+//! know arguments: that is the command line's. Must not judge: `repair` and `scanner` do, and `explain` explains, as they do for a server.
 //!
 //! Files may be of any size: lines are read in batches, judged side by side and written in the order in which they came, with a
 //! bounded number of batches under way (`parallel`).
 
 mod error;
+mod explain;
 mod input;
 mod judge;
 mod lines;
@@ -19,6 +20,7 @@ mod toolbooks;
 mod watcher;
 
 pub use error::{OfflineError, Problem};
+pub use explain::{ExplainJob, ExplainSummary, explain};
 pub use lines::MAX_LINE_BYTES;
 pub use replay::{Fates, Judgements, Replay, ReplayJob, Row, Rows, TurnFates, grouped, replay};
 pub use scan::{ScanJob, ScanSummary, scan};

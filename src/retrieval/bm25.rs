@@ -59,6 +59,49 @@ struct Tally {
     rarity: f32,
 }
 
+/// What a query gives to one text: see [`Hit`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Score {
+    /// BM25 score.
+    pub score: f32,
+    /// What was recognised.
+    pub evidence: f32,
+    /// Share of the query that was recognised.
+    pub coverage: f32,
+}
+
+/// What a query gives to texts of an index.
+#[derive(Debug, Clone)]
+pub struct Scores {
+    first: usize,
+    tallies: Vec<Tally>,
+    rarest: f32,
+    asked: f32,
+}
+
+impl Scores {
+    /// What the text at a position was given; `None` where it has none of the query's terms.
+    pub fn of(&self, position: usize) -> Option<Score> {
+        let tally = self.tallies.get(position.checked_sub(self.first)?).filter(|tally| tally.score > 0.0)?;
+        let (evidence, coverage) = (tally.rarity / self.rarest, tally.rarity / self.asked);
+        Some(Score { score: tally.score, evidence, coverage })
+    }
+
+    /// The positions of the `k` best texts, best first; equal scores keep their order.
+    pub fn best(&self, k: usize) -> Vec<usize> {
+        let order = |left: &(usize, f32), right: &(usize, f32)| right.1.total_cmp(&left.1).then(left.0.cmp(&right.0));
+        let scored = self.tallies.iter().enumerate().filter(|(_, tally)| tally.score > 0.0);
+        let mut found: Vec<(usize, f32)> = scored.map(|(at, tally)| (self.first + at, tally.score)).collect();
+        if k < found.len() {
+            // Only the best are put in order.
+            found.select_nth_unstable_by(k, order);
+            found.truncate(k);
+        }
+        found.sort_unstable_by(order);
+        found.into_iter().map(|(position, _)| position).collect()
+    }
+}
+
 impl<Id> Bm25<Id> {
     /// Indexes texts with the customary weights.
     pub fn build(texts: impl IntoIterator<Item = (Id, impl AsRef<str>)>) -> Self {
@@ -93,23 +136,27 @@ impl<Id> Bm25<Id> {
 
     /// As [`Bm25::search`], among the texts at some positions only. How rare a term is still depends on the whole index.
     pub fn search_within(&self, query: &str, positions: Range<usize>, k: usize) -> Vec<Hit<'_, Id>> {
-        let mut tallies: HashMap<u32, Tally> = HashMap::new();
+        let scores = self.scores(query, positions);
+        let best = scores.best(k);
+        best.into_iter()
+            .filter_map(|position| {
+                let Score { score, evidence, coverage } = scores.of(position)?;
+                self.ids.get(position).map(|id| Hit { id, position, score, evidence, coverage })
+            })
+            .collect()
+    }
+
+    /// What a query gives each of the texts at some positions. It costs memory in proportion to those, and time in proportion to how often
+    /// the query's terms stand in them.
+    pub fn scores(&self, query: &str, positions: Range<usize>) -> Scores {
+        let end = positions.end.min(self.len());
+        let positions = positions.start.min(end)..end;
+        let mut tallies = vec![Tally::default(); positions.len()];
         let mut asked = 0.0;
         for term in distinct(tokens(query)) {
             asked += self.add_term(&term, &positions, &mut tallies);
         }
-        let rarest = self.rarity(1);
-        let mut hits: Vec<_> = tallies
-            .into_iter()
-            .filter_map(|(position, tally)| {
-                let position = position as usize;
-                let (evidence, coverage) = (tally.rarity / rarest, tally.rarity / asked);
-                self.ids.get(position).map(|id| Hit { id, position, score: tally.score, evidence, coverage })
-            })
-            .collect();
-        hits.sort_by(|left, right| right.score.total_cmp(&left.score).then(left.position.cmp(&right.position)));
-        hits.truncate(k);
-        hits
+        Scores { first: positions.start, tallies, rarest: self.rarity(1), asked }
     }
 
     fn add(&mut self, id: Id, text: &str) {
@@ -127,13 +174,12 @@ impl<Id> Bm25<Id> {
     }
 
     /// Adds what one term gives to the texts that have it; returns how rare the term is.
-    fn add_term(&self, term: &str, positions: &Range<usize>, tallies: &mut HashMap<u32, Tally>) -> f32 {
+    fn add_term(&self, term: &str, positions: &Range<usize>, tallies: &mut [Tally]) -> f32 {
         let Some(postings) = self.postings.get(term) else { return self.rarity(1) };
         let rarity = self.rarity(postings.len());
         let first = postings.partition_point(|posting| (posting.position as usize) < positions.start);
-        let within = postings.iter().skip(first).take_while(|posting| (posting.position as usize) < positions.end);
-        for posting in within {
-            let tally = tallies.entry(posting.position).or_default();
+        for posting in postings.iter().skip(first) {
+            let Some(tally) = tallies.get_mut(posting.position as usize - positions.start) else { break };
             tally.score += rarity * self.saturation(posting);
             tally.rarity += rarity;
         }

@@ -5,5 +5,5 @@
 mod bm25;
 mod tokens;
 
-pub use bm25::{Bm25, Hit, Weights};
+pub use bm25::{Bm25, Hit, Score, Scores, Weights};
 pub use tokens::{is_stop_word, stem, tokens};

@@ -1,0 +1,127 @@
+//! Files of documentation → sections of passages.
+
+#[cfg(test)]
+mod catalogue_tests;
+mod delimited;
+mod files;
+#[cfg(test)]
+mod hostile_tests;
+mod html;
+mod json;
+mod lines;
+mod markdown;
+mod plain;
+mod tables;
+mod writer;
+
+use std::path::{Path, PathBuf};
+
+use super::Settings;
+use super::blocks::{Block, folded};
+use super::outline::outline;
+use super::passages::Piece;
+use super::records::joined;
+pub(super) use markdown::markdown;
+
+/// What stands below one heading of a document.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Section {
+    /// The file: its name, or the way to it from the folder that was read, with `/` between its parts.
+    pub file: String,
+    /// The headings that it stands below, outermost first; empty for what stands before the first.
+    pub path: Vec<String>,
+    /// Its passages, in their order.
+    pub pieces: Vec<Piece>,
+}
+
+impl Section {
+    /// File and headings, for people: `errors.md > Gateway > Close codes`.
+    pub fn source(&self) -> String {
+        std::iter::once(&self.file).chain(&self.path).map(String::as_str).collect::<Vec<_>>().join(" > ")
+    }
+}
+
+/// What was read.
+#[derive(Debug, Default)]
+pub struct Documents {
+    /// The sections of all files, in the order of the files' names.
+    pub sections: Vec<Section>,
+    /// Files that could not be read, or not wholly. Nobody fails because of them.
+    pub errors: Vec<DocumentError>,
+}
+
+/// Documentation that is not read. The message names the file, the place and what mends it.
+#[derive(Debug, thiserror::Error)]
+pub enum DocumentError {
+    /// There is no such file, or it may not be read.
+    #[error("{}: {reason}; name a file or folder that can be read", path.display())]
+    Read {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        reason: std::io::Error,
+    },
+    /// A file is not the JSON that its ending says it is. What stands before the place is used.
+    #[error("{}: {reason}; mend the JSON there, or give the file the ending of what it is", path.display())]
+    Json {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, with line and column.
+        reason: serde_json::Error,
+    },
+}
+
+/// Reads files of documentation; of a folder, all of a known kind in it and below it.
+pub fn documents(paths: &[PathBuf], settings: &Settings) -> Documents {
+    let mut documents = Documents::default();
+    for path in paths {
+        match files::below(path) {
+            Ok(found) => found.into_iter().for_each(|file| read(&mut documents, &file.path, file.name, settings)),
+            Err(reason) => documents.errors.push(DocumentError::Read { path: path.clone(), reason }),
+        }
+    }
+    documents
+}
+
+fn read(documents: &mut Documents, path: &Path, name: String, settings: &Settings) {
+    let bytes = match std::fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(reason) => return documents.errors.push(DocumentError::Read { path: path.to_owned(), reason }),
+    };
+    let (sections, error) = sections(&name, &bytes, settings);
+    documents.sections.extend(sections);
+    documents.errors.extend(error.map(|reason| DocumentError::Json { path: path.to_owned(), reason }));
+}
+
+/// The sections of a file called `name`, and what was wrong with it.
+fn sections(name: &str, bytes: &[u8], settings: &Settings) -> (Vec<Section>, Option<serde_json::Error>) {
+    let (blocks, error) = blocks(Path::new(name), bytes);
+    let sections = outline(blocks, settings).into_iter();
+    (
+        sections.map(|section| Section { file: name.to_owned(), path: section.path, pieces: section.pieces }).collect(),
+        error,
+    )
+}
+
+/// Reads a file as what its ending says; without one that says something, as what it begins with.
+fn blocks(path: &Path, bytes: &[u8]) -> (Vec<Block>, Option<serde_json::Error>) {
+    let text = || String::from_utf8_lossy(bytes);
+    let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    match ending.as_str() {
+        "html" | "htm" | "xhtml" => (html::html(&text()), None),
+        "json" | "jsonl" | "ndjson" => json::json(bytes),
+        "csv" | "tsv" => (delimited::delimited(bytes), None),
+        "txt" | "text" => (plain::plain(&text()), None),
+        _ => (markdown(&text()), None),
+    }
+}
+
+/// The text of a value that may hold Markdown or HTML, in one line.
+fn inline_text(text: &str) -> String {
+    let is_marked = text.contains(['<', '[', '*', '&', '\\', '#', '\n']);
+    if !is_marked {
+        return folded(text);
+    }
+    let texts: Vec<String> = markdown(text).into_iter().filter_map(Block::into_text).collect();
+    joined(&texts)
+}
