@@ -28,7 +28,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("openai", &["domain"]),
     ("telemetry", &["domain"]),
     ("store", &["domain"]),
-    ("embedding", &["domain", "store"]),
+    ("embedding", &["domain", "openai", "store"]),
     ("upstream", &["domain", "openai"]),
     ("watch", &[]),
     // The working rooms; among them an import points one way.
@@ -68,6 +68,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
         &[
             "catalog",
             "domain",
+            "embedding",
             "executor",
             "explain",
             "feedback",
@@ -90,6 +91,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "config",
             "demo",
             "domain",
+            "embedding",
             "executor",
             "explain",
             "feedback",
@@ -107,7 +109,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
         ],
     ),
     // Verbs: what serves goes through `app`, what works offline uses the working rooms.
-    ("cli", &["app", "catalog", "config", "demo", "domain", "feedback", "offline", "policy", "upstream"]),
+    ("cli", &["app", "catalog", "config", "demo", "domain", "embedding", "feedback", "offline", "policy", "upstream"]),
 ];
 
 /// Libraries that only some rooms may know.
@@ -117,6 +119,8 @@ const LIBRARIES: &[(&str, &[&str])] = &[
     ("prometheus", &["telemetry"]),
     ("hyper_rustls", &["upstream"]),
     ("reqwest", &["executor", "embedding"]),
+    ("fastembed", &["embedding"]),
+    ("ort", &["embedding"]),
     ("jsonschema", &["scanner"]),
     ("notify", &["watch"]),
     ("minijinja", &["feedback"]),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::catalog::LoadError;
 use crate::config::Settings;
+use crate::embedding::{self, DownloadWatcher};
 use crate::executor::Executor;
 use crate::feedback::TemplateError;
 use crate::http::ServeError;
@@ -18,7 +19,7 @@ use crate::upstream::Upstreams;
 use crate::watch::Watcher;
 use crate::{executor, upstream};
 
-use super::{documents, policies, templates};
+use super::{documents, embedder, policies, templates};
 
 /// A proxy that cannot start. Each message names the file or key, and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -35,6 +36,9 @@ pub enum StartError {
     /// A toolset's document cannot be read.
     #[error(transparent)]
     Catalog(#[from] LoadError),
+    /// The model of meaning cannot be had.
+    #[error(transparent)]
+    Embedding(#[from] embedding::BuildError),
     /// The executor's settings are of no use.
     #[error(transparent)]
     Executor(#[from] executor::BuildError),
@@ -56,7 +60,11 @@ pub(super) struct Built {
 }
 
 /// Builds every room.
-pub(super) async fn build(settings: Settings, base_dir: &Path) -> Result<Built, StartError> {
+pub(super) async fn build(
+    settings: Settings,
+    base_dir: &Path,
+    downloads: &dyn DownloadWatcher,
+) -> Result<Built, StartError> {
     // One provider for every TLS connection; it may have been installed by an earlier start in this process.
     let _ = rustls::crypto::ring::default_provider().install_default();
 
@@ -66,7 +74,8 @@ pub(super) async fn build(settings: Settings, base_dir: &Path) -> Result<Built, 
     let dropped = metrics.clone();
     let traces = TraceQueue::start(store.clone(), &settings.store, move |count| dropped.traces_dropped.inc_by(count));
 
-    let (tooling, document_watchers) = documents::load(&settings, base_dir, &metrics)?;
+    let embedder = embedder::load(&settings.embedding, base_dir, downloads).await?;
+    let (tooling, document_watchers) = documents::load(&settings, base_dir, embedder, &metrics)?;
     let executor = Executor::build(&settings.executor, store.clone())?;
     let (templates, template_watcher) = templates::load(&settings.feedback)?;
     let (policies, policy_watcher) = policies::load(&settings.policies, &settings.aliases, base_dir, &metrics)?;

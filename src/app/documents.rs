@@ -12,6 +12,7 @@ use arc_swap::ArcSwap;
 use crate::catalog::{self, Catalog, Changes, DOCUMENT_ENDINGS, Fetch, LoadError, Offline, Toolset, ToolsetSettings};
 use crate::config::Settings;
 use crate::domain::DocText;
+use crate::embedding::Embedder;
 use crate::executor::{self, DocumentFetcher};
 use crate::explain::{self, Explainer, OperationDocs};
 use crate::pipeline::{self, Tooling};
@@ -25,6 +26,7 @@ use super::StartError;
 pub(super) fn load(
     settings: &Settings,
     base_dir: &Path,
+    embedder: Option<Arc<dyn Embedder>>,
     metrics: &Arc<Metrics>,
 ) -> Result<(Arc<ArcSwap<Tooling>>, Vec<Watcher>), StartError> {
     let fetch = fetcher(settings)?;
@@ -37,6 +39,7 @@ pub(super) fn load(
         base_dir: base_dir.to_owned(),
         fetch,
         explain: settings.explain.clone(),
+        _embedder: embedder,
         pipeline: settings.pipeline.clone(),
         metrics: metrics.clone(),
         seen: stamps(&catalog),
@@ -83,6 +86,8 @@ struct Documents {
     base_dir: PathBuf,
     fetch: Box<dyn Fetch>,
     explain: explain::Settings,
+    /// What passages are to be compared by, besides their words.
+    _embedder: Option<Arc<dyn Embedder>>,
     pipeline: pipeline::Settings,
     metrics: Arc<Metrics>,
     /// What the files looked like when they were last read, for good or ill.

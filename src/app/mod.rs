@@ -5,6 +5,7 @@
 
 mod build;
 mod documents;
+mod embedder;
 mod expiry;
 mod policies;
 mod shutdown;
@@ -20,6 +21,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Settings;
+use crate::embedding::DownloadWatcher;
 use crate::http::{self, ClientSide, OperatorSide};
 use crate::pipeline::Pipeline;
 use crate::store::Store;
@@ -61,8 +63,20 @@ impl App {
     /// # Errors
     /// When a listener cannot be had, or something that the settings name cannot be read.
     pub async fn start(settings: Settings, base_dir: &Path) -> Result<Self, StartError> {
+        Self::start_watched(settings, base_dir, &embedder::Unwatched).await
+    }
+
+    /// As [`App::start`], and shows how the download of a model goes on, which may take minutes.
+    ///
+    /// # Errors
+    /// As [`App::start`].
+    pub async fn start_watched(
+        settings: Settings,
+        base_dir: &Path,
+        downloads: &dyn DownloadWatcher,
+    ) -> Result<Self, StartError> {
         let server = settings.server.clone();
-        let built = build::build(settings, base_dir).await?;
+        let built = build::build(settings, base_dir, downloads).await?;
         let client_listener = http::bind(server.listen, "listen").await?;
         let operator_listener = http::bind(server.operator_listen, "operator_listen").await?;
         let client = client_listener.local_addr().map_err(StartError::Address)?;

@@ -5,6 +5,9 @@
 mod check;
 mod config;
 mod demo;
+mod downloads;
+#[expect(dead_code, reason = "the next verb uses it")]
+mod embedding;
 mod errors;
 mod explain;
 mod policy;

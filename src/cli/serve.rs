@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::downloads::Downloads;
 use super::errors::VerbResult;
 use crate::app::{self, App};
 use crate::config;
@@ -30,7 +31,7 @@ pub(super) fn run(arguments: Arguments) -> VerbResult {
     let loaded = config::load(&request, &config::process_environment)?;
     app::start_logs(&loaded.settings)?;
     super::runtime()?.block_on(async {
-        let app = App::start(loaded.settings, &loaded.base_dir).await?;
+        let app = App::start_watched(loaded.settings, &loaded.base_dir, &Downloads::default()).await?;
         // One line that scripts can read; everything else goes to standard error.
         let mut out = std::io::stdout();
         writeln!(out, "callwright listening client={} operator={}", app.client_url(), app.operator_url())?;

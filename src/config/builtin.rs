@@ -1,4 +1,4 @@
-//! What holds without a file: one upstream, from the variables that OpenAI's own clients read.
+//! What holds without a file: one upstream, from the variables that OpenAI's own clients read, and what else the environment says.
 
 use std::borrow::Cow;
 
@@ -8,9 +8,13 @@ use toml::de::{DeTable, DeValue};
 use super::Environment;
 use super::document::Document;
 use super::problem::Problem;
+use super::settings::Settings;
 
 /// Name of the built-in upstream.
 pub(super) const UPSTREAM: &str = "default";
+
+/// The variable that names the library file of ONNX Runtime, as the library's other users read it.
+const ONNX_RUNTIME_VARIABLE: &str = "ORT_DYLIB_PATH";
 
 /// The built-in upstream, in the file's own language.
 const DOCUMENT: &str = r#"
@@ -36,6 +40,19 @@ pub(super) fn complete(tree: &mut DeTable<'_>, environment: &Environment) -> Res
         Some(_) => {}
     }
     Ok(())
+}
+
+/// Fills in what the environment says of settings that the file leaves empty.
+pub(super) fn complete_settings(settings: &mut Settings, environment: &Environment) {
+    let onnx_runtime = &mut settings.embedding.fastembed.onnx_runtime;
+    if onnx_runtime.is_empty() {
+        *onnx_runtime = onnx_runtime_path(environment);
+    }
+}
+
+/// Where the environment says that ONNX Runtime is; empty where it says nothing. For verbs that read no file.
+pub fn onnx_runtime_path(environment: &Environment) -> String {
+    environment(ONNX_RUNTIME_VARIABLE).unwrap_or_default().to_string_lossy().into_owned()
 }
 
 fn complete_upstream<'t>(upstream: &mut DeTable<'t>, builtin: DeValue<'t>) {

@@ -122,6 +122,7 @@ fn settings(text: &str, request: &Request, environment: &Environment) -> Result<
     builtin::complete(document.tree_mut(), environment)?;
     let mut settings: Settings = document.deserialize().map_err(|problem| vec![problem])?;
     settings.server.listen = request.listen.unwrap_or(settings.server.listen);
+    builtin::complete_settings(&mut settings, environment);
     settings.server.operator_listen = request.operator_listen.unwrap_or(settings.server.operator_listen);
     let problems = validate::problems(&settings, |key| document.place_of(key));
     if problems.is_empty() { Ok(settings) } else { Err(problems) }

@@ -50,6 +50,16 @@ fn the_key_of_the_environment_never_goes_to_an_address_of_the_file() {
 }
 
 #[test]
+fn the_environment_says_where_onnx_runtime_is_unless_the_file_does() {
+    let path = |text: &str| {
+        let settings = read_settings(text, &[("ORT_DYLIB_PATH", "/opt/ort/libonnxruntime.so")]).unwrap();
+        settings.embedding.fastembed.onnx_runtime
+    };
+    assert_eq!(path(""), "/opt/ort/libonnxruntime.so");
+    assert_eq!(path("[embedding.fastembed]\nonnx_runtime = '/mine.so'\n"), "/mine.so");
+}
+
+#[test]
 fn a_file_that_names_upstreams_has_those_alone() {
     let text = "default_upstream = 'local'\n[upstreams.local]\nbase_url = 'http://127.0.0.1:1/v1'\n";
     let settings = read_settings(text, &[("OPENAI_API_KEY", "sk-canary")]).unwrap();

@@ -17,6 +17,7 @@ mod serde_message;
 mod settings;
 mod validate;
 
+pub use builtin::onnx_runtime_path;
 pub use environment::{Environment, process_environment};
 pub use load::{DEFAULT_FILE, FILE_VARIABLE, Loaded, Request, load, parse};
 pub use problem::{ConfigError, Place, Problem};

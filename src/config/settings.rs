@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{catalog, executor, explain, feedback, http, pipeline, policy, scanner, store, telemetry, upstream};
+use crate::{
+    catalog, embedding, executor, explain, feedback, http, pipeline, policy, scanner, store, telemetry, upstream,
+};
 
 /// Every setting of the proxy. Each table is a room's own; the rooms document the keys, `config/callwright.toml` shows them all.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -26,6 +28,8 @@ pub struct Settings {
     pub catalog: catalog::Settings,
     /// How tool APIs are called.
     pub executor: executor::Settings,
+    /// The model of meaning.
+    pub embedding: embedding::Settings,
     /// What explanations of failed outcomes hold.
     pub explain: explain::Settings,
     /// The judgement of calls.
@@ -51,6 +55,7 @@ impl Default for Settings {
             toolsets: BTreeMap::new(),
             catalog: catalog::Settings::default(),
             executor: executor::Settings::default(),
+            embedding: embedding::Settings::default(),
             explain: explain::Settings::default(),
             scanner: scanner::Settings::default(),
             feedback: feedback::Settings::default(),

@@ -3,8 +3,18 @@
 //! Owns the models of meaning: [`Embedder`] is what the other rooms see of one. Must not know what the texts are, nor what is done with
 //! the vectors.
 
+mod batches;
+mod build;
 mod embedder;
+mod endpoint;
+mod local;
+mod settings;
+#[cfg(test)]
+mod test_server;
 mod vector;
 
+pub use build::{BuildError, build, open_folder};
 pub use embedder::{EmbedError, Embedder};
+pub use local::{DownloadWatcher, RuntimeAbsent};
+pub use settings::{EndpointSettings, Kind, LocalSettings, Pooling, Settings};
 pub use vector::Vector;

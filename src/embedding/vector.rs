@@ -17,6 +17,11 @@ impl Vector {
         Some(Self(components.into_boxed_slice()))
     }
 
+    /// The vector of a text that says nothing.
+    pub fn zero(dimensions: usize) -> Self {
+        Self(vec![0.0; dimensions].into_boxed_slice())
+    }
+
     /// The components.
     pub fn components(&self) -> &[f32] {
         &self.0

@@ -14,6 +14,7 @@ mod documents;
 mod explainer;
 mod failures;
 mod index;
+mod member_names;
 mod passages;
 mod places;
 mod query;
@@ -24,6 +25,7 @@ mod sentences;
 mod settings;
 #[cfg(test)]
 mod shared_data_tests;
+mod spellings;
 mod verdict_words;
 
 pub use client_tool::ClientTool;

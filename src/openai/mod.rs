@@ -1,4 +1,4 @@
-//! The wire format of OpenAI's chat completions: requests, answers, server-sent events.
+//! The wire format of OpenAI's chat completions: requests, answers, server-sent events; and of its embeddings.
 //!
 //! The only room that knows OpenAI JSON. Owns reading and editing it without losing what it does not understand. Must not do I/O
 //! or decide anything about a turn.
@@ -11,6 +11,7 @@ mod choice;
 mod chunk;
 mod completion;
 mod content;
+mod embeddings;
 pub mod emit;
 mod error;
 mod event;
@@ -30,6 +31,7 @@ pub use assembler::Assembler;
 pub use choice::Choice;
 pub use chunk::{Chunk, StreamHead, StreamItem, read_item};
 pub use completion::Completion;
+pub use embeddings::{embeddings_request, error_message, read_embeddings};
 pub use error::{AnswerError, ErrorBody, RequestError};
 pub use event::event;
 pub use kept::KeptPart;

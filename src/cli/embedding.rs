@@ -1,0 +1,26 @@
+//! `--embedding-model`, for the verbs that can use vectors.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+
+use crate::config;
+use crate::embedding::{BuildError, Embedder, open_folder};
+
+/// Where vectors come from.
+#[derive(Debug, Args)]
+pub(super) struct EmbeddingArguments {
+    /// Folder with a local ONNX model (model.onnx, tokenizer.json, ...), to compare texts by their meaning as well; run by the ONNX Runtime
+    /// that ORT_DYLIB_PATH names, or that is installed.
+    #[arg(long, value_name = "DIR")]
+    embedding_model: Option<PathBuf>,
+}
+
+impl EmbeddingArguments {
+    /// Loads the model that is named, if one is.
+    pub(super) fn embedder(&self) -> Result<Option<Arc<dyn Embedder>>, BuildError> {
+        let onnx_runtime = config::onnx_runtime_path(&config::process_environment);
+        self.embedding_model.as_deref().map(|folder| open_folder(folder, &onnx_runtime)).transpose()
+    }
+}

@@ -1,0 +1,148 @@
+//! Texts in the portions that a model is given, and its answers put back in order.
+
+use super::{Settings, Vector};
+
+/// Texts for one run of a model, and where their vectors belong.
+#[derive(Debug)]
+pub(super) struct Batch {
+    pub(super) texts: Vec<String>,
+    positions: Vec<usize>,
+}
+
+/// How large portions are.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Portion {
+    pub(super) texts: usize,
+    pub(super) chars: usize,
+}
+
+impl Portion {
+    pub(super) fn new(settings: &Settings) -> Self {
+        Self { texts: settings.batch_texts.max(1), chars: settings.max_text_chars }
+    }
+
+    /// Parts texts into batches of similar length, because a batch is padded to its longest text. Texts that say nothing are in none.
+    pub(super) fn batches(self, texts: Vec<String>) -> Vec<Batch> {
+        let mut spoken: Vec<(usize, String)> = texts
+            .into_iter()
+            .enumerate()
+            .filter(|(_, text)| !text.trim().is_empty())
+            .map(|(position, text)| (position, cut(text, self.chars)))
+            .collect();
+        spoken.sort_by_key(|(_, text)| text.len());
+        let mut batches = Vec::new();
+        let mut rest = spoken.into_iter().peekable();
+        while rest.peek().is_some() {
+            let (positions, texts) = rest.by_ref().take(self.texts).unzip();
+            batches.push(Batch { texts, positions });
+        }
+        batches
+    }
+}
+
+/// The vectors of all texts, as they come in.
+#[derive(Debug)]
+pub(super) struct Answers {
+    vectors: Vec<Option<Vector>>,
+    dimensions: usize,
+}
+
+impl Answers {
+    /// For `texts` texts; every vector must have `dimensions` components.
+    pub(super) fn new(texts: usize, dimensions: usize) -> Self {
+        Self { vectors: vec![None; texts], dimensions }
+    }
+
+    /// Puts a batch's vectors where they belong, or says why they are none.
+    pub(super) fn put(&mut self, positions: &Positions, rows: Vec<Vec<f32>>) -> Result<(), String> {
+        if rows.len() != positions.0.len() {
+            return Err(format!("{} texts were answered with {} vectors", positions.0.len(), rows.len()));
+        }
+        for (position, row) in positions.0.iter().zip(rows) {
+            if row.len() != self.dimensions {
+                return Err(format!("a vector has {} components instead of {}", row.len(), self.dimensions));
+            }
+            let vector = Vector::new(row).ok_or_else(|| NOT_FINITE.to_owned())?;
+            if let Some(place) = self.vectors.get_mut(*position) {
+                *place = Some(vector);
+            }
+        }
+        Ok(())
+    }
+
+    /// All vectors, in the order of the texts; that of a text which says nothing is of length zero.
+    pub(super) fn finish(self) -> Vec<Vector> {
+        let dimensions = self.dimensions;
+        self.vectors.into_iter().map(|vector| vector.unwrap_or_else(|| Vector::zero(dimensions))).collect()
+    }
+}
+
+/// What is said of vectors that are none.
+pub(super) const NOT_FINITE: &str =
+    "a vector has components that are no finite numbers; the model or its file is damaged";
+
+/// Where the vectors of a batch belong.
+#[derive(Debug)]
+pub(super) struct Positions(Vec<usize>);
+
+impl Batch {
+    /// The texts, and where their vectors belong.
+    pub(super) fn into_parts(self) -> (Vec<String>, Positions) {
+        (self.texts, Positions(self.positions))
+    }
+}
+
+/// The first `chars` characters.
+fn cut(mut text: String, chars: usize) -> String {
+    if let Some((end, _)) = text.char_indices().nth(chars) {
+        text.truncate(end);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(texts: &[&str]) -> Vec<String> {
+        texts.iter().map(|text| (*text).to_owned()).collect()
+    }
+
+    /// One component: the text's length.
+    fn lengths(texts: &[String]) -> Vec<Vec<f32>> {
+        texts.iter().map(|text| vec![1.0, text.len() as f32]).collect()
+    }
+
+    #[test]
+    fn vectors_come_back_in_the_order_of_the_texts() {
+        let given = texts(&["ccc", "", "a", "  ", "bb", "dddd"]);
+        let mut answers = Answers::new(given.len(), 2);
+        let batches = Portion { texts: 2, chars: 10 }.batches(given);
+        assert_eq!(batches.iter().map(|batch| batch.texts.clone()).collect::<Vec<_>>(), [["a", "bb"], ["ccc", "dddd"]]);
+        for batch in batches {
+            let (texts, positions) = batch.into_parts();
+            answers.put(&positions, lengths(&texts)).unwrap();
+        }
+        let ratio = |vector: &Vector| (vector.components()[1] / vector.components()[0]).round();
+        let vectors = answers.finish();
+        assert_eq!([0, 2, 4, 5].map(|at: usize| ratio(&vectors[at])), [3.0, 1.0, 2.0, 4.0]);
+        assert_eq!([1, 3].map(|at: usize| vectors[at].components()), [[0.0, 0.0], [0.0, 0.0]]);
+    }
+
+    #[test]
+    fn long_texts_are_cut_between_characters() {
+        let batches = Portion { texts: 1, chars: 2 }.batches(texts(&["äöü"]));
+        assert_eq!(batches[0].texts, ["äö"]);
+    }
+
+    #[test]
+    fn wrong_answers_are_told_apart() {
+        let reason = |rows: Vec<Vec<f32>>| {
+            let (_, positions) = Portion { texts: 2, chars: 9 }.batches(texts(&["a", "b"])).remove(0).into_parts();
+            Answers::new(2, 2).put(&positions, rows).unwrap_err()
+        };
+        assert_eq!(reason(vec![vec![1.0, 1.0]]), "2 texts were answered with 1 vectors");
+        assert_eq!(reason(vec![vec![1.0], vec![1.0]]), "a vector has 1 components instead of 2");
+        assert_eq!(reason(vec![vec![1.0, f32::NAN], vec![1.0, 1.0]]), NOT_FINITE);
+    }
+}

@@ -1,0 +1,10 @@
+//! Models behind an OpenAI-compatible `/v1/embeddings`.
+
+mod client;
+mod embedder;
+
+pub(super) use client::Client;
+pub(super) use embedder::EndpointEmbedder;
+
+#[cfg(test)]
+mod tests;

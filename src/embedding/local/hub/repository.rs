@@ -1,0 +1,123 @@
+//! Which files of which repository make a model.
+
+use fastembed::{EmbeddingModel, ModelInfo, TextEmbedding};
+
+use crate::embedding::{BuildError, Pooling};
+
+/// What is read beside the model, under these names.
+const JSON_FILES: [&str; 4] = ["tokenizer.json", "config.json", "special_tokens_map.json", "tokenizer_config.json"];
+
+/// The key that names it.
+const KEY: &str = "embedding.fastembed.model";
+
+/// A model of a hub.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Repository {
+    /// `OWNER/NAME`.
+    pub(super) name: String,
+    /// Paths in the repository, and the names of the files in the folder.
+    pub(super) files: Vec<(String, String)>,
+    /// How this model's vectors are made of its tokens', where that is known.
+    pub(super) pooling: Option<Pooling>,
+    /// Name of its folder.
+    pub(super) folder: String,
+}
+
+impl Repository {
+    /// Reads `OWNER/NAME` of a model that fastembed knows, or `OWNER/NAME/PATH/TO/MODEL.onnx` of any.
+    pub(super) fn find(written: &str) -> Result<Self, BuildError> {
+        let segments: Vec<&str> = written.split('/').collect();
+        if segments.len() < 2 || !segments.iter().all(|segment| is_plain(segment)) {
+            return Err(wrong(format!("`{written}` is no name; write OWNER/NAME, or OWNER/NAME/PATH/TO/MODEL.onnx")));
+        }
+        let known = TextEmbedding::list_supported_models();
+        let listed = known.iter().find(|model| {
+            let path = format!("{}/{}", model.model_code, model.model_file);
+            model.model_code.eq_ignore_ascii_case(written) || path.eq_ignore_ascii_case(written)
+        });
+        match (listed, segments.as_slice()) {
+            (Some(model), _) => Ok(Self::listed(model)),
+            (None, [owner, name, path @ ..]) if path.last().is_some_and(|file| file.ends_with(".onnx")) => {
+                Ok(Self::new(format!("{owner}/{name}"), &path.join("/"), &[], None))
+            }
+            _ => Err(unknown(written, &known)),
+        }
+    }
+
+    fn listed(model: &ModelInfo<EmbeddingModel>) -> Self {
+        let pooling = match TextEmbedding::get_default_pooling_method(&model.model) {
+            Some(fastembed::Pooling::Cls) => Pooling::Cls,
+            Some(fastembed::Pooling::Mean) | None => Pooling::Mean,
+        };
+        Self::new(model.model_code.clone(), &model.model_file, &model.additional_files, Some(pooling))
+    }
+
+    fn new(name: String, model: &str, weights: &[String], pooling: Option<Pooling>) -> Self {
+        let last = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+        let beside = JSON_FILES.iter().map(|file| ((*file).to_owned(), (*file).to_owned()));
+        let weights = weights.iter().map(|path| (path.clone(), last(path)));
+        let model_file = [(model.to_owned(), "model.onnx".to_owned())];
+        let folder = format!("{name}/{model}").replace('/', "--");
+        // The model last: where it is, all is.
+        Self { name, files: beside.chain(weights).chain(model_file).collect(), pooling, folder }
+    }
+}
+
+/// May a segment be part of a URL and of a file's name as it is?
+fn is_plain(segment: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
+    !segment.is_empty() && !segment.starts_with('.') && segment.bytes().all(plain)
+}
+
+fn unknown(written: &str, known: &[ModelInfo<EmbeddingModel>]) -> BuildError {
+    let near = |model: &&ModelInfo<EmbeddingModel>| {
+        let distance = strsim::jaro_winkler(&model.model_code.to_lowercase(), &written.to_lowercase());
+        // Only for comparison: the distance lies between 0 and 1.
+        (distance * 1e6) as u32
+    };
+    let nearest = known.iter().max_by_key(near).map(|model| model.model_code.clone()).unwrap_or_default();
+    wrong(format!(
+        "no text model `{written}` is known (the nearest is `{nearest}`); write OWNER/NAME/PATH/TO/MODEL.onnx for another, or put \
+         its files into a folder and name that in `embedding.fastembed.folder`"
+    ))
+}
+
+fn wrong(reason: String) -> BuildError {
+    BuildError::Setting { key: KEY, reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_models_are_found_by_their_names() {
+        let found = Repository::find("qdrant/all-minilm-l6-v2-onnx").unwrap();
+        assert_eq!(found.name, "Qdrant/all-MiniLM-L6-v2-onnx");
+        assert_eq!(found.pooling, Some(Pooling::Mean));
+        assert_eq!(found.files.last().unwrap().1, "model.onnx");
+        assert_eq!(found.files.len(), 5);
+        let quantised = Repository::find("nomic-ai/nomic-embed-text-v1.5/onnx/model_quantized.onnx").unwrap();
+        assert_eq!(quantised.files.last().unwrap().0, "onnx/model_quantized.onnx");
+        assert!(Repository::find("intfloat/multilingual-e5-large").is_ok_and(|model| model.files.len() > 5));
+    }
+
+    #[test]
+    fn any_other_model_is_named_by_its_file() {
+        let found = Repository::find("me/mine/onnx/small.onnx").unwrap();
+        assert_eq!(found.files.last().unwrap(), &("onnx/small.onnx".to_owned(), "model.onnx".to_owned()));
+        assert_eq!((found.folder.as_str(), found.pooling), ("me--mine--onnx--small.onnx", None));
+    }
+
+    #[test]
+    fn what_is_no_name_leads_nowhere() {
+        for written in
+            ["", "minilm", "../../etc/x.onnx", "a/../b.onnx", "a//b.onnx", "a/b?c.onnx", "a/b%2f.onnx", "/a/b"]
+        {
+            let message = Repository::find(written).unwrap_err().to_string();
+            assert!(message.contains("OWNER/NAME"), "{written}: {message}");
+        }
+        let message = Repository::find("Qdrant/all-MiniLM-L6-onnx").unwrap_err().to_string();
+        assert!(message.contains("Qdrant/all-MiniLM-L6-v2-onnx"), "{message}");
+    }
+}

@@ -1,0 +1,140 @@
+//! ONNX Runtime, a shared library of the system: found, checked, loaded.
+//!
+//! The library is looked for while the process runs, so that the proxy starts, and works, where there is none.
+
+use std::cmp::Reverse;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// How the platform calls the library.
+#[cfg(target_os = "windows")]
+const FILE: &str = "onnxruntime.dll";
+#[cfg(target_os = "macos")]
+const FILE: &str = "libonnxruntime.dylib";
+#[cfg(not(any(target_os = "windows", target_os = "macos")))]
+const FILE: &str = "libonnxruntime.so";
+
+/// Folders that packages and people put it into.
+const FOLDERS: [&str; 7] = [
+    "/usr/local/lib",
+    "/opt/onnxruntime/lib",
+    "/usr/lib",
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/usr/lib64",
+    "/opt/homebrew/lib",
+];
+
+/// There is no ONNX Runtime that can be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct RuntimeAbsent {
+    /// What was tried, and what was wrong with it.
+    tried: Vec<(PathBuf, String)>,
+    /// Did the operator name it?
+    named: bool,
+}
+
+impl fmt::Display for RuntimeAbsent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no ONNX Runtime of version 1.{} or later was found", ort::MINOR_VERSION)?;
+        for (path, reason) in &self.tried {
+            write!(f, "; {}: {reason}", path.display())?;
+        }
+        let where_else = if self.named {
+            "name the library file of a matching version"
+        } else {
+            "these and the folders that packages install to were looked at; install it (the Python package `onnxruntime` holds it, too) \
+             and name its library file"
+        };
+        write!(f, "; {where_else} in `embedding.fastembed.onnx_runtime` or in the environment variable ORT_DYLIB_PATH")
+    }
+}
+
+/// Loads the library: the one that is named, else the newest in the usual places, else what the system's loader finds. The first that
+/// succeeds serves the process to its end.
+///
+/// Its version is compared before anything of it is used: a library that is too old has other functions in the same places.
+///
+/// # Errors
+/// [`RuntimeAbsent`], which says what was tried.
+pub(super) fn load(named: Option<&Path>) -> Result<(), RuntimeAbsent> {
+    let candidates = named.map_or_else(usual_places, |path| vec![path.to_owned()]);
+    let mut tried = Vec::new();
+    for path in candidates {
+        // The environment that this prepares is not needed: fastembed makes its own.
+        match ort::init_from(&path) {
+            Ok(_) => return Ok(()),
+            Err(error) => tried.push((path, reason(&error))),
+        }
+    }
+    Err(RuntimeAbsent { tried, named: named.is_some() })
+}
+
+fn reason(error: &ort::LoadDynamicError) -> String {
+    use ort::LoadDynamicError::{BadVersion, Dlopen, InvalidVersionString, MissingApi};
+    match error {
+        Dlopen { error, .. } => format!("cannot be loaded ({error})"),
+        MissingApi { .. } => "is another library".to_owned(),
+        InvalidVersionString => "does not tell its version".to_owned(),
+        BadVersion { version_str, .. } => format!("is version {version_str}"),
+    }
+}
+
+/// What is in the folders, the newest first in each, and last the bare name.
+fn usual_places() -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = FOLDERS.iter().flat_map(|folder| libraries_in(Path::new(folder))).collect();
+    found.push(PathBuf::from(FILE));
+    found
+}
+
+/// `libonnxruntime.so`, `libonnxruntime.so.1.31.1` and their like.
+fn libraries_in(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = folder.read_dir() else { return Vec::new() };
+    let is_library = |path: &PathBuf| {
+        let name = path.file_name().map(|name| name.to_string_lossy());
+        name.and_then(|name| name.strip_prefix(FILE).map(|rest| rest.is_empty() || rest.starts_with('.'))) == Some(true)
+    };
+    let mut found: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(is_library).collect();
+    found.sort_by_key(|path| Reverse(version(path)));
+    found
+}
+
+/// The numbers behind the name, for comparison.
+fn version(path: &Path) -> Vec<u32> {
+    let name = path.to_string_lossy();
+    let numbers = name.rsplit_once(FILE).map_or("", |(_, numbers)| numbers);
+    numbers.split('.').filter_map(|number| number.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_library_of_a_folder_comes_first() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["", ".1.9.0", ".1.31.1", ".1", "_providers_shared.so", ".1.31.1.bak"] {
+            std::fs::write(folder.path().join(format!("{FILE}{name}")), "").unwrap();
+        }
+        std::fs::write(folder.path().join("libother.so"), "").unwrap();
+        let found = libraries_in(folder.path());
+        let names: Vec<String> =
+            found.iter().map(|path| path.file_name().unwrap().to_string_lossy().replacen(FILE, "", 1)).collect();
+        assert_eq!(names.len(), 5, "{names:?}");
+        assert_eq!(names[0].trim_end_matches(".bak"), ".1.31.1");
+        assert_eq!(names[2..], [".1.9.0", ".1", ""]);
+    }
+
+    #[test]
+    fn what_is_no_runtime_is_named_with_what_mends_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("libonnxruntime.so");
+        std::fs::write(&file, "no library").unwrap();
+        // Another test of this process may have loaded a good one, which is kept.
+        if let Err(absent) = load(Some(&file)) {
+            let message = absent.to_string();
+            assert!(message.contains(&file.display().to_string()), "{message}");
+            assert!(message.contains("ORT_DYLIB_PATH") && message.contains("cannot be loaded"), "{message}");
+        }
+    }
+}
