@@ -6,6 +6,7 @@ use super::Settings;
 use super::documents::Section;
 use super::passages::{Piece, passages};
 use super::places::{Place, Places};
+use super::spellings::{folded, forms};
 use crate::domain::DocText;
 use crate::retrieval::Bm25;
 
@@ -48,6 +49,8 @@ pub(super) struct Index {
     entries: Vec<Entry>,
     words: Bm25<()>,
     names: HashMap<String, Vec<Named>>,
+    /// Passages by other spellings of the codes that they define.
+    spellings: HashMap<String, Vec<usize>>,
     places: Places,
 }
 
@@ -75,6 +78,11 @@ impl Index {
     /// The passages that name a code or parameter, given in normal form.
     pub(super) fn named(&self, name: &str) -> impl Iterator<Item = Named> {
         self.names.get(name).into_iter().flatten().copied()
+    }
+
+    /// The passages that define a code in another spelling than this one.
+    pub(super) fn spelt_otherwise(&self, code: &str) -> impl Iterator<Item = usize> {
+        self.spellings.get(&folded(code)).into_iter().flatten().copied()
     }
 }
 
@@ -109,7 +117,7 @@ impl Builder<'_> {
         for piece in section.pieces {
             self.add_piece(piece, &source, None, place);
         }
-        self.places.push_section(&section.path, start..self.entries.len());
+        self.places.push_section(&section.path, &section.tools, start..self.entries.len());
     }
 
     fn add_piece(&mut self, piece: Piece, source: &str, response: Option<Response>, place: Place) {
@@ -128,7 +136,14 @@ impl Builder<'_> {
     pub(super) fn build(mut self) -> Index {
         let words = Bm25::build(self.entries.iter().map(|entry| ((), entry.text.as_str())));
         self.places.finish();
-        Index { entries: self.entries, words, names: self.names, places: self.places }
+        let mut spellings: HashMap<String, Vec<usize>> = HashMap::new();
+        for (name, named) in &self.names {
+            let defining = || named.iter().filter(|named| named.defines).map(|named| named.passage);
+            for form in forms(name).filter(|_| defining().next().is_some()) {
+                spellings.entry(form).or_default().extend(defining());
+            }
+        }
+        Index { entries: self.entries, words, names: self.names, spellings, places: self.places }
     }
 }
 

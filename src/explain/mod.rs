@@ -17,6 +17,7 @@ mod failures;
 mod heads;
 mod index;
 mod labels;
+mod member_names;
 mod outline;
 mod passages;
 mod places;
@@ -29,11 +30,16 @@ mod sentences;
 mod settings;
 #[cfg(test)]
 mod shared_data_tests;
+mod spellings;
+mod ties;
 mod verdict_words;
 
 pub use client_tool::ClientTool;
-pub use documents::{DocumentError, Documents, Section, documents};
+pub use documents::{
+    DOCUMENTATION_ENDINGS, DocumentError, DocumentFiles, Documents, Section, document_files, documents,
+};
 pub use explainer::{Explainer, OperationDocs};
 pub use failures::{FailureKind, Grounds, Judged, RULES, Recognised, Rule, ToolMessage, is_failure, recognise};
 pub use passages::Piece;
 pub use settings::Settings;
+pub use ties::{OperationNames, Ties};

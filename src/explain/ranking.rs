@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::Settings;
 use super::index::{Entry, Index, Response};
 use super::places::Aboutness;
-use super::query::Query;
+use super::query::{Code, Query, Standing};
 use super::verdict_words::says_more_than_the_status;
 use crate::retrieval::Scores;
 
@@ -20,17 +20,31 @@ pub(super) struct Claim {
     pub(super) confidence: f32,
     /// Does it define a code of the outcome?
     pub(super) defines_code: bool,
+    /// Is it about a parameter that the outcome names?
+    pub(super) names_parameter: bool,
 }
 
 // What a tie between passage and outcome weighs: minus the logarithm of the share of such ties that are accidental, so that weights of
 // independent ties add up, and 1 - exp(-sum) is how sure they make together.
 
-/// The passage defines a code of the body.
-const DEFINES_CODE: f32 = 8.0;
-/// The passage defines a word of a message that looks like a code.
-const DEFINES_IDENTIFIER: f32 = 3.0;
-/// The passage mentions a code of the body.
-const MENTIONS_CODE: f32 = 1.6;
+/// The passage defines or mentions a code, by the code's standing.
+fn code_tie(standing: Standing, defines: bool) -> f32 {
+    match (standing, defines) {
+        (Standing::Member, true) => 8.0,
+        (Standing::Member, false) => 1.6,
+        (Standing::Derived, true) => DEFINES_DERIVED,
+        (Standing::Derived, false) => 0.8,
+        (Standing::Word, true) => DEFINES_WORD,
+        (Standing::Number, true) => 0.7,
+        (Standing::Word | Standing::Number, false) => 0.0,
+    }
+}
+/// The passage defines a word that looks like a code.
+const DEFINES_WORD: f32 = 3.0;
+/// The passage defines a part of a code.
+const DEFINES_DERIVED: f32 = 6.0;
+/// Share of a tie that is left where the code is documented in another spelling.
+const OTHER_SPELLING: f32 = 0.8;
 /// The passage describes a parameter that the body names.
 const DEFINES_NAME: f32 = 1.2;
 /// The passage mentions a parameter that the body names.
@@ -73,12 +87,16 @@ pub(super) fn rank(index: &Index, operation: &str, query: &Query, settings: &Set
 }
 
 fn add_codes(index: &Index, query: &Query, ties: &mut BTreeMap<usize, Ties>) {
-    let from_members = query.codes.iter().map(|code| (code, DEFINES_CODE, MENTIONS_CODE));
-    let from_text = query.identifiers.iter().map(|code| (code, DEFINES_IDENTIFIER, 0.0));
-    for (code, defines, mentions) in from_members.chain(from_text) {
-        for named in index.named(code) {
+    for Code { name, standing } in &query.codes {
+        let mut defined = false;
+        for named in index.named(name) {
+            defined |= named.defines;
             let tie = ties.entry(named.passage).or_default();
-            tie.code = tie.code.max(if named.defines { defines } else { mentions });
+            tie.code = tie.code.max(code_tie(*standing, named.defines));
+        }
+        for passage in index.spelt_otherwise(name).filter(|_| !defined) {
+            let tie = ties.entry(passage).or_default();
+            tie.code = tie.code.max(OTHER_SPELLING * code_tie(*standing, true));
         }
     }
 }
@@ -140,13 +158,19 @@ fn claim(
     let fits = fits_status(entry, query);
     // What another operation says explains this one only where it says what the code means.
     let foreign = index.places().is_operation(entry.place) && !about.is_own(entry.place);
-    if ties.code <= 0.0 && !fits || foreign && ties.code < DEFINES_IDENTIFIER {
+    if ties.code <= 0.0 && !fits || foreign && ties.code < OTHER_SPELLING * DEFINES_WORD {
         return None;
     }
     let evidence = ties.code + ties.name + ties.status;
     let weight = evidence + order + SAME_PLACE * about.of(entry.place);
     let confidence = 1.0 - (-(evidence + sure)).exp();
-    Some(Claim { passage, weight, confidence, defines_code: ties.code >= DEFINES_CODE })
+    Some(Claim {
+        passage,
+        weight,
+        confidence,
+        defines_code: ties.code >= OTHER_SPELLING * DEFINES_DERIVED,
+        names_parameter: ties.name > 0.0,
+    })
 }
 
 /// May the passage explain an outcome of this status? Not where it describes another response, nor where it describes this one with no

@@ -26,6 +26,11 @@ impl Tooling {
     pub fn new(catalog: Catalog, explainer: Explainer, cached_offers: u64) -> Self {
         Self { catalog: Arc::new(catalog), explainer: Arc::new(explainer), offers: Offers::new(cached_offers) }
     }
+
+    /// The same catalog with other documentation.
+    pub fn with_explainer(&self, explainer: Arc<Explainer>) -> Self {
+        Self { catalog: self.catalog.clone(), explainer, offers: self.offers.clone() }
+    }
 }
 
 /// Catalog, documentation, policies and aliases as they were when the turn began.
