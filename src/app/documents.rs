@@ -15,7 +15,7 @@ use crate::domain::DocText;
 use crate::embedding::Embedder;
 use crate::executor::{self, DocumentFetcher};
 use crate::explain::{self, Explainer, OperationDocs};
-use crate::pipeline::Tooling;
+use crate::pipeline::{self, Tooling};
 use crate::telemetry::Metrics;
 use crate::telemetry::labels::ResultLabel;
 use crate::watch::{self, Watched, Watcher};
@@ -40,7 +40,7 @@ pub(super) fn load(
         fetch,
         explain: settings.explain.clone(),
         _embedder: embedder,
-        cached_offers: settings.pipeline.toolbook_cache_entries,
+        pipeline: settings.pipeline.clone(),
         metrics: metrics.clone(),
         seen: stamps(&catalog),
         seen_docs: BTreeMap::new(),
@@ -90,7 +90,7 @@ struct Documents {
     explain: explain::Settings,
     /// What passages are to be compared by, besides their words.
     _embedder: Option<Arc<dyn Embedder>>,
-    cached_offers: u64,
+    pipeline: pipeline::Settings,
     metrics: Arc<Metrics>,
     /// What the files looked like when they were last read, for good or ill.
     seen: BTreeMap<PathBuf, Option<Stamp>>,
@@ -162,8 +162,8 @@ impl Documents {
     /// Reads the further documentation anew; catalog and offers stay.
     fn reload_docs(&self, current: &ArcSwap<Tooling>) {
         let before = current.load_full();
-        let explainer = Arc::new(self.explainer(&before.catalog));
-        current.store(Arc::new(before.with_explainer(explainer)));
+        let explainer = self.explainer(&before.catalog);
+        current.store(Arc::new(before.with_explainer(explainer, &self.pipeline)));
         self.metrics.catalog_reloads.inc(ResultLabel::Success);
     }
 
@@ -198,7 +198,7 @@ impl Documents {
 
     fn tooling(&self, catalog: Catalog) -> Tooling {
         let explainer = self.explainer(&catalog);
-        Tooling::new(catalog, explainer, self.cached_offers)
+        Tooling::new(catalog, explainer, &self.pipeline)
     }
 
     fn explainer(&self, catalog: &Catalog) -> Explainer {

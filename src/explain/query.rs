@@ -205,10 +205,10 @@ impl<'a> Reading<'a> {
             return;
         }
         let codes = &mut self.query.codes;
-        match codes.iter_mut().find(|code| code.name == name) {
-            Some(code) => code.standing = code.standing.max(standing),
-            None if codes.len() < MAX_CODES => codes.push(Code { name, standing }),
-            None => {}
+        if let Some(known) = codes.iter_mut().find(|code| code.name == name) {
+            known.standing = known.standing.max(standing);
+        } else if codes.len() < MAX_CODES {
+            codes.push(Code { name, standing });
         }
     }
 

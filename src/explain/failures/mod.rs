@@ -33,7 +33,7 @@ pub enum FailureKind {
     Unreachable,
     /// The request was sent and no answer came.
     Unknown,
-    /// A rule of policy or safety forbade to send it.
+    /// It was not sent: a rule of policy or safety forbids it, or a credential that it needs cannot be had.
     Refused,
 }
 
@@ -69,7 +69,7 @@ pub fn is_failure(outcome: &Outcome, tool: &str, rules: &[FailureRule]) -> Judge
         },
         Outcome::Unreachable { .. } => Judged::Failed(FailureKind::Unreachable),
         Outcome::Unknown { .. } => Judged::Failed(FailureKind::Unknown),
-        Outcome::Refused { .. } => Judged::Failed(FailureKind::Refused),
+        Outcome::Refused { .. } | Outcome::Unauthorised { .. } => Judged::Failed(FailureKind::Refused),
         // Nothing was tried that documentation could explain.
         Outcome::Unapproved(_) => Judged::Fine,
     }
