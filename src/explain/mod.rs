@@ -10,6 +10,7 @@ mod blocks;
 mod body_words;
 mod client_tool;
 mod codes;
+mod cohesion;
 mod documents;
 mod entry;
 mod explainer;
