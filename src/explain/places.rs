@@ -3,7 +3,7 @@
 //! Documentation that no OpenAPI document ties to an operation is tied by its headings: `gateway-close` means what stands below
 //! "Gateway Close Event Codes".
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use crate::retrieval::{Bm25, tokens};
@@ -18,9 +18,11 @@ const LEAST_SHARE: f32 = 0.34;
 /// All operations and sections of a toolset.
 #[derive(Debug, Default)]
 pub(super) struct Places {
-    /// Operations and sections by their number: `None` for sections.
+    /// Operations and sections by their number: `None` for sections that belong to no operation.
     stretches: Vec<Option<Range<usize>>>,
     operations: HashMap<String, Place>,
+    /// The sections that belong to operations, by the tools' names.
+    tied: HashMap<String, Vec<Place>>,
     titles: Vec<(Place, String)>,
     headings: Option<Bm25<Place>>,
 }
@@ -36,9 +38,14 @@ impl Places {
         self.stretches.push(Some(stretch));
     }
 
-    pub(super) fn push_section(&mut self, path: &[String], _stretch: Range<usize>) {
-        self.titles.push((self.next(), path.join("\n")));
-        self.stretches.push(None);
+    /// A section that belongs to the operations of `tools`, or to none.
+    pub(super) fn push_section(&mut self, path: &[String], tools: &[String], stretch: Range<usize>) {
+        let place = self.next();
+        for tool in tools {
+            self.tied.entry(tool.clone()).or_default().push(place);
+        }
+        self.titles.push((place, path.join("\n")));
+        self.stretches.push((!tools.is_empty()).then_some(stretch));
     }
 
     pub(super) fn finish(&mut self) {
@@ -60,13 +67,13 @@ impl Places {
         for hit in hits.iter().filter(|hit| hit.coverage >= LEAST_SHARE) {
             shares.insert(*hit.id, hit.score / best);
         }
-        if let Some(own) = self.operations.get(tool) {
-            shares.insert(*own, 1.0);
-        }
-        Aboutness { shares, own: self.operations.get(tool).copied() }
+        let tied = self.tied.get(tool).into_iter().flatten();
+        let own: HashSet<Place> = self.operations.get(tool).into_iter().chain(tied).copied().collect();
+        shares.extend(own.iter().map(|place| (*place, 1.0)));
+        Aboutness { shares, own }
     }
 
-    /// Is the place an operation?
+    /// Is the place an operation, or a section that belongs to some?
     pub(super) fn is_operation(&self, place: Place) -> bool {
         self.stretches.get(place.0 as usize).is_some_and(Option::is_some)
     }
@@ -76,7 +83,7 @@ impl Places {
 #[derive(Debug, Default)]
 pub(super) struct Aboutness {
     shares: HashMap<Place, f32>,
-    own: Option<Place>,
+    own: HashSet<Place>,
 }
 
 impl Aboutness {
@@ -85,8 +92,8 @@ impl Aboutness {
         self.shares.get(&place).copied().unwrap_or_default()
     }
 
-    /// Is it the operation's own place?
+    /// Is it the operation itself, or a section that belongs to it?
     pub(super) fn is_own(&self, place: Place) -> bool {
-        self.own == Some(place)
+        self.own.contains(&place)
     }
 }
