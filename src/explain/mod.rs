@@ -3,30 +3,37 @@
 //! Owns the reading and the index of documentation, and the rules of what a failed outcome is. Must not know how OpenAPI documents are
 //! loaded, nor what is done with an explanation.
 //!
-//! The way: `blocks` and `sentences` split an operation's documentation, `passages` joins neighbours, `index` holds them, and
-//! `ranking` puts them in order for the `query` that a failed outcome makes (AutoFeedback section 3.3.1). Read `explainer` first.
+//! The way: `documents` reads documentation of every form into `blocks`, `outline` finds in them the entries of catalogues (by the
+//! `heads` and `records` that define codes) and the `passages` of prose, `index` holds them, and `ranking` puts them in order for the `query` that a failed outcome makes (AutoFeedback section 3.3.1). Read `explainer` first.
 
 mod blocks;
 mod body_words;
 mod client_tool;
 mod codes;
 mod documents;
+mod entry;
 mod explainer;
 mod failures;
+mod heads;
 mod index;
+mod labels;
 mod member_names;
+mod outline;
 mod passages;
 mod places;
 mod query;
 mod ranking;
+mod records;
 #[cfg(test)]
 mod sample_documents_tests;
 mod sentences;
 mod settings;
+mod shape;
 #[cfg(test)]
 mod shared_data_tests;
 mod spellings;
 mod verdict_words;
+mod word_ties;
 
 pub use client_tool::ClientTool;
 pub use documents::{DocumentError, Documents, Section, documents};

@@ -5,8 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Endings of the files that are read.
-pub(super) const ENDINGS: [&str; 12] =
-    ["md", "markdown", "mdx", "mdown", "html", "htm", "xhtml", "txt", "text", "json", "csv", "tsv"];
+pub(super) const ENDINGS: [&str; 14] =
+    ["md", "markdown", "mdx", "mdown", "html", "htm", "xhtml", "txt", "text", "json", "jsonl", "ndjson", "csv", "tsv"];
 
 /// Folders within folders that are searched, at most.
 const MAX_FOLDER_DEPTH: usize = 64;

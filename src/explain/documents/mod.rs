@@ -1,11 +1,27 @@
 //! Files of documentation → sections of passages.
 
+#[cfg(test)]
+mod catalogue_tests;
+mod delimited;
 mod files;
+#[cfg(test)]
+mod hostile_tests;
+mod html;
+mod json;
+mod lines;
+mod markdown;
+mod plain;
+mod tables;
+mod writer;
 
 use std::path::{Path, PathBuf};
 
 use super::Settings;
-use super::passages::{Piece, passages};
+use super::blocks::{Block, folded};
+use super::outline::outline;
+use super::passages::Piece;
+use super::records::joined;
+pub(super) use markdown::markdown;
 
 /// What stands below one heading of a document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -45,6 +61,14 @@ pub enum DocumentError {
         /// Why.
         reason: std::io::Error,
     },
+    /// A file is not the JSON that its ending says it is. What stands before the place is used.
+    #[error("{}: {reason}; mend the JSON there, or give the file the ending of what it is", path.display())]
+    Json {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, with line and column.
+        reason: serde_json::Error,
+    },
 }
 
 /// Reads files of documentation; of a folder, all of a known kind in it and below it.
@@ -60,35 +84,44 @@ pub fn documents(paths: &[PathBuf], settings: &Settings) -> Documents {
 }
 
 fn read(documents: &mut Documents, path: &Path, name: String, settings: &Settings) {
-    match std::fs::read(path) {
-        Ok(bytes) => {
-            let text = String::from_utf8_lossy(&bytes);
-            documents.sections.extend(of_markdown(&text, &name, settings));
-        }
-        Err(reason) => documents.errors.push(DocumentError::Read { path: path.to_owned(), reason }),
+    let bytes = match std::fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(reason) => return documents.errors.push(DocumentError::Read { path: path.to_owned(), reason }),
+    };
+    let (sections, error) = sections(&name, &bytes, settings);
+    documents.sections.extend(sections);
+    documents.errors.extend(error.map(|reason| DocumentError::Json { path: path.to_owned(), reason }));
+}
+
+/// The sections of a file called `name`, and what was wrong with it.
+fn sections(name: &str, bytes: &[u8], settings: &Settings) -> (Vec<Section>, Option<serde_json::Error>) {
+    let (blocks, error) = blocks(Path::new(name), bytes);
+    let sections = outline(blocks, settings).into_iter();
+    (
+        sections.map(|section| Section { file: name.to_owned(), path: section.path, pieces: section.pieces }).collect(),
+        error,
+    )
+}
+
+/// Reads a file as what its ending says; without one that says something, as what it begins with.
+fn blocks(path: &Path, bytes: &[u8]) -> (Vec<Block>, Option<serde_json::Error>) {
+    let text = || String::from_utf8_lossy(bytes);
+    let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    match ending.as_str() {
+        "html" | "htm" | "xhtml" => (html::html(&text()), None),
+        "json" | "jsonl" | "ndjson" => json::json(bytes),
+        "csv" | "tsv" => (delimited::delimited(bytes), None),
+        "txt" | "text" => (plain::plain(&text()), None),
+        _ => (markdown(&text()), None),
     }
 }
 
-fn of_markdown(text: &str, file: &str, settings: &Settings) -> Vec<Section> {
-    let mut sections = Vec::new();
-    let (mut path, mut body): (Vec<(usize, String)>, String) = (Vec::new(), String::new());
-    let close = |path: &[(usize, String)], body: &mut String, sections: &mut Vec<Section>| {
-        let pieces = passages(&std::mem::take(body), settings.passage_chars);
-        let path = path.iter().map(|(_, heading)| heading.clone()).collect();
-        if !pieces.is_empty() {
-            sections.push(Section { file: file.to_owned(), path, pieces });
-        }
-    };
-    for line in text.lines() {
-        let level = line.len() - line.trim_start_matches('#').len();
-        if (1..=6).contains(&level) && line[level..].starts_with(' ') {
-            close(&path, &mut body, &mut sections);
-            path.retain(|(outer, _)| *outer < level);
-            path.push((level, line[level..].trim().to_owned()));
-        }
-        body += line;
-        body.push('\n');
+/// The text of a value that may hold Markdown or HTML, in one line.
+fn inline_text(text: &str) -> String {
+    let is_marked = text.contains(['<', '[', '*', '&', '\\', '#', '\n']);
+    if !is_marked {
+        return folded(text);
     }
-    close(&path, &mut body, &mut sections);
-    sections
+    let texts: Vec<String> = markdown(text).into_iter().filter_map(Block::into_text).collect();
+    joined(&texts)
 }
