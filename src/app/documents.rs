@@ -15,7 +15,7 @@ use crate::domain::DocText;
 use crate::embedding::Embedder;
 use crate::executor::{self, DocumentFetcher};
 use crate::explain::{self, Explainer, OperationDocs};
-use crate::pipeline::Tooling;
+use crate::pipeline::{self, Tooling};
 use crate::telemetry::Metrics;
 use crate::telemetry::labels::ResultLabel;
 use crate::watch::{self, Watched, Watcher};
@@ -40,7 +40,7 @@ pub(super) fn load(
         fetch,
         explain: settings.explain.clone(),
         _embedder: embedder,
-        cached_offers: settings.pipeline.toolbook_cache_entries,
+        pipeline: settings.pipeline.clone(),
         metrics: metrics.clone(),
         seen: stamps(&catalog),
     };
@@ -88,7 +88,7 @@ struct Documents {
     explain: explain::Settings,
     /// What passages are to be compared by, besides their words.
     _embedder: Option<Arc<dyn Embedder>>,
-    cached_offers: u64,
+    pipeline: pipeline::Settings,
     metrics: Arc<Metrics>,
     /// What the files looked like when they were last read, for good or ill.
     seen: BTreeMap<PathBuf, Option<Stamp>>,
@@ -177,7 +177,7 @@ impl Documents {
 
     fn tooling(&self, catalog: Catalog) -> Tooling {
         let explainer = Explainer::build(documentation(&catalog), &self.explain);
-        Tooling::new(catalog, explainer, self.cached_offers)
+        Tooling::new(catalog, explainer, &self.pipeline)
     }
 }
 

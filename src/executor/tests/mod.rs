@@ -234,7 +234,7 @@ fn answer(outcome: Outcome) -> ApiAnswer {
 #[track_caller]
 fn refusal(outcome: Outcome) -> String {
     match outcome {
-        Outcome::Refused { reason } => reason,
+        Outcome::Refused { reason } | Outcome::Unauthorised { reason } => reason,
         other => panic!("not refused but {other:?}"),
     }
 }

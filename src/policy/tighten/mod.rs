@@ -9,7 +9,8 @@
 //! | `scan.unknown_parameters` | `allow`, `drop`, `refuse` |
 //! | `scan.similarity`, `scan.semantic_similarity`, `scan.relevance.coverage` | the lower number, the higher (less is guessed) |
 //! | `scan.relevance.share` | the higher number, the lower (less is guessed) |
-//! | `scan.repeat_window` | the lower number, the higher |
+//! | `scan.repeat_window`, `scan.circle.period` | the lower number, the higher |
+//! | `scan.circle.calls` | the higher number, the lower |
 //! | `repair.rescue.*` | the weaker evidence, the surer (less is taken for a call) |
 //! | `repair.*` | `true`, `false` (less is changed without the model) |
 //! | `on_exhausted` | `pass`, `strip`, `error` |
@@ -27,7 +28,9 @@ mod execute;
 
 use super::Policy;
 use crate::domain::Limits;
-use crate::domain::rules::{ExplainRules, RecordRules, RelevanceRules, RepairRules, Report, RescueRules, ScanRules};
+use crate::domain::rules::{
+    CircleRules, ExplainRules, RecordRules, RelevanceRules, RepairRules, Report, RescueRules, ScanRules,
+};
 
 /// The base policy, made as strict as the requested one wherever that is stricter.
 pub(super) fn tighten(base: &Policy, requested: &Policy) -> Policy {
@@ -84,6 +87,10 @@ fn scan(base: &ScanRules, requested: &ScanRules) -> ScanRules {
             coverage: base.relevance.coverage.max(requested.relevance.coverage),
         },
         repeat_window: base.repeat_window.max(requested.repeat_window),
+        circle: CircleRules {
+            calls: base.circle.calls.min(requested.circle.calls),
+            period: base.circle.period.max(requested.circle.period),
+        },
     }
 }
 
