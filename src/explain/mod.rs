@@ -29,11 +29,13 @@ mod records;
 mod sample_documents_tests;
 mod sentences;
 mod settings;
+mod shape;
 #[cfg(test)]
 mod shared_data_tests;
 mod spellings;
 mod ties;
 mod verdict_words;
+mod word_ties;
 
 pub use client_tool::ClientTool;
 pub use documents::{
