@@ -36,6 +36,8 @@ mod verdict_words;
 pub use client_tool::ClientTool;
 pub use documents::{DocumentError, Documents, Section, documents};
 pub use explainer::{Explainer, OperationDocs};
-pub use failures::{FailureKind, Grounds, Judged, RULES, Recognised, Rule, ToolMessage, is_failure, recognise};
+pub use failures::{
+    FailureKind, Grounds, Judged, RULES, Recognised, Rule, TEXT_RULES, TextRule, ToolMessage, is_failure, recognise,
+};
 pub use passages::Piece;
 pub use settings::Settings;
