@@ -42,7 +42,9 @@ pub use documents::{
     DOCUMENTATION_ENDINGS, DocumentError, DocumentFiles, Documents, Section, document_files, documents,
 };
 pub use explainer::{Explainer, OperationDocs};
-pub use failures::{FailureKind, Grounds, Judged, RULES, Recognised, Rule, ToolMessage, is_failure, recognise};
+pub use failures::{
+    FailureKind, Grounds, Judged, RULES, Recognised, Rule, TEXT_RULES, TextRule, ToolMessage, is_failure, recognise,
+};
 pub use passages::Piece;
 pub use settings::Settings;
 pub use ties::{OperationNames, Ties};
