@@ -17,6 +17,7 @@ mod failures;
 mod heads;
 mod index;
 mod labels;
+mod meanings;
 mod member_names;
 mod outline;
 mod passages;
