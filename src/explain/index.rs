@@ -145,7 +145,7 @@ impl Builder<'_> {
         for piece in section.pieces {
             self.add_piece(piece, &source, None, place);
         }
-        self.places.push_section(&section.path, start..self.entries.len());
+        self.places.push_section(&section.path, &section.tools, start..self.entries.len());
     }
 
     fn add_piece(&mut self, piece: Piece, source: &str, response: Option<Response>, place: Place) {

@@ -2,6 +2,7 @@
 
 use super::Settings;
 use super::codes::mentioned;
+use super::cohesion::Cohesion;
 use super::documents::markdown;
 use super::heads;
 use super::outline::outline;
@@ -19,7 +20,7 @@ pub struct Piece {
 }
 
 /// Splits a text (Markdown) into passages (AutoFeedback section 3.3.1). Neighbouring sentences are joined up to `passage_chars`, but not
-/// across a heading; a table's row stays by itself, and so does what defines a code, with all that belongs to it, because only one of a
+/// across a heading, and parted where they have least in common; a table's row stays by itself, and so does what defines a code, with all that belongs to it, because only one of a
 /// list of codes explains an outcome.
 pub(super) fn passages(text: &str, settings: &Settings) -> Vec<Piece> {
     outline(markdown(text), settings).into_iter().flat_map(|section| section.pieces).collect()
@@ -30,13 +31,20 @@ pub(super) struct Joiner {
     limit: usize,
     /// What has been joined.
     pub(super) done: Vec<Piece>,
-    open: Piece,
-    open_chars: usize,
+    /// Sentences that stand behind each other, none longer than the limit.
+    run: Vec<Sentence>,
+}
+
+/// A sentence with the codes that it defines.
+struct Sentence {
+    text: String,
+    chars: usize,
+    defines: Vec<String>,
 }
 
 impl Joiner {
     pub(super) fn new(limit: usize) -> Self {
-        Self { limit: limit.max(1), done: Vec::new(), open: Piece::default(), open_chars: 0 }
+        Self { limit: limit.max(1), done: Vec::new(), run: Vec::new() }
     }
 
     /// The sentences of a paragraph or a list item. One that defines a code begins a passage, which the block's next sentences go on with
@@ -58,41 +66,68 @@ impl Joiner {
         }
     }
 
-    /// Joins a text to the open passage, or begins the next one with it where it does not fit.
+    /// Adds a sentence, cut where it is longer than a passage.
     pub(super) fn add(&mut self, text: &str, defines: &[String]) {
-        let room = self.limit.saturating_sub(self.open_chars + 1);
-        if !self.open.text.is_empty() && exceeds(text, room) {
-            self.flush();
-        }
         let mut rest = text;
-        while exceeds(rest, self.limit) {
-            let (head, tail) = cut(rest, self.limit);
-            self.push(head, defines);
-            self.flush();
+        while !rest.is_empty() {
+            let (head, tail) = if exceeds(rest, self.limit) { cut(rest, self.limit) } else { (rest, "") };
+            let sentence = Sentence { text: head.to_owned(), chars: head.chars().count(), defines: defines.to_vec() };
+            self.run.push(sentence);
             rest = tail;
         }
-        self.push(rest, defines);
     }
 
-    fn push(&mut self, text: &str, defines: &[String]) {
-        if !self.open.text.is_empty() && !text.is_empty() {
-            self.open.text.push(' ');
-            self.open_chars += 1;
-        }
-        self.open_chars += text.chars().count();
-        self.open.text.push_str(text);
-        self.open.defines.extend_from_slice(defines);
-        self.open.mentions.extend(mentioned(text));
-    }
-
-    /// Ends the open passage.
+    /// Ends the run of sentences: it becomes one passage if it fits, or else several, parted where the sentences have least in common.
     pub(super) fn flush(&mut self) {
-        self.open_chars = 0;
-        let piece = std::mem::take(&mut self.open);
-        if !piece.text.is_empty() {
-            self.done.push(piece);
+        let run = std::mem::take(&mut self.run);
+        let mut rest = run.as_slice();
+        let mut cohesion = None;
+        while !rest.is_empty() {
+            let fitting = fitting(rest, self.limit);
+            let taken = if fitting < rest.len() {
+                let cohesion =
+                    cohesion.get_or_insert_with(|| Cohesion::of(run.iter().map(|sentence| sentence.text.as_str())));
+                let begin = run.len() - rest.len();
+                let least = fitting_half(rest, fitting, self.limit);
+                // Of gaps that are equal the last: the passage is the longest.
+                let gaps = (least..=fitting).rev().map(|taken| (cohesion.at(begin + taken), taken));
+                gaps.min_by(|left, right| left.0.total_cmp(&right.0)).map(|(_, taken)| taken)
+            } else {
+                Some(fitting)
+            };
+            let (passage, behind) = rest.split_at(taken.unwrap_or(fitting).max(1));
+            self.done.extend(joined(passage));
+            rest = behind;
         }
     }
+}
+
+/// How many of the sentences fit into a passage; at least one.
+fn fitting(sentences: &[Sentence], limit: usize) -> usize {
+    let mut chars = 0;
+    let fits = |sentence: &&Sentence| {
+        chars += sentence.chars + usize::from(chars > 0);
+        chars <= limit
+    };
+    sentences.iter().take_while(fits).count().max(1)
+}
+
+/// How many sentences a passage must have, of those that fit, to be half full: parting them sooner would tear apart what is read together.
+fn fitting_half(sentences: &[Sentence], fitting: usize, limit: usize) -> usize {
+    let mut chars = 0;
+    let short = |sentence: &&Sentence| {
+        chars += sentence.chars + 1;
+        chars < limit / 2
+    };
+    (sentences.iter().take_while(short).count() + 1).min(fitting)
+}
+
+fn joined(sentences: &[Sentence]) -> Option<Piece> {
+    let texts: Vec<&str> = sentences.iter().map(|sentence| sentence.text.as_str()).collect();
+    let text = texts.join(" ");
+    let mentions = texts.iter().flat_map(|text| mentioned(text)).collect();
+    let defines = sentences.iter().flat_map(|sentence| sentence.defines.iter().cloned()).collect();
+    (!text.is_empty()).then_some(Piece { text, defines, mentions })
 }
 
 /// Has the text more than `limit` characters?
@@ -128,6 +163,13 @@ mod tests {
             ["One is one. Two is two.", "Three is three."]
         );
         assert_eq!(texts("Intro.\n\n# Head\n\nBody is here.", 99), ["Intro.", "Head Body is here."]);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_parted_where_the_subject_changes() {
+        let doors = "The door of the locker opens. The door closes the locker. The locker locks the door.";
+        let vans = "A van leaves the depot. The van carries parcels to the depot.";
+        assert_eq!(texts(&format!("{doors} {vans}"), 120), [doors, vans]);
     }
 
     #[test]

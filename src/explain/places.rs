@@ -3,7 +3,7 @@
 //! Documentation that no OpenAPI document ties to an operation is tied by its headings: `gateway-close` means what stands below
 //! "Gateway Close Event Codes".
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::shape::{Shape, shape_of};
@@ -44,9 +44,11 @@ fn is_status(name: &str) -> bool {
 /// All operations and sections of a toolset.
 #[derive(Debug, Default)]
 pub(super) struct Places {
-    /// Operations and sections by their number: `None` for sections.
+    /// Operations and sections by their number: `None` for sections that belong to no operation.
     stretches: Vec<Option<Range<usize>>>,
     operations: HashMap<String, Place>,
+    /// The sections that belong to operations, by the tools' names.
+    tied: HashMap<String, Vec<Place>>,
     titles: Vec<(Place, String)>,
     /// How many codes are defined, by the place's number.
     defined: Vec<Defined>,
@@ -99,11 +101,16 @@ impl Places {
         self.stretches.push(Some(stretch));
     }
 
-    pub(super) fn push_section(&mut self, path: &[String], _stretch: Range<usize>) {
+    /// A section that belongs to the operations of `tools`, or to none.
+    pub(super) fn push_section(&mut self, path: &[String], tools: &[String], stretch: Range<usize>) {
+        let place = self.next();
+        for tool in tools {
+            self.tied.entry(tool.clone()).or_default().push(place);
+        }
         let title = spaced(&path.join("\n"));
         self.of_errors.push(tokens(&title).iter().any(|word| ERROR_WORDS.contains(&word.as_str())));
-        self.titles.push((self.next(), title));
-        self.stretches.push(None);
+        self.titles.push((place, title));
+        self.stretches.push((!tools.is_empty()).then_some(stretch));
     }
 
     pub(super) fn finish(&mut self) {
@@ -125,13 +132,13 @@ impl Places {
             // What is about a part of the name only is hardly about the operation.
             shares.insert(*hit.id, (hit.coverage / best).powi(2));
         }
-        if let Some(own) = self.operations.get(tool) {
-            shares.insert(*own, 1.0);
-        }
-        Aboutness { shares, own: self.operations.get(tool).copied() }
+        let tied = self.tied.get(tool).into_iter().flatten();
+        let own: HashSet<Place> = self.operations.get(tool).into_iter().chain(tied).copied().collect();
+        shares.extend(own.iter().map(|place| (*place, 1.0)));
+        Aboutness { shares, own }
     }
 
-    /// Is the place an operation?
+    /// Is the place an operation, or a section that belongs to some?
     pub(super) fn is_operation(&self, place: Place) -> bool {
         self.stretches.get(place.0 as usize).is_some_and(Option::is_some)
     }
@@ -141,7 +148,7 @@ impl Places {
 #[derive(Debug, Default)]
 pub(super) struct Aboutness {
     shares: HashMap<Place, f32>,
-    own: Option<Place>,
+    own: HashSet<Place>,
 }
 
 impl Aboutness {
@@ -150,8 +157,8 @@ impl Aboutness {
         self.shares.get(&place).copied().unwrap_or_default()
     }
 
-    /// Is it the operation's own place?
+    /// Is it the operation itself, or a section that belongs to it?
     pub(super) fn is_own(&self, place: Place) -> bool {
-        self.own == Some(place)
+        self.own.contains(&place)
     }
 }

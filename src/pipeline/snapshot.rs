@@ -34,6 +34,16 @@ impl Tooling {
             seen: Seen::new(settings.observed_cache_bytes),
         }
     }
+
+    /// The same catalog with other documentation; what was explained before is explained anew.
+    pub fn with_explainer(&self, explainer: Explainer, settings: &Settings) -> Self {
+        Self {
+            catalog: self.catalog.clone(),
+            explainer: Arc::new(explainer),
+            offers: self.offers.clone(),
+            seen: Seen::new(settings.observed_cache_bytes),
+        }
+    }
 }
 
 /// Catalog, documentation, policies and aliases as they were when the turn began.

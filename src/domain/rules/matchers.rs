@@ -69,7 +69,7 @@ impl<'de> Deserialize<'de> for LinearRegex {
     }
 }
 
-/// Globs on names of tools (`*`, `?`, `[ab]`, `{a,b}`; `*` also takes `/`), of which one has to fit; none fits any name.
+/// Globs on names of tools and the like (`*`, `?`, `[ab]`, `{a,b}`; `*` also takes `/`), of which one has to fit; none fits any name.
 #[derive(Debug, Clone, Default)]
 pub struct ToolGlobs {
     texts: Vec<String>,
@@ -105,6 +105,8 @@ impl PartialEq for ToolGlobs {
         self.texts == other.texts
     }
 }
+
+impl Eq for ToolGlobs {}
 
 impl Serialize for ToolGlobs {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -18,9 +18,11 @@ use std::path::{Path, PathBuf};
 
 use super::Settings;
 use super::blocks::{Block, folded};
-use super::outline::outline;
+use super::outline::{Outlined, outline};
 use super::passages::Piece;
 use super::records::joined;
+pub use files::DOCUMENTATION_ENDINGS;
+use files::Found;
 pub(super) use markdown::markdown;
 
 /// What stands below one heading of a document.
@@ -32,6 +34,8 @@ pub struct Section {
     pub path: Vec<String>,
     /// Its passages, in their order.
     pub pieces: Vec<Piece>,
+    /// The tools whose operations it belongs to (their names within the toolset); empty: the whole toolset, or what its headings say.
+    pub tools: Vec<String>,
 }
 
 impl Section {
@@ -61,6 +65,30 @@ pub enum DocumentError {
         /// Why.
         reason: std::io::Error,
     },
+    /// A glob is none.
+    #[error("{}: {reason}; `*` and `?` stand for any characters, `**` for any folders", path.display())]
+    Glob {
+        /// The glob.
+        path: PathBuf,
+        /// Why.
+        reason: globset::Error,
+    },
+    /// There is no documentation in a folder, or a glob fits nothing.
+    #[error("{}: there is no documentation; name a file, or a folder with files that end in .{}", path.display(), DOCUMENTATION_ENDINGS.join(", ."))]
+    None {
+        /// The folder or glob.
+        path: PathBuf,
+    },
+    /// A file is too large.
+    #[error("{} has {bytes} bytes, more than `explain.max_file_bytes` ({limit}); split it, or raise that", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// Its size.
+        bytes: u64,
+        /// The largest that is read.
+        limit: u64,
+    },
     /// A file is not the JSON that its ending says it is. What stands before the place is used.
     #[error("{}: {reason}; mend the JSON there, or give the file the ending of what it is", path.display())]
     Json {
@@ -71,36 +99,64 @@ pub enum DocumentError {
     },
 }
 
-/// Reads files of documentation; of a folder, all of a known kind in it and below it.
-pub fn documents(paths: &[PathBuf], settings: &Settings) -> Documents {
-    let mut documents = Documents::default();
+/// Where documentation is, and where more of it may come: what is to be watched.
+#[derive(Debug, Default)]
+pub struct DocumentFiles {
+    /// The files.
+    pub files: Vec<PathBuf>,
+    /// The folders that were searched.
+    pub folders: Vec<PathBuf>,
+    /// What cannot be looked into.
+    pub errors: Vec<DocumentError>,
+}
+
+/// The files that `paths` name: each a file, a folder (all files of a known kind in it and below it) or a glob (`docs/**/*.md`).
+pub fn document_files(paths: &[PathBuf]) -> DocumentFiles {
+    let (found, folders, errors) = find(paths);
+    DocumentFiles { files: found.into_iter().map(|file| file.path).collect(), folders, errors }
+}
+
+fn find(paths: &[PathBuf]) -> (Vec<Found>, Vec<PathBuf>, Vec<DocumentError>) {
+    let (mut files, mut folders, mut errors) = (Vec::new(), Vec::new(), Vec::new());
     for path in paths {
-        match files::below(path) {
-            Ok(found) => found.into_iter().for_each(|file| read(&mut documents, &file.path, file.name, settings)),
-            Err(reason) => documents.errors.push(DocumentError::Read { path: path.clone(), reason }),
+        match files::named(path) {
+            Ok(mut found) => {
+                files.append(&mut found.files);
+                folders.append(&mut found.folders);
+            }
+            Err(error) => errors.push(error),
+        }
+    }
+    (files, folders, errors)
+}
+
+/// Reads the files that `paths` name, as [`document_files`] finds them.
+pub fn documents(paths: &[PathBuf], settings: &Settings) -> Documents {
+    let (files, _, errors) = find(paths);
+    let mut documents = Documents { sections: Vec::new(), errors };
+    for file in files {
+        match files::read(&file.path, settings.max_file_bytes) {
+            Ok(bytes) => {
+                let (sections, error) = sections(&file.name, &bytes, settings);
+                documents.sections.extend(sections);
+                documents.errors.extend(error.map(|reason| DocumentError::Json { path: file.path, reason }));
+            }
+            Err(error) => documents.errors.push(error),
         }
     }
     documents
 }
 
-fn read(documents: &mut Documents, path: &Path, name: String, settings: &Settings) {
-    let bytes = match std::fs::read(path) {
-        Ok(bytes) => bytes,
-        Err(reason) => return documents.errors.push(DocumentError::Read { path: path.to_owned(), reason }),
-    };
-    let (sections, error) = sections(&name, &bytes, settings);
-    documents.sections.extend(sections);
-    documents.errors.extend(error.map(|reason| DocumentError::Json { path: path.to_owned(), reason }));
-}
-
 /// The sections of a file called `name`, and what was wrong with it.
 fn sections(name: &str, bytes: &[u8], settings: &Settings) -> (Vec<Section>, Option<serde_json::Error>) {
     let (blocks, error) = blocks(Path::new(name), bytes);
-    let sections = outline(blocks, settings).into_iter();
-    (
-        sections.map(|section| Section { file: name.to_owned(), path: section.path, pieces: section.pieces }).collect(),
-        error,
-    )
+    let sections = outline(blocks, settings).into_iter().map(|Outlined { path, pieces }| Section {
+        file: name.to_owned(),
+        path,
+        pieces,
+        tools: Vec::new(),
+    });
+    (sections.collect(), error)
 }
 
 /// Reads a file as what its ending says; without one that says something, as what it begins with.

@@ -37,9 +37,9 @@ pub(super) fn told_by_body(value: &Value) -> Told {
 
 /// What a text tells.
 pub(super) fn told_by_text(text: &str, has_status: bool) -> Told {
-    let line = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let mut line = text.lines().map(str::trim).filter(|line| !line.is_empty());
     // The last line of a traceback is what was raised.
-    let line = if text.contains("Traceback (most recent call last)") { line.last() } else { { line }.next() };
+    let line = if text.contains("Traceback (most recent call last)") { line.next_back() } else { line.next() };
     let reason: String = line.unwrap_or_default().chars().take(MAX_REASON_CHARS).collect();
     let status = STATUS.captures(&reason).filter(|_| has_status).and_then(|found| found.get(1)?.as_str().parse().ok());
     Told { status, code: None, reason: Some(reason).filter(|reason| !reason.is_empty()) }

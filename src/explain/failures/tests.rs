@@ -86,3 +86,22 @@ fn what_a_failure_tells_is_taken_from_json_from_texts_and_from_both() {
         (Some(404), None, owned("Request failed with status code 404"))
     );
 }
+
+/// The rows of docs/failures.md: each rule with a message that it recognises and one that looks like it.
+fn rows() -> Vec<String> {
+    let bodies = RULES.iter().map(|rule| (rule.name, rule.positive.first(), rule.negative.first()));
+    let bodies = bodies.filter_map(|(name, positive, negative)| Some((name, *positive?, *negative?)));
+    let texts = TEXT_RULES.iter().map(|rule| (rule.name, rule.example, rule.look_alike));
+    let shown = |text: &str| text.replace('`', "").replace('\n', " ⏎ ").replace('|', "\\|");
+    bodies
+        .chain(texts)
+        .map(|(name, is, is_not)| format!("| `{name}` | `{}` | `{}` |", shown(is), shown(is_not)))
+        .collect()
+}
+
+#[test]
+fn the_page_on_failures_shows_every_rule() {
+    let page = include_str!("../../../docs/failures.md");
+    let missing: Vec<String> = rows().into_iter().filter(|row| !page.contains(row.as_str())).collect();
+    assert!(missing.is_empty(), "docs/failures.md lacks:\n{}", missing.join("\n"));
+}
