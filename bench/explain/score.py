@@ -2,7 +2,7 @@
 """usage: score.py FAILURES.jsonl EXPLANATIONS.jsonl [--by api|kind|layout|source] [--show N] [--calibration]
 
 How often the first passage, or one of the first three, holds the sentence that explains: at least four in five of its words within the
-passage's first 1,200 characters. --calibration tells for ranges of the first passage's score how often it was right.
+passage's first 1,200 characters. Of failures that nothing documents (without a sentence) it tells how often nothing was claimed. --calibration tells for ranges of the first passage's score how often it was right.
 """
 import argparse
 import collections
@@ -49,10 +49,13 @@ def main():
         lengths += map(len, passages)
         hits = [tells(passage, record["gold"]) for passage in passages]
         told = tells(json.dumps(record["body"]), record["gold"])
-        for name in ("all", "told by the body" if told else "not told by the body", group(record, args.by)):
+        if not record["gold"]:
+            hits = [True] if not passages else [False]
+        kind = "undocumented" if not record["gold"] else "told by the body" if told else "not told by the body"
+        for name in ("all" if record["gold"] else "undocumented, all", kind, group(record, args.by)):
             counts = groups[name]
             counts.update(n=1, first=any(hits[:1]), third=any(hits), empty=not passages, passages=len(passages))
-        if answer.get("scores"):
+        if answer.get("scores") and passages:
             bins[min(9, int(answer["scores"][0] * 10))].append(any(hits[:1]))
         if shown < args.show and not any(hits[:1]):
             shown += 1

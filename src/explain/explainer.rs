@@ -116,22 +116,35 @@ impl Explainer {
         claims.into_iter().filter_map(|claim| Some(Found { claim, entry: index.passage(claim.passage)? })).collect()
     }
 
-    /// The best passages, without those that repeat what a better one says.
+    /// The best passages that each add something.
     pub(super) fn shown(&self, mut found: Vec<Found<'_>>) -> Explanation {
         found.sort_by(|left, right| right.claim.weight.total_cmp(&left.claim.weight));
+        let best = found.first().map(|best| best.claim);
         let mut passages: Vec<Passage> = Vec::new();
         for Found { claim, entry } in found {
             if passages.len() == self.settings.passages {
                 break;
             }
             let repeats = |better: &Passage| better.text.contains(&entry.text) || entry.text.contains(&better.text);
-            if !passages.iter().any(repeats) {
+            if best.is_some_and(|best| adds(&claim, &best)) && !passages.iter().any(repeats) {
                 let (text, source) = (entry.text.clone(), entry.source.clone());
                 passages.push(Passage { text, source, score: claim.confidence });
             }
         }
         Explanation { passages }
     }
+}
+
+/// Weight below that of the best passage at which another meaning of the same code is not worth a look.
+const WORTH_A_LOOK: f32 = 2.5;
+
+/// Does a passage add something to the best one? Where that says what the code means, only other meanings of it do that are about as
+/// likely, further parts of the same entry, and what is about a parameter that the failure names.
+fn adds(claim: &Claim, best: &Claim) -> bool {
+    if !best.defines_code {
+        return true;
+    }
+    claim.names_parameter || claim.defines_code && claim.weight > best.weight - WORTH_A_LOOK
 }
 
 /// A passage that may be claimed.

@@ -6,6 +6,7 @@ use super::Settings;
 use super::documents::Section;
 use super::passages::{Piece, passages};
 use super::places::{Place, Places};
+use super::shape::{Shape, shape_of};
 use super::spellings::{folded, forms};
 use crate::domain::DocText;
 use crate::retrieval::Bm25;
@@ -21,6 +22,8 @@ pub(super) struct Entry {
     pub(super) response: Option<Response>,
     /// The operation or section that it belongs to.
     pub(super) place: Place,
+    /// What the codes look like that it defines; `None` where it is no entry of a catalogue.
+    pub(super) shape: Option<Shape>,
 }
 
 /// Which response of an operation a text belongs to (OpenAPI 3.0.4, Responses Object).
@@ -48,6 +51,8 @@ pub(super) struct Named {
 pub(super) struct Index {
     entries: Vec<Entry>,
     words: Bm25<()>,
+    /// What the passages begin with, where an entry has its title.
+    leads: Bm25<()>,
     names: HashMap<String, Vec<Named>>,
     /// Passages by other spellings of the codes that they define.
     spellings: HashMap<String, Vec<usize>>,
@@ -69,6 +74,10 @@ impl Index {
 
     pub(super) fn words(&self) -> &Bm25<()> {
         &self.words
+    }
+
+    pub(super) fn leads(&self) -> &Bm25<()> {
+        &self.leads
     }
 
     pub(super) fn places(&self) -> &Places {
@@ -122,6 +131,8 @@ impl Builder<'_> {
 
     fn add_piece(&mut self, piece: Piece, source: &str, response: Option<Response>, place: Place) {
         let passage = self.entries.len();
+        let shape = piece.defines.iter().filter_map(|code| shape_of(code)).max();
+        self.places.count(place, &piece.defines);
         let defined = piece.defines.into_iter().map(|name| (name, true));
         for (name, defines) in defined.chain(piece.mentions.into_iter().map(|name| (name, false))) {
             let named = self.names.entry(name).or_default();
@@ -130,11 +141,12 @@ impl Builder<'_> {
                 named.push(Named { passage, defines });
             }
         }
-        self.entries.push(Entry { text: piece.text, source: source.to_owned(), response, place });
+        self.entries.push(Entry { text: piece.text, source: source.to_owned(), response, place, shape });
     }
 
     pub(super) fn build(mut self) -> Index {
         let words = Bm25::build(self.entries.iter().map(|entry| ((), entry.text.as_str())));
+        let leads = Bm25::build(self.entries.iter().map(|entry| ((), lead(&entry.text))));
         self.places.finish();
         let mut spellings: HashMap<String, Vec<usize>> = HashMap::new();
         for (name, named) in &self.names {
@@ -143,8 +155,19 @@ impl Builder<'_> {
                 spellings.entry(form).or_default().extend(defining());
             }
         }
-        Index { entries: self.entries, words, names: self.names, spellings, places: self.places }
+        Index { entries: self.entries, words, leads, names: self.names, spellings, places: self.places }
     }
+}
+
+/// Characters of a passage that count as its beginning: a code, a name and a title have room in it.
+pub(super) const LEAD_CHARS: usize = 160;
+
+/// Lines of a passage that count as its beginning, at most.
+const LEAD_LINES: usize = 2;
+
+fn lead(text: &str) -> &str {
+    let of_lines = text.match_indices('\n').nth(LEAD_LINES - 1).and_then(|(end, _)| text.get(..end)).unwrap_or(text);
+    of_lines.char_indices().nth(LEAD_CHARS).and_then(|(end, _)| of_lines.get(..end)).unwrap_or(of_lines)
 }
 
 /// Reads the response out of a source such as `api.yaml#/paths/~1x/get/responses/404/description`.

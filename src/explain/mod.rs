@@ -29,18 +29,22 @@ mod records;
 mod sample_documents_tests;
 mod sentences;
 mod settings;
+mod shape;
 #[cfg(test)]
 mod shared_data_tests;
 mod spellings;
 mod ties;
 mod verdict_words;
+mod word_ties;
 
 pub use client_tool::ClientTool;
 pub use documents::{
     DOCUMENTATION_ENDINGS, DocumentError, DocumentFiles, Documents, Section, document_files, documents,
 };
 pub use explainer::{Explainer, OperationDocs};
-pub use failures::{FailureKind, Grounds, Judged, RULES, Recognised, Rule, ToolMessage, is_failure, recognise};
+pub use failures::{
+    FailureKind, Grounds, Judged, RULES, Recognised, Rule, TEXT_RULES, TextRule, ToolMessage, is_failure, recognise,
+};
 pub use passages::Piece;
 pub use settings::Settings;
 pub use ties::{OperationNames, Ties};

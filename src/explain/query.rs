@@ -37,7 +37,7 @@ pub(super) struct Query {
     pub(super) codes: Vec<Code>,
     /// Parameters that the body names, in normal form.
     pub(super) names: Vec<String>,
-    /// Words of the body's messages.
+    /// Words of the body's messages; where there are none but such as any failure has, those.
     pub(super) words: String,
     /// The HTTP status, where it says that the request failed.
     pub(super) status: Option<u16>,
@@ -85,6 +85,8 @@ const UNTOLD_STATUS: u16 = 200;
 
 struct Reading<'a> {
     query: Query,
+    /// Words that any failure has.
+    filler: String,
     status: u16,
     parameters: Vec<(&'a str, String)>,
     echoes: HashSet<String>,
@@ -96,7 +98,7 @@ impl<'a> Reading<'a> {
         let parameters = arguments.keys().filter_map(|name| Some((name.as_str(), normal_form(name)?))).collect();
         let echoes = arguments.values().filter_map(scalar_text).filter_map(|value| normal_form(&value)).collect();
         let query = Query { status: (status >= 400).then_some(status), ..Query::default() };
-        Self { query, status, parameters, echoes, values_left: MAX_VALUES }
+        Self { query, filler: String::new(), status, parameters, echoes, values_left: MAX_VALUES }
     }
 
     fn body(&mut self, body: &[u8]) {
@@ -166,9 +168,10 @@ impl<'a> Reading<'a> {
         for (at, word) in words(&text).enumerate() {
             self.name(word);
             self.word_as_code(word, before, at == 0);
-            if !is_stop_word(&word.to_lowercase()) && !self.is_echo(word) && !is_id(word) {
-                self.query.words.push_str(word);
-                self.query.words.push(' ');
+            if says_something(word) && !self.is_echo(word) {
+                let words = if is_filler(word) { &mut self.filler } else { &mut self.query.words };
+                words.push_str(word);
+                words.push(' ');
             }
             before = word;
         }
@@ -241,6 +244,9 @@ impl<'a> Reading<'a> {
 
     fn finish(mut self) -> Query {
         if self.query.words.is_empty() {
+            self.query.words = self.filler;
+        }
+        if self.query.words.is_empty() {
             let reason = http::StatusCode::from_u16(self.status).ok().and_then(|status| status.canonical_reason());
             self.query.words = self.query.status.and(reason).unwrap_or_default().to_owned();
         }
@@ -259,6 +265,36 @@ fn inner_json(text: &str) -> Option<Value> {
 fn announces_code(word: &str) -> bool {
     let word = word.trim_start_matches('/').to_ascii_lowercase();
     matches!(word.as_str(), "code" | "error" | "errno" | "err" | "errorcode" | "error_code" | "no" | "status")
+}
+
+/// A word that any failure has, and that tells none from the others.
+fn is_filler(word: &str) -> bool {
+    FILLER.contains(&word.to_ascii_lowercase().as_str())
+}
+
+const FILLER: [&str; 16] = [
+    "error",
+    "errors",
+    "bad",
+    "request",
+    "requests",
+    "failed",
+    "failure",
+    "exception",
+    "api",
+    "api_error",
+    "http",
+    "status",
+    "code",
+    "message",
+    "response",
+    "please",
+];
+
+/// Is it a word to search for: neither too common, nor an id, nor a number, which is looked for as a code?
+fn says_something(word: &str) -> bool {
+    let number = word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    !number && !is_id(word) && !is_stop_word(&word.to_lowercase())
 }
 
 /// An id of a request, a record, a trace: letters and digits mixed.

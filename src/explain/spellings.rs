@@ -8,8 +8,7 @@ const LEAST_DIGITS: usize = 3;
 pub(super) fn derived(code: &str) -> Vec<String> {
     let code = code.trim();
     let end = code.rsplit(['#', ':', '/']).next().filter(|end| end.len() < code.len() && end.len() > 1);
-    let last = code.rsplit(['-', '_', '.']).next().filter(|last| last.len() < code.len());
-    let last = last.filter(|last| last.bytes().filter(u8::is_ascii_digit).count() >= LEAST_DIGITS);
+    let last = code.rsplit(['-', '_']).next().filter(|last| last.len() < code.len() && is_number(last));
     let mut found: Vec<String> = end.into_iter().chain(last).chain(number(code)).map(str::to_owned).collect();
     found.dedup();
     found
@@ -27,13 +26,22 @@ pub(super) fn folded(code: &str) -> String {
     code.chars().filter(|character| character.is_alphanumeric()).collect()
 }
 
-/// The digits at the end of what has something else before them.
+/// The digits at the end of what has only letters before them: `00942` of `ORA-00942`. Where digits and letters alternate, it is an id.
 fn number(code: &str) -> Option<&str> {
     let before = code.trim_end_matches(|character: char| character.is_ascii_digit());
     let digits = code.get(before.len()..)?;
-    // The digits of a hexadecimal number are no number by themselves, nor are those behind a point.
-    let whole = !before.is_empty() && !before.ends_with('.') && !code.to_ascii_lowercase().contains("0x");
-    (whole && digits.len() >= LEAST_DIGITS).then_some(digits)
+    let prefixed = !before.is_empty()
+        && before.chars().all(|character| character.is_alphabetic() || matches!(character, '-' | '_'));
+    (prefixed && digits.len() >= LEAST_DIGITS).then_some(digits)
+}
+
+/// Digits alone, or a hexadecimal number.
+fn is_number(text: &str) -> bool {
+    let hexadecimal = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
+    match hexadecimal {
+        Some(digits) => !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit()),
+        None => !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()),
+    }
 }
 
 /// The last part of a link's path: `21211` of `https://docs.example.com/errors/21211?x=1#top`.
@@ -50,7 +58,9 @@ mod tests {
 
     #[test]
     fn prefixes_and_namespaces_are_taken_off() {
-        let cases: [(&str, &[&str]); 7] = [
+        let cases: [(&str, &[&str]); 9] = [
+            ("ERR-29", &["29"]),
+            ("req_21543c3667", &[]),
             ("ERR-4711", &["4711"]),
             ("E4711", &["4711"]),
             ("ERR-0x80070005", &["0x80070005"]),

@@ -1,9 +1,10 @@
 //! Does a message of a client's tool report a failure?
 
-use serde_json::{Map, Value};
-
-use super::error_rules::RULES;
+use super::body::{Finding, body_failure};
+use super::reading::{json, labelled};
 use super::ruled::{Subject, ruling};
+use super::telling::{Told, told_by_body, told_by_text};
+use super::text::text_failure;
 use crate::domain::rules::{FailureRule, RuledOutcome};
 
 /// A tool's message, as the client sent it.
@@ -43,20 +44,50 @@ pub struct Recognised {
 
 /// Finds out whether a tool's message reports a failure. Linear in the text, and bounded.
 pub fn recognise(message: &ToolMessage<'_>, rules: &[FailureRule]) -> Option<Recognised> {
-    let json: Option<Value> = serde_json::from_str(message.text).ok();
+    let json = json(message.text);
     let subject = Subject { tool: message.tool, status: None, text: message.text, json: json.as_ref() };
-    match ruling(rules, &subject) {
+    let (rule, grounds) = match ruling(rules, &subject) {
         Some((_, RuledOutcome::Fine)) => return None,
-        Some((_, RuledOutcome::Failed)) => return Some(recognised("policy", Grounds::Policy)),
-        None => {}
-    }
-    let object: &Map<String, Value> = json.as_ref()?.as_object().filter(|object| !object.is_empty())?;
-    let rule = RULES.iter().find(|rule| (rule.holds)(object))?;
-    Some(recognised(rule.name, Grounds::Form))
+        Some((_, RuledOutcome::Failed)) => ("policy", Grounds::Policy),
+        None => json.as_ref().map_or_else(|| in_words(message.text), body_failure)?,
+    };
+    let told = match &json {
+        Some(body) => told_by_body(body),
+        None => match labelled(message.text) {
+            Some((label, body)) => {
+                let by_body = told_by_body(&body);
+                let by_label = told_by_text(label, true);
+                Told {
+                    status: by_label.status.or(by_body.status),
+                    code: by_body.code,
+                    reason: by_body.reason.or(by_label.reason),
+                }
+            }
+            None => {
+                told_by_text(message.text, rule.starts_with("status_") || rule == "traceback" || rule == "exception")
+            }
+        },
+    };
+    Some(Recognised { rule, grounds, status: told.status, code: told.code, reason: told.reason })
 }
 
-fn recognised(rule: &'static str, grounds: Grounds) -> Recognised {
-    Recognised { rule, grounds, status: None, code: None, reason: None }
+/// A text that is no JSON: words, or JSON behind a label that reports no failure itself.
+fn in_words(text: &str) -> Option<Finding> {
+    match labelled(text) {
+        Some((label, value)) => {
+            let by_label = text_failure(label).filter(|(_, grounds)| *grounds == Grounds::Form);
+            by_label
+                .or_else(|| body_failure(&value))
+                .or_else(|| is_status(label).then_some(("status_line", Grounds::Form)))
+        }
+        None => text_failure(text),
+    }
+}
+
+/// "422 -", "HTTP 404:": a label that is nothing but a status of failure.
+fn is_status(label: &str) -> bool {
+    let label = label.trim().trim_start_matches("HTTP").trim_matches([' ', '-', ':', ',']);
+    label.parse::<u16>().is_ok_and(|status| (400..600).contains(&status))
 }
 
 #[cfg(test)]

@@ -4,15 +4,25 @@
 //! What policy says about an outcome holds first (`ruled`). Beyond a status of 400 or more and what never got an answer, some APIs answer
 //! 2xx with an error in the body: [`RULES`] say which bodies are evidently one.
 
+mod body;
 mod error_rules;
+mod markup;
 mod message;
+mod reading;
 mod ruled;
+mod substance;
+mod telling;
+mod text;
+mod text_rules;
 
 use serde_json::{Map, Value};
 
+use self::body::body_failure;
 pub use self::error_rules::{RULES, Rule};
 pub use self::message::{Grounds, Recognised, ToolMessage, recognise};
 use self::ruled::{Subject, ruling};
+use self::text::text_failure;
+pub use self::text_rules::{TEXT_RULES, TextRule};
 use super::body_words::{is_absent, is_code_name, is_companion, scalar};
 use crate::domain::Outcome;
 use crate::domain::outcome::ApiAnswer;
@@ -95,14 +105,17 @@ pub(super) fn suspected_code(outcome: &Outcome) -> Option<String> {
     (bare && codes.next().is_none()).then(|| scalar(value)).flatten().filter(|code| !is_absent(code))
 }
 
-/// The name of the first rule that recognises an error in the body.
+/// The name of the rule that recognises an error in the body. What only words speak for is left to the documentation to decide.
 fn error_body(answer: &ApiAnswer) -> Option<&'static str> {
     // RFC 9457 section 3: the media type alone says that the content is a problem.
     if answer.header("content-type").is_some_and(|kind| kind.trim().starts_with("application/problem+json")) {
         return Some("problem_details");
     }
-    let body = object(answer)?;
-    RULES.iter().find(|rule| (rule.holds)(&body)).map(|rule| rule.name)
+    let found = match serde_json::from_slice::<Value>(&answer.body) {
+        Ok(body) => body_failure(&body),
+        Err(_) => text_failure(&answer.text()),
+    };
+    found.filter(|(_, grounds)| *grounds == Grounds::Form).map(|(rule, _)| rule)
 }
 
 /// The body as a non-empty JSON object.
@@ -112,116 +125,6 @@ fn object(answer: &ApiAnswer) -> Option<Map<String, Value>> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn answered(status: u16, body: &str) -> Outcome {
-        Outcome::Answered(ApiAnswer {
-            status,
-            headers: Vec::new(),
-            body: body.to_owned().into(),
-            truncated: false,
-            paging: Default::default(),
-        })
-    }
-
-    fn failed(outcome: &Outcome) -> Option<FailureKind> {
-        is_failure(outcome, "api/tool", &[]).failure()
-    }
-
-    fn failure(status: u16, body: &str) -> Option<FailureKind> {
-        failed(&answered(status, body))
-    }
-
-    #[test]
-    fn what_policy_says_holds_before_status_and_body() {
-        let rules: Vec<FailureRule> = serde_json::from_str(
-            r#"[{"tools":["api/get"],"status":[404],"outcome":"fine"},{"at":"/state","values":["broken"],"outcome":"failed"},
-                {"at":"/error/soft","values":[true],"outcome":"fine"}]"#,
-        )
-        .unwrap();
-        let judged = |tool: &str, status, body: &str| is_failure(&answered(status, body), tool, &rules);
-        assert_eq!(judged("api/get", 404, ""), Judged::Fine);
-        assert_eq!(judged("api/put", 404, ""), Judged::Failed(FailureKind::Status(404)));
-        assert_eq!(judged("api/put", 200, r#"{"state":"broken"}"#), Judged::Failed(FailureKind::Ruled(1)));
-        assert_eq!(judged("api/put", 200, r#"{"error":{"soft":true}}"#), Judged::Fine);
-        assert_eq!(judged("api/put", 200, r#"{"state":"fine"}"#), Judged::Silent);
-    }
-
-    #[test]
-    fn every_rule_recognises_its_positive_cases() {
-        for rule in RULES {
-            for body in rule.positive {
-                let body_object: Map<String, Value> = serde_json::from_str(body).unwrap();
-                assert!((rule.holds)(&body_object), "{}: {body}", rule.name);
-                assert!(matches!(failure(200, body), Some(FailureKind::ErrorBody(_))), "{body}");
-            }
-        }
-    }
-
-    #[test]
-    fn no_rule_recognises_a_negative_case_of_any_rule() {
-        for body in RULES.iter().flat_map(|rule| rule.negative) {
-            assert_eq!(failure(200, body), None, "{body}");
-        }
-    }
-
-    #[test]
-    fn every_rule_has_cases_of_both_kinds() {
-        assert!(RULES.iter().all(|rule| !rule.positive.is_empty() && !rule.negative.is_empty()));
-    }
-
-    #[test]
-    fn a_status_of_400_or_more_fails_whatever_the_body() {
-        assert_eq!(failure(404, ""), Some(FailureKind::Status(404)));
-        assert_eq!(failure(302, ""), None);
-    }
-
-    #[test]
-    fn what_never_got_an_answer_failed() {
-        let reason = String::new();
-        assert_eq!(failed(&Outcome::Unknown { reason: reason.clone() }), Some(FailureKind::Unknown));
-        assert_eq!(failed(&Outcome::Unreachable { reason: reason.clone() }), Some(FailureKind::Unreachable));
-        assert_eq!(failed(&Outcome::Refused { reason }), Some(FailureKind::Refused));
-    }
-
-    #[test]
-    fn ordinary_bodies_do_not_fail() {
-        for body in [
-            "",
-            "[]",
-            "null",
-            "{}",
-            "text with error",
-            "[{\"error\":\"x\"}]",
-            "{\"id\":1}",
-            "{\"error",
-            "<error>no</error>",
-        ] {
-            assert_eq!(failure(200, body), None, "{body}");
-            assert_eq!(suspected_code(&answered(200, body)), None, "{body}");
-        }
-    }
-
-    #[test]
-    fn a_problem_is_told_by_its_media_type() {
-        let headers = vec![("content-type".to_owned(), "application/problem+json; charset=utf-8".to_owned())];
-        let answer =
-            ApiAnswer { status: 200, headers, body: "{}".into(), truncated: false, paging: Default::default() };
-        assert_eq!(failed(&Outcome::Answered(answer)), Some(FailureKind::ErrorBody("problem_details")));
-    }
-
-    #[test]
-    fn a_bare_code_is_suspected_and_a_code_beside_results_is_not() {
-        assert_eq!(suspected_code(&answered(200, r#"{"info_code":"20000"}"#)).as_deref(), Some("20000"));
-        assert_eq!(suspected_code(&answered(200, r#"{"code":7,"message":"x"}"#)).as_deref(), Some("7"));
-        for body in [
-            r#"{"info_code":"10000","routes":[]}"#,
-            r#"{"code":0}"#,
-            r#"{"postcode":"20000"}"#,
-            r#"{"code":"A","error_code":"B"}"#,
-        ] {
-            assert_eq!(suspected_code(&answered(200, body)), None, "{body}");
-        }
-    }
-}
+mod outcome_tests;
+#[cfg(test)]
+mod tests;
