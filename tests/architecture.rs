@@ -41,7 +41,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("explain", &["domain", "embedding", "retrieval"]),
     ("executor", &["domain", "catalog", "scanner", "store"]),
     // Work on files instead of requests.
-    ("offline", &["domain", "explain", "openai", "policy", "repair", "retrieval", "scanner"]),
+    ("offline", &["domain", "embedding", "explain", "openai", "policy", "repair", "retrieval", "scanner"]),
     // The way of a request.
     (
         "pipeline",

@@ -44,7 +44,7 @@ async fn a_failure_is_explained_from_a_catalogue_of_errors() {
     let log = proxy.log();
     assert!(log.contains("none.md: No such file"), "a missing file is told: {log}");
     assert!(
-        log.contains("errors.json: EOF while parsing a list at line 1 column 29"),
+        log.contains("errors.json: EOF while parsing a list at line 1 column 28"),
         "and a broken one, with its place: {log}"
     );
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 
+use super::embedding::EmbeddingArguments;
 use super::errors::VerbResult;
 use super::progress::Progress;
 use super::scan::threads;
@@ -26,6 +27,8 @@ pub(super) struct Arguments {
     /// Where the passages go, one line for each failure, in the same order. `-` is standard output.
     #[arg(long = "out", value_name = "FILE", default_value = "-")]
     explanations: PathBuf,
+    #[command(flatten)]
+    embedding: EmbeddingArguments,
     /// Write beside the passages where each of them stands and how sure it is: `sources` and `scores`.
     #[arg(long)]
     details: bool,
@@ -53,9 +56,10 @@ struct BadLines {
 }
 
 pub(super) fn run(arguments: Arguments) -> VerbResult {
-    let Arguments { docs, failures, explanations, details, jobs } = arguments;
+    let Arguments { docs, failures, explanations, embedding, details, jobs } = arguments;
     let settings = config::Settings::default().explain;
-    let job = ExplainJob { docs, failures, explanations, settings, details, jobs: threads(jobs) };
+    let embedder = embedding.embedder()?;
+    let job = ExplainJob { docs, failures, explanations, settings, embedder, details, jobs: threads(jobs) };
     let writes_to_terminal = job.explanations.as_os_str() == "-" && std::io::stdout().is_terminal();
     let runtime = super::runtime()?;
     let begun = Instant::now();

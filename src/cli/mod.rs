@@ -6,7 +6,6 @@ mod check;
 mod config;
 mod demo;
 mod downloads;
-#[expect(dead_code, reason = "the next verb uses it")]
 mod embedding;
 mod errors;
 mod explain;

@@ -30,9 +30,9 @@ impl Explainer {
         let mut own = Index::builder(self.settings());
         own.add_operation(tool.name, tool.texts);
         let own = own.build();
-        let mut found = self.found(&own, tool.name, &query);
+        let mut found = self.found(&own, tool.name, &query).await;
         for index in self.indexes_of_tool(tool.name) {
-            found.extend(self.found(index, tool.name, &query));
+            found.extend(self.found(index, tool.name, &query).await);
         }
         self.shown(found)
     }

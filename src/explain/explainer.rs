@@ -1,6 +1,7 @@
 //! The index of all operations' documentation, and its answer to a failed outcome.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
@@ -9,11 +10,13 @@ use super::codes::normal_form;
 use super::documents::Section;
 use super::failures::{FailureKind, Judged, is_failure, suspected_code};
 use super::index::{Entry, Index};
+use super::meanings::Closeness;
 use super::query::{Query, query};
 use super::ranking::{Claim, rank};
 use super::verdict_words::calls_it_an_error;
 use crate::domain::rules::FailureRule;
 use crate::domain::{DocText, Explanation, OperationRef, Outcome, Passage};
+use crate::embedding::{EmbedError, Embedder};
 
 /// The documentation of one operation, before it is split.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +57,18 @@ impl Explainer {
         Self { toolsets, settings: settings.clone() }
     }
 
+    /// Asks for the vectors of all passages, which find what is said in other words than the failure's. They are asked for once; every
+    /// failure that no code explains costs the vector of one more text.
+    ///
+    /// # Errors
+    /// [`EmbedError`]. Toolsets whose vectors were not had go on with words alone.
+    pub async fn understand(&mut self, embedder: &Arc<dyn Embedder>) -> Result<(), EmbedError> {
+        for index in self.toolsets.values_mut() {
+            index.understand(embedder).await?;
+        }
+        Ok(())
+    }
+
     /// How many passages there are.
     pub fn passages(&self) -> usize {
         self.toolsets.values().map(Index::len).sum()
@@ -70,7 +85,7 @@ impl Explainer {
     ) -> Explanation {
         let Some(index) = self.toolsets.get(&operation.toolset) else { return Explanation::default() };
         let query = query(outcome, arguments);
-        self.shown(self.found(index, &operation.tool, &query))
+        self.shown(self.found(index, &operation.tool, &query).await)
     }
 
     /// Did an outcome fail? [`is_failure`] knows without documentation; a body that is a bare code failed if the operation's
@@ -110,9 +125,15 @@ impl Explainer {
         self.toolsets.iter().filter(tied).map(|(_, index)| index)
     }
 
-    /// What may be claimed, best first.
-    pub(super) fn found<'a>(&self, index: &'a Index, tool: &str, query: &Query) -> Vec<Found<'a>> {
-        let claims = rank(index, tool, query, &self.settings);
+    /// What may be claimed, best first. Meaning is asked for only where no passage defines a code of the failure: it cannot say more then.
+    pub(super) async fn found<'a>(&self, index: &'a Index, tool: &str, query: &Query) -> Vec<Found<'a>> {
+        let mut claims = rank(index, tool, query, &Closeness::default(), &self.settings);
+        if let Some(meanings) = index.meanings().filter(|_| !claims.iter().any(|claim| claim.defines_code)) {
+            match meanings.closeness(&query.said).await {
+                Ok(closeness) => claims = rank(index, tool, query, &closeness, &self.settings),
+                Err(error) => tracing::warn!(%error, "a failure is explained by words alone"),
+            }
+        }
         claims.into_iter().filter_map(|claim| Some(Found { claim, entry: index.passage(claim.passage)? })).collect()
     }
 

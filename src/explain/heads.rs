@@ -138,7 +138,8 @@ fn behind_announcers(text: &str) -> (&str, bool) {
     let mut rest = text;
     while let Some((word, behind)) = rest.split_once([' ', ':', '#']) {
         let is_announcer = ANNOUNCERS.contains(&word.trim_end_matches('.').to_ascii_lowercase().as_str());
-        if !is_announcer && !(word.is_empty() && rest != text) {
+        let is_gap = word.is_empty() && rest != text;
+        if !is_announcer && !is_gap {
             break;
         }
         rest = behind.trim_start_matches([' ', ':', '#']);

@@ -1,14 +1,17 @@
 //! The passages of one toolset: words for ranking, codes and names for exact hits, and where each of them belongs.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::Settings;
 use super::documents::Section;
+use super::meanings::Meanings;
 use super::passages::{Piece, passages};
 use super::places::{Place, Places};
 use super::shape::{Shape, shape_of};
 use super::spellings::{folded, forms};
 use crate::domain::DocText;
+use crate::embedding::{EmbedError, Embedder};
 use crate::retrieval::Bm25;
 
 /// One passage with what is known about it.
@@ -57,6 +60,7 @@ pub(super) struct Index {
     /// Passages by other spellings of the codes that they define.
     spellings: HashMap<String, Vec<usize>>,
     places: Places,
+    meanings: Option<Meanings>,
 }
 
 impl Index {
@@ -82,6 +86,21 @@ impl Index {
 
     pub(super) fn places(&self) -> &Places {
         &self.places
+    }
+
+    /// The vectors of the passages, where an embedder gave them.
+    pub(super) fn meanings(&self) -> Option<&Meanings> {
+        self.meanings.as_ref()
+    }
+
+    /// Asks for the vectors of the passages.
+    ///
+    /// # Errors
+    /// [`EmbedError`]; the passages go on without.
+    pub(super) async fn understand(&mut self, embedder: &Arc<dyn Embedder>) -> Result<(), EmbedError> {
+        let texts = self.entries.iter().map(|entry| entry.text.clone()).collect();
+        self.meanings = Some(Meanings::of(embedder, texts).await?);
+        Ok(())
     }
 
     /// The passages that name a code or parameter, given in normal form.
@@ -155,7 +174,7 @@ impl Builder<'_> {
                 spellings.entry(form).or_default().extend(defining());
             }
         }
-        Index { entries: self.entries, words, leads, names: self.names, spellings, places: self.places }
+        Index { entries: self.entries, words, leads, names: self.names, spellings, places: self.places, meanings: None }
     }
 }
 

@@ -18,6 +18,7 @@ mod failures;
 mod heads;
 mod index;
 mod labels;
+mod meanings;
 mod member_names;
 mod outline;
 mod passages;

@@ -23,6 +23,11 @@ const ERROR_WORDS: [&str; 9] =
 /// At least four in five of the numbers that a list of statuses defines are statuses.
 const STATUS_SHARE: (u32, u32) = (4, 5);
 
+/// The words of a name apart: as one word it would be looked for in headings that have the same words in another notation.
+fn spaced(name: &str) -> String {
+    name.replace(|character: char| !character.is_alphanumeric(), " ")
+}
+
 /// What the passages of a place define.
 #[derive(Debug, Clone, Copy, Default)]
 struct Defined {
@@ -102,7 +107,7 @@ impl Places {
         for tool in tools {
             self.tied.entry(tool.clone()).or_default().push(place);
         }
-        let title = path.join("\n");
+        let title = spaced(&path.join("\n"));
         self.of_errors.push(tokens(&title).iter().any(|word| ERROR_WORDS.contains(&word.as_str())));
         self.titles.push((place, title));
         self.stretches.push((!tools.is_empty()).then_some(stretch));
@@ -120,8 +125,7 @@ impl Places {
     /// How much each place is about an operation.
     pub(super) fn about(&self, tool: &str) -> Aboutness {
         let mut shares = HashMap::new();
-        // The words of the name alone: the name as one word would be looked for in headings that have the same words apart.
-        let hits = self.headings.as_ref().map(|headings| headings.search(&tokens(tool).join(" "), headings.len()));
+        let hits = self.headings.as_ref().map(|headings| headings.search(&spaced(tool), headings.len()));
         let hits = hits.unwrap_or_default();
         let best = hits.iter().map(|hit| hit.coverage).fold(f32::MIN_POSITIVE, f32::max);
         for hit in hits.iter().filter(|hit| hit.coverage >= LEAST_SHARE) {

@@ -39,6 +39,8 @@ pub(super) struct Query {
     pub(super) names: Vec<String>,
     /// Words of the body's messages; where there are none but such as any failure has, those.
     pub(super) words: String,
+    /// The messages as they are, for whoever understands them.
+    pub(super) said: String,
     /// The HTTP status, where it says that the request failed.
     pub(super) status: Option<u16>,
 }
@@ -164,6 +166,8 @@ impl<'a> Reading<'a> {
         let room = MAX_TEXT_CHARS.saturating_sub(self.query.words.len());
         let text: String = text.chars().take(room).collect();
         text.split_whitespace().filter(|word| word.contains("://")).for_each(|link| self.link(link));
+        self.query.said.push_str(&text);
+        self.query.said.push(' ');
         let mut before = "";
         for (at, word) in words(&text).enumerate() {
             self.name(word);
@@ -249,6 +253,9 @@ impl<'a> Reading<'a> {
         if self.query.words.is_empty() {
             let reason = http::StatusCode::from_u16(self.status).ok().and_then(|status| status.canonical_reason());
             self.query.words = self.query.status.and(reason).unwrap_or_default().to_owned();
+        }
+        if self.query.said.is_empty() {
+            self.query.said.clone_from(&self.query.words);
         }
         self.query
     }

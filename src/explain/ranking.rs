@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Settings;
 use super::index::{Entry, Index, Response};
+use super::meanings::Closeness;
 use super::places::Aboutness;
 use super::query::{Code, Query, Standing};
 use super::shape::{Shape, shape_of};
@@ -69,9 +70,15 @@ struct Ties {
 }
 
 /// The passages that are tied to the query well enough, best first; equal ones in the order of the documentation.
-pub(super) fn rank(index: &Index, operation: &str, query: &Query, settings: &Settings) -> Vec<Claim> {
+pub(super) fn rank(
+    index: &Index,
+    operation: &str,
+    query: &Query,
+    closeness: &Closeness,
+    settings: &Settings,
+) -> Vec<Claim> {
     let about = index.places().about(operation);
-    let words = Words::of(index, &query.words);
+    let words = Words::of(index, &query.words, closeness);
     let mut ties: BTreeMap<usize, Ties> = words.best().into_iter().map(|passage| (passage, Ties::default())).collect();
     add_codes(index, query, &mut ties);
     add_names(index, &about, query, &mut ties);

@@ -192,7 +192,8 @@ mod tests {
 
     #[test]
     fn the_code_is_found_by_label_by_looks_or_by_place() {
-        let cases: [(&[(&str, &str)], &[&str]); 8] = [
+        type Case<'a> = (&'a [(&'a str, &'a str)], &'a [&'a str]);
+        let cases: [Case<'_>; 8] = [
             (&[("Name", "Dispatch"), ("Code", "0")], &["0"]),
             (&[("", "Not sent"), ("", "E_SEND"), ("", "400")], &["e_send", "400"]),
             (&[("info_code", "20000"), ("info", "INVALID_PARAMS"), ("Meaning", "two words")], &["20000"]),

@@ -1,6 +1,7 @@
 //! What the words of a message tie it to.
 
 use super::index::{Index, LEAD_CHARS};
+use super::meanings::Closeness;
 use crate::retrieval::{Score, Scores};
 
 /// What shared words weigh.
@@ -33,16 +34,30 @@ const HALF_EVIDENCE: f32 = 0.5;
 /// How sure words alone can make.
 const MOST_BY_WORDS: f32 = 0.95;
 
+/// The passage is the closest in meaning; others get their share of it.
+const CLOSEST: f32 = 2.4;
+
+/// The cosine of texts that have nothing to do with one another but the field that they are of.
+const UNRELATED: f32 = 0.45;
+
+/// The cosine of texts that say the same.
+const SAME: f32 = 0.95;
+
+/// How sure meaning alone can make.
+const MOST_BY_MEANING: f32 = 0.8;
+
 /// The words of a message, looked for in all passages.
-pub(super) struct Words {
+pub(super) struct Words<'a> {
     texts: Field,
     leads: Field,
+    meaning: &'a Closeness,
 }
 
-impl Words {
-    pub(super) fn of(index: &Index, words: &str) -> Self {
+impl<'a> Words<'a> {
+    pub(super) fn of(index: &Index, words: &str, meaning: &'a Closeness) -> Self {
         let all = 0..index.len();
         Self {
+            meaning,
             texts: Field::of(index.words().scores(words, all.clone())),
             leads: Field::of(index.leads().scores(words, all)),
         }
@@ -51,6 +66,7 @@ impl Words {
     /// The passages that are worth a look for their words.
     pub(super) fn best(&self) -> Vec<usize> {
         let mut best: Vec<usize> = self.texts.best.iter().chain(&self.leads.best).copied().collect();
+        best.extend(self.meaning.best());
         best.sort_unstable();
         best.dedup();
         best
@@ -58,6 +74,15 @@ impl Words {
 
     /// What ties a passage to the message by words.
     pub(super) fn tie(&self, index: &Index, passage: usize) -> WordTie {
+        let WordTie { evidence, order } = self.shared(index, passage);
+        let cosine = self.meaning.of(passage);
+        let sure = ((cosine - UNRELATED) / (SAME - UNRELATED)).clamp(0.0, MOST_BY_MEANING);
+        // What is alike in words is alike in meaning too: the two are no independent witnesses.
+        let evidence = evidence.max(-(1.0 - sure).ln());
+        WordTie { evidence, order: order + CLOSEST * self.meaning.relative(passage) }
+    }
+
+    fn shared(&self, index: &Index, passage: usize) -> WordTie {
         let (Some(entry), Some(text)) = (index.passage(passage), self.texts.scores.of(passage)) else {
             return WordTie::default();
         };

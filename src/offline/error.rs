@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io;
 
+use crate::embedding::EmbedError;
+
 /// The run cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub enum OfflineError {
@@ -26,6 +28,9 @@ pub enum OfflineError {
         /// Why.
         source: io::Error,
     },
+    /// The model of meaning gives no vectors.
+    #[error("the passages have no vectors: {0}; without --embedding-model they are searched by words")]
+    Unembedded(EmbedError),
     /// Whoever read our output has gone: nothing is left to do, and nothing is wrong.
     #[error("the reader of the output has gone")]
     ReaderGone,

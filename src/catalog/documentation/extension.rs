@@ -14,10 +14,15 @@ const MAX_LEVELS: usize = 4;
 pub(super) fn error_lists<'d>(texts: &mut Collector<'d>, holder: &Located<'d>) {
     for (key, value) in holder.members() {
         let lower = key.to_ascii_lowercase();
-        if lower.starts_with("x-") && ERROR_WORDS.iter().any(|word| lower.contains(word)) {
+        if lower.starts_with("x-") && lists_errors(&lower) {
             entries(texts, "", &value, MAX_LEVELS);
         }
     }
+}
+
+/// Does the key, in lower case, speak of errors or of codes? `x-codeSamples` and the like are something else.
+fn lists_errors(key: &str) -> bool {
+    ERROR_WORDS.iter().any(|word| key.contains(word)) || key.contains("codes") && !key.contains("sample")
 }
 
 fn entries<'d>(texts: &mut Collector<'d>, label: &str, entry: &Located<'d>, levels: usize) {
@@ -33,14 +38,26 @@ fn entries<'d>(texts: &mut Collector<'d>, label: &str, entry: &Located<'d>, leve
     }
 }
 
-/// A scalar, or an object of scalars (`{code: 7, message: gone}`), in one line.
+/// A scalar, or an object of scalars in one line: `{code: 7, message: gone}` as `7: gone`.
 fn line(value: &Value) -> Option<String> {
-    if let Value::Object(members) = value {
-        let parts: Option<Vec<String>> =
-            members.iter().map(|(key, value)| Some(format!("{key}: {}", scalar(value)?))).collect();
-        return parts.map(|parts| parts.join(", "));
-    }
-    scalar(value)
+    let Value::Object(members) = value else { return scalar(value) };
+    let code =
+        members.iter().find(|(key, value)| is_code(key) && scalar(value).is_some_and(|text| !text.contains(' ')));
+    let others = members.iter().filter(|(key, _)| code.is_none_or(|(code, _)| code != *key));
+    let parts: Option<Vec<String>> = others.map(|(key, value)| Some(part(key, &scalar(value)?))).collect();
+    let code = code.and_then(|(_, value)| scalar(value)).map(|code| format!("`{code}`: ")).unwrap_or_default();
+    parts.map(|parts| code + &parts.join(", "))
+}
+
+/// A member; what only tells the meaning needs no name.
+fn part(key: &str, value: &str) -> String {
+    let is_told = matches!(key, "message" | "description" | "meaning" | "title" | "reason" | "detail" | "summary");
+    if is_told { value.to_owned() } else { format!("{key}: {value}") }
+}
+
+fn is_code(key: &str) -> bool {
+    let key = key.to_ascii_lowercase();
+    key.ends_with("code") && !key.contains("status") && !key.contains("http") || key == "id" || key == "key"
 }
 
 fn scalar(value: &Value) -> Option<String> {

@@ -62,7 +62,11 @@ fn visit<'d>(texts: &mut Collector<'d>, schema: &Located<'d>, name: &str, levels
         return;
     }
     if is_wanted {
-        texts.member(&target, "description", name);
+        // A branch for one value says what that value means (JSON Schema's annotated enumerations).
+        match target.value.get("const").filter(|value| !value.is_object() && !value.is_array()) {
+            Some(value) => one_value(texts, &target, &plain(value)),
+            None => texts.member(&target, "description", name),
+        }
         values(texts, &target, name);
     }
     let Some(levels) = levels.checked_sub(1) else { return };
@@ -84,6 +88,11 @@ fn visit<'d>(texts: &mut Collector<'d>, schema: &Located<'d>, name: &str, levels
 fn speaks_of_errors(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     name.contains("error") || name.contains("warning")
+}
+
+fn one_value(texts: &mut Collector<'_>, schema: &Located<'_>, value: &str) {
+    let key = if schema.text("description").is_some() { "description" } else { "title" };
+    texts.member(schema, key, &format!("`{value}`"));
 }
 
 /// The allowed values: with what an extension says about each, or in one line.

@@ -75,7 +75,7 @@ fn errors_are_told_from_schemas_examples_and_extensions() {
             }
         }}}}),
     );
-    has(&texts, "code: 7, message: gone for good", "pets.yaml#/paths/~1pets/get/x-errors/0");
+    has(&texts, "`7`: gone for good", "pets.yaml#/paths/~1pets/get/x-errors/0");
     has(&texts, "plain text", "pets.yaml#/paths/~1pets/get/x-errors/1");
     has(&texts, "404: No such pet", "pets.yaml#/paths/~1pets/get/responses/404/description");
     has(&texts, "An error", "pets.yaml#/components/schemas/Error/description");
@@ -85,6 +85,25 @@ fn errors_are_told_from_schemas_examples_and_extensions() {
     assert!(all.contains(&"404, for example: too old") && all.contains(&"old: An old pet"));
     assert!(all.contains(&"error: not_authed, limited"));
     assert!(!all.iter().any(|text| text.contains("says nothing of faults")));
+}
+
+#[test]
+fn code_tables_of_any_form_define_their_codes() {
+    let texts = texts_of(
+        json!({
+            "x-return-codes": {"E7": "gone", "E8": {"errorCode": 8, "description": "late", "retry": true}},
+            "x-codeSamples": [{"lang": "curl", "source": "curl x"}],
+            "responses": {"400": {"description": "Wrong", "content": {"application/json": {"schema": {"properties": {
+                "error": {"oneOf": [{"const": "E1", "description": "no such pet"}, {"const": 2, "title": "pet is shy"}]}
+            }}}}}}
+        }),
+        json!({}),
+    );
+    let all: Vec<&str> = texts.iter().map(|(text, _)| text.as_str()).collect();
+    for expected in ["E7: gone", "E8: `8`: late, retry: true", "`E1`: no such pet", "`2`: pet is shy"] {
+        assert!(all.contains(&expected), "{expected} is not in {all:#?}");
+    }
+    assert!(!all.iter().any(|text| text.contains("curl")), "{all:#?}");
 }
 
 #[test]

@@ -327,7 +327,7 @@ fn csv_with_any_delimiter_with_and_without_header() {
         let rows = each(|error| row([error.message, error.code, error.description, error.cause, error.solution]));
         let header = row(["Message", "Error code", "Description", "Cause", "Solution"]);
         assert_tells_all("CSV", "errors.csv", &format!("{header}\r\n{rows}"));
-        assert_tells_all("CSV without header", "errors.csv", &rows.replace("61003\"", "61003\""));
+        assert_tells_all("CSV without header", "errors.csv", &rows);
     }
 }
 

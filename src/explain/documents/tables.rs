@@ -93,7 +93,7 @@ fn lying(rows: &[(Vec<String>, bool)], marked: usize) -> Option<Record> {
         rows.iter().skip(marked).all(|(_, first_is_header)| *first_is_header) && rows.len() > marked && marked == 0;
     // A header `Code | Description` has both roles in one row, and further codes below.
     let first_row_is_header = pairs.first().is_some_and(|(_, value)| is_label(value) || role(value) != Role::Other);
-    let lies = codes == 1 && told >= 1 || stands && codes == 1;
+    let lies = codes == 1 && (told >= 1 || stands);
     if !lies || first_row_is_header && told == 0 {
         return None;
     }

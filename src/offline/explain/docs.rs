@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
+use crate::embedding::Embedder;
 use crate::explain::{Documents, Explainer, Settings, documents};
 use crate::offline::OfflineError;
 use crate::offline::questions::MAX_QUOTED;
@@ -36,6 +38,14 @@ impl Library {
             return Err(unreadable(source, FOLDER_FIX));
         }
         Ok(Self { explainer: Explainer::with_sections(Vec::new(), sections, settings), apis, folder: name })
+    }
+
+    /// Asks for the vectors of the passages.
+    ///
+    /// # Errors
+    /// [`OfflineError::Unembedded`].
+    pub(super) async fn understand(&mut self, embedder: &Arc<dyn Embedder>) -> Result<(), OfflineError> {
+        self.explainer.understand(embedder).await.map_err(OfflineError::Unembedded)
     }
 
     pub(super) fn explainer(&self) -> &Explainer {

@@ -5,6 +5,7 @@ mod record;
 mod summary;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use tokio::runtime::Handle;
 
@@ -13,6 +14,7 @@ use super::lines::{Batch, Lines};
 use super::output::Output;
 use super::parallel::in_order;
 use super::{OfflineError, Problem, Watcher};
+use crate::embedding::Embedder;
 use crate::explain::Settings;
 
 use docs::Library;
@@ -30,6 +32,8 @@ pub struct ExplainJob {
     pub explanations: PathBuf,
     /// How much an explanation may say, and how sure it must be.
     pub settings: Settings,
+    /// What turns texts into vectors; without it, words alone are searched.
+    pub embedder: Option<Arc<dyn Embedder>>,
     /// Are the places of passages and their scores written too?
     pub details: bool,
     /// Threads that search.
@@ -42,7 +46,10 @@ pub struct ExplainJob {
 /// [`OfflineError`]: a file that cannot be read or written, or a folder without documentation. Lines that cannot be used are told to
 /// the watcher and counted in the summary instead.
 pub fn explain(job: &ExplainJob, runtime: &Handle, watcher: &dyn Watcher) -> Result<ExplainSummary, OfflineError> {
-    let library = Library::read(&job.docs, &job.settings)?;
+    let mut library = Library::read(&job.docs, &job.settings)?;
+    if let Some(embedder) = &job.embedder {
+        runtime.block_on(library.understand(embedder))?;
+    }
     let failures = Lines::of(Input::open(&job.failures)?);
     let mut output = Output::create(&job.explanations, &[&job.failures])?;
     let name = failures.name().to_owned();
