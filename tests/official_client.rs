@@ -8,13 +8,13 @@
 
 mod support;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::{Value, json};
 use support::answer::{self, call, call_chunks, completion, role, text_chunk};
 use support::python::python_with;
-use support::{Proxy, Received, Reply, Server, config};
+use support::{Proxy, Received, Reply, Server, config, policy};
 
 const PARIS: &str = r#"{"city":"Paris"}"#;
 const ROME: &str = r#"{"city":"Rome"}"#;
@@ -78,7 +78,12 @@ async fn the_official_python_client_does_not_notice_the_proxy() {
     let Some(python) = python_with("openai", "openai") else { return };
     let upstream = Server::scripted(|_, received| reply(received)).await;
     let proxy = Proxy::start(config(&upstream.url("/v1")) + "[aliases.helper]\nmodel = \"gpt-test\"\n").await;
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/openai_client.py");
+    drive(python, "openai_client.py", &proxy).await;
+}
+
+/// Runs a script of `tests/clients` with the proxy's URL; fails with what it said where it fails.
+async fn drive(python: PathBuf, script: &str, proxy: &Proxy) {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients").join(script);
     let url = proxy.client().url("");
     let run = tokio::task::spawn_blocking(move || {
         let mut command = Command::new(python);
@@ -88,4 +93,36 @@ async fn the_official_python_client_does_not_notice_the_proxy() {
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
     println!("{}", said.trim());
+}
+
+/// A model that passes points on as the user wrote them, and turns them round once the failed call's message says how.
+fn planner(received: &Received) -> Reply {
+    let request = received.json();
+    let last = received.last_message();
+    let text = last["content"].as_str().unwrap_or_default();
+    if text.contains("distance_m") {
+        let chunks = answer::text_chunks("39 km.");
+        return if request["stream"] == true { Reply::events(&chunks) } else { answer::text("39 km.") };
+    }
+    let points = match text.contains("longitude precedes the latitude") {
+        true => ["135.7588,34.9858", "135.5258,34.6873"],
+        false => ["34.9858,135.7588", "34.6873,135.5258"],
+    };
+    let arguments = json!({"origin": points[0], "destination": points[1]}).to_string();
+    let id = format!("call_{}", received.messages().len());
+    calls(&request, &[(&id, "planRoute", &arguments)])
+}
+
+#[tokio::test]
+async fn an_agent_that_runs_its_own_tools_is_told_why_they_failed() {
+    let Some(python) = python_with("openai", "openai") else { return };
+    let upstream = Server::scripted(|_, received| planner(received)).await;
+    let document = include_str!("../openapi/route-planner.yaml");
+    let on = policy::file("on", "explain: {client_tools: on}");
+    let config = config(&upstream.url("/v1"))
+        + &policy::table("on")
+        + "[aliases.travel]\nmodel = \"gpt-test\"\n[toolsets.routes]\ndocument = \"routes.yaml\"\nbase_url = \"http://127.0.0.1:1\"\n";
+    let files = [("routes.yaml", document), ("policies/on.yaml", on.as_str())];
+    let proxy = Proxy::start_with_files(config, &files).await;
+    drive(python, "failing_tools.py", &proxy).await;
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -15,12 +15,12 @@ use crate::domain::DocText;
 use crate::embedding::Embedder;
 use crate::executor::{self, DocumentFetcher};
 use crate::explain::{self, Explainer, OperationDocs};
-use crate::pipeline::Tooling;
+use crate::pipeline::{self, Tooling};
 use crate::telemetry::Metrics;
 use crate::telemetry::labels::ResultLabel;
 use crate::watch::{self, Watched, Watcher};
 
-use super::StartError;
+use super::{StartError, further_docs};
 
 /// Loads the documents of all toolsets, and looks for changes of them where the settings say so. Turns that run keep what they began with.
 pub(super) fn load(
@@ -40,10 +40,12 @@ pub(super) fn load(
         fetch,
         explain: settings.explain.clone(),
         _embedder: embedder,
-        cached_offers: settings.pipeline.toolbook_cache_entries,
+        pipeline: settings.pipeline.clone(),
         metrics: metrics.clone(),
         seen: stamps(&catalog),
+        seen_docs: BTreeMap::new(),
     };
+    let documents = Documents { seen_docs: documents.stamps_of_docs(), ..documents };
     tell(&catalog, metrics);
     let current = Arc::new(ArcSwap::from_pointee(documents.tooling(catalog)));
     let documents = Shared { documents: Arc::new(Mutex::new(documents)), current: current.clone() };
@@ -88,10 +90,12 @@ struct Documents {
     explain: explain::Settings,
     /// What passages are to be compared by, besides their words.
     _embedder: Option<Arc<dyn Embedder>>,
-    cached_offers: u64,
+    pipeline: pipeline::Settings,
     metrics: Arc<Metrics>,
     /// What the files looked like when they were last read, for good or ill.
     seen: BTreeMap<PathBuf, Option<Stamp>>,
+    /// What the files of further documentation looked like.
+    seen_docs: BTreeMap<PathBuf, Option<Stamp>>,
 }
 
 /// What tells that a file was replaced or written to: size, time of change in nanoseconds, file number.
@@ -110,14 +114,15 @@ impl Shared {
     }
 
     fn watch_files(&self, settings: &catalog::Settings) -> Option<Watcher> {
-        let watched = watched(&self.current.load().catalog);
+        let watched = self.lock().watched(&self.current.load().catalog);
         if !settings.reload || watched == Watched::default() {
             return None;
         }
         let (shared, quiet) = (self.clone(), Duration::from_millis(settings.reload_quiet_milliseconds));
         let watcher = watch::watch_files(watched, quiet, "document-reload", move || {
-            shared.lock().reload_files(&shared.current);
-            self::watched(&shared.current.load().catalog)
+            let mut documents = shared.lock();
+            documents.reload_files(&shared.current);
+            documents.watched(&shared.current.load().catalog)
         });
         // Documents that are loaded and do not reload are better than no proxy.
         watcher.inspect_err(|error| tracing::error!(%error, "documents will not reload")).ok()
@@ -143,7 +148,23 @@ impl Documents {
         let files: BTreeSet<PathBuf> =
             now.iter().filter(|(file, stamp)| is_new(file, stamp)).map(|(file, _)| file.clone()).collect();
         self.seen = now;
+        let docs = self.stamps_of_docs();
+        let new_docs = docs != self.seen_docs;
+        self.seen_docs = docs;
+        let before = current.load_full();
         self.reload(current, &Changes::Files(files), Vec::new());
+        // A reload of the catalog reads all documentation anew.
+        if new_docs && Arc::ptr_eq(&before, &current.load()) {
+            self.reload_docs(current);
+        }
+    }
+
+    /// Reads the further documentation anew; catalog and offers stay.
+    fn reload_docs(&self, current: &ArcSwap<Tooling>) {
+        let before = current.load_full();
+        let explainer = self.explainer(&before.catalog);
+        current.store(Arc::new(before.with_explainer(explainer, &self.pipeline)));
+        self.metrics.catalog_reloads.inc(ResultLabel::Success);
     }
 
     /// Looks which remote files have changed, and reads their toolsets anew.
@@ -176,18 +197,34 @@ impl Documents {
     }
 
     fn tooling(&self, catalog: Catalog) -> Tooling {
-        let explainer = Explainer::build(documentation(&catalog), &self.explain);
-        Tooling::new(catalog, explainer, self.cached_offers)
+        let explainer = self.explainer(&catalog);
+        Tooling::new(catalog, explainer, &self.pipeline)
+    }
+
+    fn explainer(&self, catalog: &Catalog) -> Explainer {
+        let sections = further_docs::sections(catalog, &self.toolsets, &self.base_dir, &self.explain);
+        Explainer::with_sections(documentation(catalog), sections, &self.explain)
+    }
+
+    fn watched(&self, catalog: &Catalog) -> Watched {
+        let docs = further_docs::files(&self.toolsets, &self.base_dir);
+        let folders: BTreeSet<PathBuf> = catalog.folders().map(Path::to_owned).chain(docs.folders).collect();
+        Watched {
+            files: catalog.files().map(Path::to_owned).chain(docs.files).collect(),
+            endings: if folders.is_empty() { &[] } else { &WATCHED_ENDINGS },
+            folders,
+        }
+    }
+
+    fn stamps_of_docs(&self) -> BTreeMap<PathBuf, Option<Stamp>> {
+        let files = further_docs::files(&self.toolsets, &self.base_dir).files;
+        files.into_iter().map(|file| (file.clone(), stamp(&file))).collect()
     }
 }
 
-fn watched(catalog: &Catalog) -> Watched {
-    Watched {
-        files: catalog.files().map(Path::to_owned).collect(),
-        folders: catalog.folders().map(Path::to_owned).collect(),
-        endings: if catalog.folders().next().is_some() { &DOCUMENT_ENDINGS } else { &[] },
-    }
-}
+/// Endings of the files that matter in the folders of toolsets and of their documentation.
+static WATCHED_ENDINGS: LazyLock<Vec<&str>> =
+    LazyLock::new(|| DOCUMENT_ENDINGS.into_iter().chain(explain::DOCUMENTATION_ENDINGS).collect());
 
 fn stamps(catalog: &Catalog) -> BTreeMap<PathBuf, Option<Stamp>> {
     catalog.files().map(|file| (file.to_owned(), stamp(file))).collect()

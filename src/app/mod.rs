@@ -7,6 +7,7 @@ mod build;
 mod documents;
 mod embedder;
 mod expiry;
+mod further_docs;
 mod policies;
 mod shutdown;
 mod templates;

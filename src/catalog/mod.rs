@@ -62,7 +62,7 @@ pub use operation::{Operation, Placement};
 pub use report::{Renamed, Report, Simplified, Skipped};
 pub use review::{Review, review};
 pub use security::{Requirement, SecurityScheme};
-pub use settings::{DocumentLimits, MissingCredentials, Settings, ToolsetSettings};
+pub use settings::{DocsSettings, DocumentLimits, MissingCredentials, Settings, ToolsetSettings};
 pub use snapshot::{Catalog, Changes};
 pub use toolset::Toolset;
 pub use xml::{XmlNode, XmlShape, is_name as is_xml_name};

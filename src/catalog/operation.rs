@@ -39,6 +39,8 @@ pub struct Operation {
     /// Media types of the documented successful responses (of all, where those have none), without duplicates, in the order of the
     /// document: what may be asked for.
     pub produces: Vec<String>,
+    /// The names of the operation's tags.
+    pub tags: Vec<String>,
     /// Does the document call the operation deprecated?
     pub deprecated: bool,
     /// What the document says about the operation: its description, parameters, body, responses and tags. Operations share many of these.

@@ -17,6 +17,8 @@ use super::server::Servers;
 use super::settings::DocumentLimits;
 use super::walk::Found;
 use super::{Operation, documentation, security, swagger};
+use serde_json::Value;
+
 use crate::domain::{OperationRef, Owner, Tool};
 
 /// Reads the operations of one document.
@@ -73,6 +75,7 @@ impl<'d> OperationReader<'d> {
             idempotency_key,
             security: security::requirements(self.document, operation, notes),
             produces: produces(self.document, operation),
+            tags: tags(operation),
             deprecated: operation.flag("deprecated") == Some(true),
             documentation: self.texts.share(documentation),
         })
@@ -93,6 +96,12 @@ pub(super) fn request<'d>(
         notes.remark("the parameters have a body beside `requestBody`; it is left out");
     }
     Ok((lists.parameters, Some(body)))
+}
+
+/// The names of an operation's tags; what is no name is passed over.
+fn tags(operation: &Located<'_>) -> Vec<String> {
+    let tags = operation.value.get("tags").and_then(Value::as_array);
+    tags.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 /// The media types of the responses that say success, each once; where none has content, those of all responses.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Credential;
+use crate::domain::rules::ToolGlobs;
 
 /// What holds for the documents of all toolsets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,8 +52,29 @@ pub struct ToolsetSettings {
     pub credentials: BTreeMap<String, Credential>,
     /// What becomes of a call whose operation asks for credentials that are not given.
     pub missing_credentials: MissingCredentials,
+    /// Further documentation of the API, that failed calls are explained from. One that cannot be read is told in the log, and left out.
+    pub docs: Vec<DocsSettings>,
     /// Bounds on what is read from the document.
     pub limits: DocumentLimits,
+}
+
+/// Further documentation, and the operations that it belongs to: those that any of the globs fits; without a glob, all of them. A
+/// section whose heading names an operation (its `operationId`, its tool's name, its path, or method and path) belongs to that.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DocsSettings {
+    /// A file (Markdown, HTML, plain text, JSON, CSV, TSV), a folder of such at any depth, or a glob (`docs/**/*.md`); relative paths start at
+    /// the configuration file's folder.
+    pub path: String,
+    /// Globs on names of tools and `operationId`s.
+    #[serde(default)]
+    pub operations: ToolGlobs,
+    /// Globs on paths (`/messages*`; `*` also takes `/`).
+    #[serde(default)]
+    pub paths: ToolGlobs,
+    /// Globs on tags.
+    #[serde(default)]
+    pub tags: ToolGlobs,
 }
 
 /// What becomes of a call whose operation asks for credentials that are not given.

@@ -1,8 +1,9 @@
 //! The catalogue: what the demo talks about, and what each conversation is to show.
 
-use crate::domain::trace::{Attempt, Execution};
+use crate::domain::trace::{Attempt, Enrichment, Execution};
 use crate::domain::{FaultCode, RepairKind, Trace};
 
+use super::client_tool::OwnTool;
 use super::transcript::is_handed_over;
 
 /// One conversation.
@@ -16,21 +17,21 @@ pub(super) struct Conversation {
     pub(super) model: &'static str,
     /// What the user says.
     pub(super) question: &'static str,
-    /// Does the client want a stream, and does it bring its own tool (`client_tool`)?
-    pub(super) streams_with_own_tool: bool,
+    /// The tool that the client brings and runs itself, where it does; it wants a stream then.
+    pub(super) streams_with: Option<OwnTool>,
     /// Did it show what it is to show? Judged by the traces of its turns.
     pub(super) promise: fn(&[Trace]) -> bool,
 }
 
 /// All conversations, in the order of the transcript.
-pub(super) const CONVERSATIONS: [Conversation; 7] = [
+pub(super) const CONVERSATIONS: [Conversation; 8] = [
     Conversation {
         title: "A tool's name is mended",
         about: "The model writes the name with other separators. Only one tool can be meant, so the proxy renames it and \
                 asks nobody.",
         model: "travel",
         question: "Where is Osaka Castle?",
-        streams_with_own_tool: false,
+        streams_with: None,
         promise: |traces| {
             has_repair(traces, RepairKind::ToolRenamed) && nothing_was_sent_back(traces) && all_ran(traces, 1)
         },
@@ -41,7 +42,7 @@ pub(super) const CONVERSATIONS: [Conversation; 7] = [
                 the model is not asked again.",
         model: "travel",
         question: "Show me at most 2 routes without tolls from 135.7588,34.9858 to 135.5258,34.6873 by car.",
-        streams_with_own_tool: false,
+        streams_with: None,
         promise: |traces| {
             has_repair(traces, RepairKind::ParameterRenamed)
                 && has_repair(traces, RepairKind::TypeCoerced)
@@ -55,7 +56,7 @@ pub(super) const CONVERSATIONS: [Conversation; 7] = [
                 model is told what is missing, and calls again.",
         model: "office",
         question: "Which rooms seat 6 people on 2026-06-02?",
-        streams_with_own_tool: false,
+        streams_with: None,
         promise: |traces| {
             has_diagnosis(traces, FaultCode::ParameterMissing)
                 && attempts(traces).any(|attempt| attempt.purpose == "static_feedback")
@@ -68,7 +69,7 @@ pub(super) const CONVERSATIONS: [Conversation; 7] = [
                 documentation that explains the code and hands both to the model.",
         model: "travel",
         question: "I stand at 34.9858, 135.7588. Plan a route by bike to 34.6873, 135.5258.",
-        streams_with_own_tool: false,
+        streams_with: None,
         promise: |traces| {
             executions(traces).any(|execution| execution.explanation.as_ref().is_some_and(|found| found.is_hit()))
                 && executions(traces).last().is_some_and(succeeded)
@@ -80,7 +81,7 @@ pub(super) const CONVERSATIONS: [Conversation; 7] = [
                 demo's policy allows it for this API.",
         model: "office",
         question: "Book a room for 6 people in the name of Ada Lovelace on 2026-06-02 from 10:00 to 11:00.",
-        streams_with_own_tool: false,
+        streams_with: None,
         promise: |traces| {
             all_ran(traces, 3) && executions(traces).any(|execution| execution.operation.starts_with("POST "))
         },
@@ -91,7 +92,7 @@ pub(super) const CONVERSATIONS: [Conversation; 7] = [
                 stops, and hands over the record of what was tried.",
         model: "travel",
         question: "Plan a route by helicopter from 135.7588,34.9858 to 135.5258,34.6873.",
-        streams_with_own_tool: false,
+        streams_with: None,
         promise: |traces| {
             traces.iter().any(|trace| is_handed_over(trace) && trace.record.len() > 1)
                 && has_diagnosis(traces, FaultCode::Constraint)
@@ -104,13 +105,25 @@ pub(super) const CONVERSATIONS: [Conversation; 7] = [
                 mended, and then sent on as the client's SDK expects it.",
         model: "travel",
         question: "What will the weather be in Oslo for the next 3 days?",
-        streams_with_own_tool: true,
+        streams_with: Some(OwnTool::Weather),
         promise: |traces| {
             traces.len() == 2
                 && traces.iter().all(|trace| trace.stream)
                 && has_repair(traces, RepairKind::ToolRenamed)
                 && has_repair(traces, RepairKind::TypeCoerced)
                 && nothing_was_sent_back(traces)
+        },
+    },
+    Conversation {
+        title: "The client's own tool fails, and the proxy explains it",
+        about: "The client runs the tool itself and sends back what the API answered: a bare code. The proxy recognises the \
+                failure and adds the sentence of the documentation below it, before the model sees it.",
+        model: "travel",
+        question: "My own planner shall find me a walk from 34.9858, 135.7588 to 34.6873, 135.5258.",
+        streams_with: Some(OwnTool::Route),
+        promise: |traces| {
+            let added = |trace: &Trace| trace.observed.iter().any(|seen| seen.done == Enrichment::Added && !seen.again);
+            traces.len() == 3 && traces.iter().any(added) && executions(traces).next().is_none()
         },
     },
 ];

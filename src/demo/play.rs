@@ -137,8 +137,8 @@ async fn hold<W: Write>(
 
 fn request(conversation: &Conversation, messages: &[Value]) -> Value {
     let mut body = json!({ "model": conversation.model, "messages": messages });
-    if conversation.streams_with_own_tool {
-        body["tools"] = json!([client_tool::definition()]);
+    if let Some(tool) = conversation.streams_with {
+        body["tools"] = json!([client_tool::definition(tool)]);
         body["stream"] = true.into();
     }
     body

@@ -46,7 +46,7 @@ impl Handler for RoutePlanner {
     async fn handle(&self, request: &Request) -> Reply {
         let result = match (&request.method, request.path.as_str()) {
             _ if request.header("x-api-key") != Some(KEY) => Err(Failure::KEY),
-            (&Method::GET, "/v1/route") => plan(request),
+            (&Method::GET, "/v1/route") => plan(|name| request.query(name)),
             (&Method::GET, "/v1/geocode") => geocode(request),
             _ => return Reply::json(StatusCode::NOT_FOUND, &json!({ "info_code": "20002" })),
         };
@@ -72,18 +72,23 @@ impl Failure {
     const OUTSIDE: Self = Self { status: StatusCode::BAD_REQUEST, info_code: "20800" };
 }
 
-fn plan(request: &Request) -> Result<Value, Failure> {
-    let origin = Point::read(request.query("origin").ok_or(Failure::MISSING)?)?;
-    let destination = Point::read(request.query("destination").ok_or(Failure::MISSING)?)?;
-    let mode = request.query("mode").unwrap_or("driving");
+/// What the planner answers to whoever has an access of its own to it, such as the demo's client.
+pub(super) fn answer<'a>(parameter: impl Fn(&str) -> Option<&'a str>) -> Value {
+    plan(parameter).unwrap_or_else(|failure| json!({ "info_code": failure.info_code }))
+}
+
+fn plan<'a>(parameter: impl Fn(&str) -> Option<&'a str>) -> Result<Value, Failure> {
+    let origin = Point::read(parameter("origin").ok_or(Failure::MISSING)?)?;
+    let destination = Point::read(parameter("destination").ok_or(Failure::MISSING)?)?;
+    let mode = parameter("mode").unwrap_or("driving");
     let kilometres_per_hour = match mode {
         "driving" => 45.0,
         "cycling" => 15.0,
         "walking" => 4.8,
         _ => return Err(Failure::UNDOCUMENTED_VALUE),
     };
-    let avoid_tolls: bool = read(request, "avoid_tolls", false)?;
-    let max_results: usize = read(request, "max_results", 1)?;
+    let avoid_tolls: bool = read(parameter("avoid_tolls"), false)?;
+    let max_results: usize = read(parameter("max_results"), 1)?;
     if !(1..=MOST_ROUTES).contains(&max_results) {
         return Err(Failure::UNDOCUMENTED_VALUE);
     }
@@ -117,8 +122,8 @@ fn geocode(request: &Request) -> Result<Value, Failure> {
     Ok(json!({ "info_code": "10000", "places": places }))
 }
 
-fn read<T: std::str::FromStr>(request: &Request, name: &str, default: T) -> Result<T, Failure> {
-    request.query(name).map_or(Ok(default), |text| text.parse().map_err(|_| Failure::UNDOCUMENTED_VALUE))
+fn read<T: std::str::FromStr>(text: Option<&str>, default: T) -> Result<T, Failure> {
+    text.map_or(Ok(default), |text| text.parse().map_err(|_| Failure::UNDOCUMENTED_VALUE))
 }
 
 /// A point on the map, in degrees.

@@ -66,6 +66,7 @@ async fn every_conversation_shows_what_it_promises() {
         "GET /route → 400 {\"info_code\":\"20000\"}",
         "(route-planner.yaml#/paths/~1route/get/responses/400/description)",
         "POST /bookings → 201",
+        "runs planRoute itself → {\"info_code\":\"20000\"}",
         "what was tried, for the person who takes over",
         "callwright_repairs_total{kind=\"tool_renamed\"}",
     ] {
@@ -79,7 +80,11 @@ async fn every_conversation_shows_what_it_promises() {
 #[tokio::test]
 async fn without_the_passage_the_error_stays_a_riddle() {
     let (_, played, transcript) = play_cut(|text| text.replace("longitude precedes the latitude", "")).await;
-    assert_eq!(broken(&played), ["An API's error is explained by its own documentation"], "{transcript}");
+    let explained = [
+        "An API's error is explained by its own documentation",
+        "The client's own tool fails, and the proxy explains it",
+    ];
+    assert_eq!(broken(&played), explained, "{transcript}");
 }
 
 #[tokio::test]

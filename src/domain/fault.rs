@@ -36,13 +36,15 @@ pub enum FaultCode {
     Placeholder,
     /// The plan says that the value comes from another call's output, and it does not.
     WrongSource,
+    /// The same call for the third time, with the same result each time before, and nothing learned in between.
+    Circle,
     /// The same call with the same arguments again, with nothing new learned since.
     RepeatedCall,
 }
 
 impl FaultCode {
     /// Every code, in the order of judgement.
-    pub const ALL: [FaultCode; 15] = [
+    pub const ALL: [FaultCode; 16] = [
         Self::NoCall,
         Self::ToolNotRelevant,
         Self::ToolNameLiteral,
@@ -57,12 +59,13 @@ impl FaultCode {
         Self::Constraint,
         Self::Placeholder,
         Self::WrongSource,
+        Self::Circle,
         Self::RepeatedCall,
     ];
 
     /// Every code and every name.
-    pub const WORDS: [&str; 30] = {
-        let mut words = [""; 30];
+    pub const WORDS: [&str; 32] = {
+        let mut words = [""; 32];
         let mut index = 0;
         while index < Self::ALL.len() {
             words[index] = Self::ALL[index].code();
@@ -89,6 +92,7 @@ impl FaultCode {
             Self::Constraint => "E4.2",
             Self::Placeholder => "E4.3",
             Self::WrongSource => "E4.4",
+            Self::Circle => "E5.1",
             Self::RepeatedCall => "E5",
         }
     }
@@ -110,6 +114,7 @@ impl FaultCode {
             Self::Constraint => "constraint",
             Self::Placeholder => "placeholder",
             Self::WrongSource => "wrong_source",
+            Self::Circle => "circle",
             Self::RepeatedCall => "repeated_call",
         }
     }
@@ -125,7 +130,7 @@ impl FaultCode {
             | Self::ParameterMissing
             | Self::ParameterUnknown => 3,
             Self::TypeMismatch | Self::Constraint | Self::Placeholder | Self::WrongSource => 4,
-            Self::RepeatedCall => 5,
+            Self::Circle | Self::RepeatedCall => 5,
         }
     }
 }

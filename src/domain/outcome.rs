@@ -1,6 +1,7 @@
 //! What executing a call gave.
 
 use bytes::Bytes;
+use serde::{Deserialize, Serialize};
 
 use super::ApprovalNote;
 
@@ -24,8 +25,39 @@ pub enum Outcome {
         /// Which rule, and what would allow it.
         reason: String,
     },
+    /// We did not send it: a credential that it needs cannot be had.
+    Unauthorised {
+        /// What the model is told, without secrets.
+        reason: String,
+    },
     /// We did not send it: policy wants a person to approve it, and nobody has, or what was approved is used up.
     Unapproved(ApprovalNote),
+}
+
+/// What is wrong with the credential of a toolset, where a call failed because of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CredentialFault {
+    /// None is given.
+    Missing,
+    /// It is given, and cannot be had: a file that cannot be read, a token that is not granted.
+    Unavailable,
+    /// The API refused it.
+    Refused,
+}
+
+impl CredentialFault {
+    /// Every fault.
+    pub const ALL: [Self; 3] = [Self::Missing, Self::Unavailable, Self::Refused];
+
+    /// Metric label and value in traces.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Missing => "missing",
+            Self::Unavailable => "unavailable",
+            Self::Refused => "refused",
+        }
+    }
 }
 
 /// An API's answer, bounded in size.
@@ -65,6 +97,11 @@ impl ApiAnswer {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
+    /// Does the API ask to be called later (RFC 6585 section 4, RFC 9110 section 10.2.3)?
+    pub fn asks_for_later(&self) -> bool {
+        matches!(self.status, 429 | 503) && self.header("retry-after").is_some()
+    }
+
     /// The body as text; invalid UTF-8 is replaced.
     pub fn text(&self) -> std::borrow::Cow<'_, str> {
         String::from_utf8_lossy(&self.body)
@@ -80,7 +117,7 @@ impl Outcome {
             Self::Answered(_) => "server_error",
             Self::Unreachable { .. } => "unreachable",
             Self::Unknown { .. } => "unknown",
-            Self::Refused { .. } => "refused",
+            Self::Refused { .. } | Self::Unauthorised { .. } => "refused",
             Self::Unapproved(_) => "unapproved",
         }
     }

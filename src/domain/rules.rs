@@ -1,12 +1,16 @@
 //! What a policy may rule: shared by `policy`, which reads the rules from files, and the rooms that obey them.
 
 mod execute;
+mod explain;
 mod faults;
+mod matchers;
 
 use serde::{Deserialize, Serialize};
 
 pub use execute::{ApprovalMode, ApprovalRules, ExecuteRule, ExecuteRules, Permission};
+pub use explain::{ClientTools, ExplainRules, FailureRule, NumberRange, RuledOutcome};
 pub use faults::{Action, FaultActions};
+pub use matchers::{LinearRegex, ToolGlobs};
 
 /// How far the proxy may go with a turn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -80,6 +84,8 @@ pub struct ScanRules {
     pub relevance: RelevanceRules,
     /// Rounds of calls, counted back from the one judged, in which an earlier call is looked for (E5).
     pub repeat_window: u32,
+    /// What is taken for going round in circles (E5.1).
+    pub circle: CircleRules,
 }
 
 impl Default for ScanRules {
@@ -92,7 +98,24 @@ impl Default for ScanRules {
             semantic_similarity: 0.5,
             relevance: RelevanceRules::default(),
             repeat_window: 3,
+            circle: CircleRules::default(),
         }
+    }
+}
+
+/// What is taken for going round in circles (E5.1): the same calls with the same results, lap by lap.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CircleRules {
+    /// How often the same call has to be made, the one judged included, where all before gave the same.
+    pub calls: u32,
+    /// Rounds of calls that a lap may have.
+    pub period: u32,
+}
+
+impl Default for CircleRules {
+    fn default() -> Self {
+        Self { calls: 3, period: 2 }
     }
 }
 

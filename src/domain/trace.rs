@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::outcome::CredentialFault;
 use super::{ApprovalNote, Call, Diagnosis, Explanation, Repair, Usage, Verdict};
 
 /// Everything that happened in one turn. Bodies are there only where policy says so.
@@ -39,6 +40,9 @@ pub struct Trace {
     /// Earlier answers of the conversation into which the proxy's part was put back.
     #[serde(skip_serializing_if = "is_none", default)]
     pub rejoined: u32,
+    /// The failures that the client's tool messages report, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub observed: Vec<Observation>,
     /// The upstream requests, in order.
     pub attempts: Vec<Attempt>,
     /// The calls that the proxy executed, in order.
@@ -68,6 +72,42 @@ pub struct Trace {
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
 fn is_none(count: &u32) -> bool {
     *count == 0
+}
+
+/// A failure that a tool message of the client's reports.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Observation {
+    /// The call that the message answers; arguments only where policy records bodies.
+    pub call: Call,
+    /// The rule that recognised the failure.
+    pub rule: String,
+    /// Was it there in an earlier turn of the conversation? Its explanation is in that turn's trace then.
+    #[serde(skip_serializing_if = "is_false", default)]
+    pub again: bool,
+    /// What the documentation says about it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub explanation: Option<Explanation>,
+    /// What was done about it.
+    pub done: Enrichment,
+}
+
+/// What was done about a failure that a tool message reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Enrichment {
+    /// The explanation was added behind the message's text.
+    Added,
+    /// It was noted; policy says that the message stays as it is.
+    Noted,
+    /// Nothing: the documentation has nothing to say about it.
+    Unexplained,
+    /// Nothing: so many later ones are explained that this one is not any more.
+    LeftOut,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_false(flag: &bool) -> bool {
+    !*flag
 }
 
 /// One upstream request inside a turn.
@@ -126,6 +166,9 @@ pub struct Execution {
     /// What the documentation says about a failed outcome.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub explanation: Option<Explanation>,
+    /// What is wrong with the toolset's credential, where the call failed because of that: for its operator to mend.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub credential: Option<CredentialFault>,
     /// Milliseconds.
     pub duration_ms: f64,
 }

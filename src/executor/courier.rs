@@ -142,10 +142,7 @@ impl Courier {
                     waited += 1;
                     tokio::time::sleep(pause).await;
                 }
-                None => {
-                    parcel.wanted.note_refusal(received.answer.status);
-                    return Ok(received);
-                }
+                None => return Ok(received),
             }
         }
     }

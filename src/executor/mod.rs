@@ -36,7 +36,7 @@ mod tests;
 pub use address::Lookup;
 pub use approval::{Application, Clearance, Grant};
 pub use build_error::BuildError;
-pub use credentials::audit as audit_credentials;
+pub use credentials::{audit as audit_credentials, fault as credential_fault};
 pub use documents::DocumentFetcher;
 pub use executor::Executor;
 pub use preview::{Preview, preview};

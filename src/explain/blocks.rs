@@ -1,218 +1,91 @@
-//! Markdown → the blocks inside which sentences are looked for.
+//! What every kind of document is read into: a row of blocks, of which the deeper ones belong to the shallower one before them.
 
-/// A piece of a text that no sentence and no passage crosses, or that is one by itself.
+use super::heads::{self, Head};
+use super::records::Record;
+
+/// A piece of a document that no sentence and no passage crosses, or that is one by itself. Its text has whitespace folded and keeps of
+/// all markup only the marks of code spans.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Block {
-    /// Lines of prose, joined.
-    Prose(String),
-    /// One item of a list, without its bullet.
-    Item(String),
-    /// A heading, without its marks.
+pub(super) struct Block {
+    /// How deep it stands: a block belongs to the last one before it that is less deep.
+    pub(super) depth: usize,
+    /// What it is.
+    pub(super) kind: Kind,
+}
+
+/// What a block is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A heading, or what serves as one: a bold line, the summary of what can be folded.
     Heading(String),
-    /// One row of a table, with the header that says what its cells mean.
-    Row {
-        /// The header row as written; empty where the table has none.
-        header: String,
-        /// The row as written.
-        row: String,
-    },
-    /// The lines of a fenced code block.
+    /// The first paragraph of a list item, or a term that is defined.
+    Item(String),
+    /// A paragraph.
+    Prose(String),
+    /// A row of a table, or an object: values with labels.
+    Row(Record),
+    /// Lines of code.
     Code(String),
 }
 
-/// Splits a text into blocks (CommonMark's paragraphs, lists, headings and fences; GitHub's tables). Whitespace is folded.
-pub(super) fn blocks(text: &str) -> Vec<Block> {
-    let mut reader = Reader::default();
-    let mut lines = text.lines().peekable();
-    while let Some(line) = lines.next() {
-        let line = line.trim();
-        let next = lines.peek().map_or("", |next| next.trim());
-        reader.read(line, next);
+/// Headings have the depths 1 to 6.
+pub(super) const DEEPEST_HEADING: usize = 6;
+
+/// The depth of a line that serves as a heading within the sections of true ones.
+pub(super) const BOLD_LINE: usize = DEEPEST_HEADING + 1;
+
+/// The depth of what stands in no list; each list around it makes it one deeper.
+pub(super) const FLOW: usize = BOLD_LINE + 1;
+
+impl Block {
+    /// What the block says.
+    pub(super) fn into_text(self) -> Option<String> {
+        Some(match self.kind {
+            Kind::Heading(text) | Kind::Item(text) | Kind::Prose(text) | Kind::Code(text) => text,
+            Kind::Row(record) => record.lines().join(" "),
+        })
+        .filter(|text| !text.is_empty())
     }
-    reader.flush();
-    reader.blocks
-}
 
-#[derive(Default)]
-struct Reader {
-    blocks: Vec<Block>,
-    open: Vec<String>,
-    kind: Kind,
-    header: String,
-}
-
-#[derive(Default, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    #[default]
-    Prose,
-    Item,
-    Code,
-    Table,
-}
-
-impl Reader {
-    fn read(&mut self, line: &str, next: &str) {
-        let fence = line.starts_with("```") || line.starts_with("~~~");
-        if self.kind == Kind::Code {
-            if fence { self.flush() } else { self.open.push(fold(line)) }
-        } else if fence {
-            self.begin(Kind::Code);
-        } else if line.is_empty() || is_rule(line) {
-            self.flush();
-        } else if self.kind == Kind::Table && line.contains('|') {
-            self.row(line);
-        } else if line.contains('|') && is_delimiter(next, cells(line).len()) {
-            self.begin(Kind::Table);
-            self.header = fold(line);
-            self.open.push(self.header.clone());
-        } else if let Some(heading) = heading(line) {
-            self.flush();
-            self.blocks.push(Block::Heading(fold(heading)));
-        } else if let Some(item) = item(line) {
-            self.begin(Kind::Item);
-            self.open.push(fold(item));
-        } else {
-            if self.kind == Kind::Table {
-                self.flush();
-            }
-            self.open.push(fold(line.trim_start_matches('>')));
+    /// The codes or names that the block defines.
+    pub(super) fn head(&self) -> Option<Head> {
+        match &self.kind {
+            Kind::Heading(title) => heads::of_title(title),
+            Kind::Item(text) | Kind::Prose(text) => heads::of_sentence(text),
+            Kind::Row(record) => record.head(),
+            Kind::Code(_) => None,
         }
     }
+}
 
-    fn row(&mut self, line: &str) {
-        if !is_delimiter(line, cells(&self.header).len()) {
-            // The header is shown with each row; by itself only where there is none.
-            self.open.clear();
-            self.blocks.push(Block::Row { header: self.header.clone(), row: fold(line) });
+/// Runs of whitespace become one space; characters that would repaint a terminal or mislead a reader are left out.
+pub(super) fn folded(text: &str) -> String {
+    let words = text.split(|character: char| character.is_whitespace() || character == '\0');
+    let mut folded = String::with_capacity(text.len());
+    for word in words.filter(|word| !word.is_empty()) {
+        if !folded.is_empty() {
+            folded.push(' ');
         }
+        folded.extend(word.chars().filter(|character| !is_unseen(*character)));
     }
-
-    fn begin(&mut self, kind: Kind) {
-        self.flush();
-        self.kind = kind;
-    }
-
-    fn flush(&mut self) {
-        let text = std::mem::take(&mut self.open).join(" ");
-        let kind = std::mem::take(&mut self.kind);
-        if text.trim().is_empty() {
-            return;
-        }
-        self.blocks.push(match kind {
-            Kind::Item => Block::Item(text),
-            Kind::Code => Block::Code(text),
-            Kind::Prose | Kind::Table => Block::Prose(text),
-        });
-    }
+    folded.truncate(folded.trim_end().len());
+    folded
 }
 
-/// The cells of a table row, trimmed. A bar behind a backslash or inside a code span does not part cells.
-pub(super) fn cells(row: &str) -> Vec<&str> {
-    let row = row.trim();
-    let row = row.strip_prefix('|').unwrap_or(row);
-    let row = row.strip_suffix('|').unwrap_or(row);
-    let (mut cells, mut start, mut escaped, mut code) = (Vec::new(), 0, false, false);
-    for (at, character) in row.char_indices() {
-        match character {
-            '`' => code = !code,
-            '|' if !escaped && !code => {
-                cells.push(row[start..at].trim());
-                start = at + 1;
-            }
-            _ => {}
-        }
-        escaped = character == '\\' && !escaped;
-    }
-    cells.push(row[start..].trim());
-    cells
-}
-
-/// Runs of whitespace become one space.
-fn fold(line: &str) -> String {
-    line.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// `# Heading`, up to six marks.
-fn heading(line: &str) -> Option<&str> {
-    let rest = line.trim_start_matches('#');
-    let marks = line.len() - rest.len();
-    ((1..=6).contains(&marks) && rest.starts_with(' ')).then(|| rest.trim_end_matches('#').trim())
-}
-
-/// `- item`, `* item`, `+ item`, `1. item`, `1) item`.
-fn item(line: &str) -> Option<&str> {
-    if let Some(rest) = line.strip_prefix(['-', '*', '+', '•']) {
-        return rest.starts_with(' ').then(|| rest.trim());
-    }
-    let rest = line.trim_start_matches(|character: char| character.is_ascii_digit());
-    let digits = line.len() - rest.len();
-    let rest = rest.strip_prefix(['.', ')'])?;
-    // A number of more digits at the head of a line is an error code or a year rather than a position.
-    ((1..=2).contains(&digits) && rest.starts_with(' ')).then(|| rest.trim())
-}
-
-/// `---`, `***`, `===`: a break, or the underline of a heading.
-fn is_rule(line: &str) -> bool {
-    line.len() >= 3 && ['-', '*', '_', '='].iter().any(|mark| line.chars().all(|character| character == *mark))
-}
-
-/// `|---|:--:|`: the row between a table's header and its body, with as many cells as the header.
-fn is_delimiter(line: &str, columns: usize) -> bool {
-    let is_dashes = |cell: &str| {
-        let dashes = cell.trim_start_matches(':').trim_end_matches(':');
-        !dashes.is_empty() && dashes.bytes().all(|byte| byte == b'-')
-    };
-    let cells = cells(line);
-    line.contains('|') && cells.len() == columns && cells.into_iter().all(is_dashes)
+/// Controls, and marks that nobody sees: of direction, of nothing at all.
+fn is_unseen(character: char) -> bool {
+    character.is_control()
+        || matches!(character, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn prose(text: &str) -> Block {
-        Block::Prose(text.to_owned())
-    }
-
     #[test]
-    fn paragraphs_headings_and_items_are_kept_apart() {
-        let text =
-            "Intro goes\non.\n\n## Errors ##\n- `A`: one\n  more\n- `B`: two\n\n1. first\n20000 is no position\n";
-        assert_eq!(
-            blocks(text),
-            [
-                prose("Intro goes on."),
-                Block::Heading("Errors".into()),
-                Block::Item("`A`: one more".into()),
-                Block::Item("`B`: two".into()),
-                Block::Item("first 20000 is no position".into()),
-            ]
-        );
-    }
-
-    #[test]
-    fn each_row_of_a_table_keeps_its_header() {
-        let text = "Codes:\n| code | meaning |\n|---|:--|\n| 1 | one |\n| 2 | two |\nafter";
-        let row = |row: &str| Block::Row { header: "| code | meaning |".into(), row: row.into() };
-        assert_eq!(blocks(text), [prose("Codes:"), row("| 1 | one |"), row("| 2 | two |"), prose("after")]);
-    }
-
-    #[test]
-    fn code_blocks_are_not_read_as_markdown() {
-        assert_eq!(
-            blocks("a\n```json\n# no heading\n- no item\n```\nb"),
-            [prose("a"), Block::Code("# no heading - no item".into()), prose("b")]
-        );
-    }
-
-    #[test]
-    fn an_open_fence_ends_with_the_text() {
-        assert_eq!(blocks("```\nx"), [Block::Code("x".into())]);
-    }
-
-    #[test]
-    fn cells_are_parted_at_bars_outside_of_code() {
-        assert_eq!(cells("| `a|b` | c \\| d | |"), ["`a|b`", "c \\| d", ""]);
-        assert_eq!(cells("a | b"), ["a", "b"]);
+    fn whitespace_is_folded_and_what_nobody_sees_is_left_out() {
+        assert_eq!(folded(" a\t b\u{a0}\n\nc "), "a b c");
+        assert_eq!(folded("a\0b \u{202e}\u{feff}c\u{7}"), "a b c");
+        assert_eq!(folded(" \u{200b} "), "");
     }
 }

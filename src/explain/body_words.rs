@@ -63,10 +63,6 @@ pub(super) fn is_companion(name: &str) -> bool {
     COMPANIONS.contains(&name.as_str()) || REASONS.contains(&name.as_str())
 }
 
-pub(super) fn only_companions(body: &Map<String, Value>) -> bool {
-    body.keys().all(|name| is_companion(name) || is_code_name(name))
-}
-
 /// `code`, or a vendor's name for one: `info_code`, `errcode`, `resultCode`, `errno`.
 pub(super) fn is_code_name(name: &str) -> bool {
     let name = folded(name);
@@ -104,6 +100,6 @@ pub(super) fn scalar(value: &Value) -> Option<String> {
 }
 
 /// A member name without case and separators.
-fn folded(name: &str) -> String {
+pub(super) fn folded(name: &str) -> String {
     name.chars().filter(|character| character.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }

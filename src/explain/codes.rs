@@ -1,7 +1,5 @@
 //! Exact-match fields: the codes and names that a text mentions, and those that it defines.
 
-use super::blocks::cells;
-
 /// Longest code that is kept, in bytes: what is longer is data.
 const MAX_CODE_BYTES: usize = 100;
 
@@ -25,19 +23,6 @@ pub(super) fn mentioned(text: &str) -> Vec<String> {
     in_spans.chain(in_prose).collect()
 }
 
-/// The codes and names that a sentence or list item defines: the one at its head, before a colon or a dash (`` `A1`: because ``,
-/// `20000 - because`, `origin (query, required): because`), or alone before what explains it.
-pub(super) fn defined_by_sentence(text: &str) -> Option<String> {
-    let (head, _) = split_head(text)?;
-    let head = head.split(" (").next().unwrap_or(head);
-    normal_form(head)
-}
-
-/// The codes and names that a table row defines: its cells that hold a single word.
-pub(super) fn defined_by_row(row: &str) -> Vec<String> {
-    cells(row).into_iter().filter_map(normal_form).collect()
-}
-
 /// Does a word look like a code or a name from code: `INVALID_PARAM`, `start_date`, `P2002`, `20000`, `startDate`?
 pub(super) fn looks_like_code(word: &str) -> bool {
     let core = word.trim_matches(|character: char| !character.is_alphanumeric());
@@ -58,11 +43,45 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// What stands before the first colon or dash, if that is short enough to be a name.
-fn split_head(text: &str) -> Option<(&str, &str)> {
-    let colon = text.split_once(": ");
-    let dash = [" - ", " – ", " — "].iter().find_map(|dash| text.split_once(dash));
-    [colon, dash].into_iter().flatten().min_by_key(|(head, _)| head.len())
+/// How much a name looks like a code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Strength {
+    /// Any word: `origin`, `gone`.
+    Name,
+    /// A word from code, which can be a parameter or a method as well: `not_found`, `startDate`.
+    Weak,
+    /// What is hardly anything else: `21211`, `E1001`, `NOT_FOUND`, `400.3`.
+    Strong,
+}
+
+/// How much does a word look like a code?
+pub(super) fn strength(word: &str) -> Strength {
+    let core = word.trim_matches(|character: char| !character.is_alphanumeric());
+    let digits = core.bytes().filter(u8::is_ascii_digit).count();
+    let leading_digits = core.bytes().take_while(u8::is_ascii_digit).count();
+    let small = core.chars().any(char::is_lowercase);
+    let capitals = core.chars().any(char::is_uppercase);
+    let number = leading_digits >= LEAST_CODE_DIGITS && core.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let constant = capitals && !small && (digits > 0 || core.contains('_'));
+    if number || constant || core.starts_with("0x") && digits > 1 {
+        Strength::Strong
+    } else if looks_like_code(core) && !is_version(core) && (small || digits > 0) || is_joined(core) {
+        Strength::Weak
+    } else {
+        Strength::Name
+    }
+}
+
+/// `v2`, `v1.0.3`
+fn is_version(core: &str) -> bool {
+    core.strip_prefix(['v', 'V']).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))
+}
+
+/// Small words joined without a space: `invalid-api-key`, `auth/wrong-password`, `chat.update`.
+fn is_joined(core: &str) -> bool {
+    let mut parts = core.split(['-', '.', '/', ':']).peekable();
+    let several = core.contains(['-', '.', '/', ':']);
+    several && parts.all(|part| !part.is_empty() && part.chars().all(|character| character.is_lowercase()))
 }
 
 #[cfg(test)]
@@ -80,22 +99,16 @@ mod tests {
     }
 
     #[test]
-    fn the_head_of_a_sentence_is_what_it_defines() {
-        let cases = [
-            ("`E_TOKEN`: the token is wrong.", Some("e_token")),
-            ("20000 - Illegal parameters", Some("20000")),
-            ("origin (query, required): Where it starts.", Some("origin")),
-            ("Errors are short: see below.", None),
-            ("No head here.", None),
-        ];
-        for (sentence, expected) in cases {
-            assert_eq!(defined_by_sentence(sentence).as_deref(), expected, "{sentence}");
+    fn some_words_look_more_like_codes_than_others() {
+        for code in ["21211", "E1001", "NOT_FOUND", "ORA-00942", "400.3", "0x80070005", "-32700"] {
+            assert_eq!(strength(code), Strength::Strong, "{code}");
         }
-    }
-
-    #[test]
-    fn the_single_words_of_a_row_are_what_it_defines() {
-        assert_eq!(defined_by_row("| 20000 | `INVALID` | two words |"), ["20000", "invalid"]);
+        for code in ["not_found", "startDate", "invalid-api-key", "auth/wrong-password", "chat.postMessage", "p2002"] {
+            assert_eq!(strength(code), Strength::Weak, "{code}");
+        }
+        for word in ["origin", "London", "7", "1.2", "v2.0", "API", "OVERVIEW", ""] {
+            assert_eq!(strength(word), Strength::Name, "{word}");
+        }
     }
 
     #[test]

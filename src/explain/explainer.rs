@@ -7,11 +7,12 @@ use serde_json::{Map, Value};
 use super::Settings;
 use super::codes::normal_form;
 use super::documents::Section;
-use super::failure::{FailureKind, is_failure, suspected_code};
+use super::failures::{FailureKind, Judged, is_failure, suspected_code};
 use super::index::{Entry, Index};
 use super::query::{Query, query};
 use super::ranking::{Claim, rank};
 use super::verdict_words::calls_it_an_error;
+use crate::domain::rules::FailureRule;
 use crate::domain::{DocText, Explanation, OperationRef, Outcome, Passage};
 
 /// The documentation of one operation, before it is split.
@@ -74,11 +75,16 @@ impl Explainer {
 
     /// Did an outcome fail? [`is_failure`] knows without documentation; a body that is a bare code failed if the operation's
     /// documentation, or else that of its toolset, calls that code an error.
-    pub fn failure(&self, operation: &OperationRef, outcome: &Outcome) -> Option<FailureKind> {
-        is_failure(outcome).or_else(|| {
-            let code = suspected_code(outcome)?;
-            self.names_an_error(operation, &normal_form(&code)?).then_some(FailureKind::NamedCode(code))
-        })
+    pub fn failure(&self, operation: &OperationRef, outcome: &Outcome, rules: &[FailureRule]) -> Option<FailureKind> {
+        let tool = format!("{}/{}", operation.toolset, operation.tool);
+        match is_failure(outcome, &tool, rules) {
+            Judged::Failed(kind) => Some(kind),
+            Judged::Fine => None,
+            Judged::Silent => {
+                let code = suspected_code(outcome)?;
+                self.names_an_error(operation, &normal_form(&code)?).then_some(FailureKind::NamedCode(code))
+            }
+        }
     }
 
     fn names_an_error(&self, operation: &OperationRef, code: &str) -> bool {
@@ -110,22 +116,35 @@ impl Explainer {
         claims.into_iter().filter_map(|claim| Some(Found { claim, entry: index.passage(claim.passage)? })).collect()
     }
 
-    /// The best passages, without those that repeat what a better one says.
+    /// The best passages that each add something.
     pub(super) fn shown(&self, mut found: Vec<Found<'_>>) -> Explanation {
         found.sort_by(|left, right| right.claim.weight.total_cmp(&left.claim.weight));
+        let best = found.first().map(|best| best.claim);
         let mut passages: Vec<Passage> = Vec::new();
         for Found { claim, entry } in found {
             if passages.len() == self.settings.passages {
                 break;
             }
             let repeats = |better: &Passage| better.text.contains(&entry.text) || entry.text.contains(&better.text);
-            if !passages.iter().any(repeats) {
+            if best.is_some_and(|best| adds(&claim, &best)) && !passages.iter().any(repeats) {
                 let (text, source) = (entry.text.clone(), entry.source.clone());
                 passages.push(Passage { text, source, score: claim.confidence });
             }
         }
         Explanation { passages }
     }
+}
+
+/// Weight below that of the best passage at which another meaning of the same code is not worth a look.
+const WORTH_A_LOOK: f32 = 2.5;
+
+/// Does a passage add something to the best one? Where that says what the code means, only other meanings of it do that are about as
+/// likely, further parts of the same entry, and what is about a parameter that the failure names.
+fn adds(claim: &Claim, best: &Claim) -> bool {
+    if !best.defines_code {
+        return true;
+    }
+    claim.names_parameter || claim.defines_code && claim.weight > best.weight - WORTH_A_LOOK
 }
 
 /// A passage that may be claimed.
@@ -207,7 +226,7 @@ mod tests {
         for status in [200, 400] {
             let passages = explained("route", status, r#"{"info_code":"20000"}"#);
             assert!(passages[0].contains("the longitude precedes the latitude"), "{status}: {passages:?}");
-            assert!(passages[0].starts_with("| info_code | Meaning |"), "the header is shown: {passages:?}");
+            assert!(passages[0].starts_with("info_code 20000: "), "the header is shown: {passages:?}");
         }
     }
 
@@ -252,7 +271,7 @@ mod tests {
     #[test]
     fn a_bare_code_fails_only_where_the_documentation_says_so() {
         let explainer = explainer();
-        let failure = |body: &str| explainer.failure(&operation("route"), &answered(200, body));
+        let failure = |body: &str| explainer.failure(&operation("route"), &answered(200, body), &[]);
         assert_eq!(failure(r#"{"info_code":"20000"}"#), Some(FailureKind::NamedCode("20000".into())));
         assert_eq!(failure(r#"{"info_code":"10000"}"#), None, "documented as success");
         assert_eq!(failure(r#"{"info_code":"77777"}"#), None, "not documented");

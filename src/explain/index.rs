@@ -6,6 +6,8 @@ use super::Settings;
 use super::documents::Section;
 use super::passages::{Piece, passages};
 use super::places::{Place, Places};
+use super::shape::{Shape, shape_of};
+use super::spellings::{folded, forms};
 use crate::domain::DocText;
 use crate::retrieval::Bm25;
 
@@ -20,6 +22,8 @@ pub(super) struct Entry {
     pub(super) response: Option<Response>,
     /// The operation or section that it belongs to.
     pub(super) place: Place,
+    /// What the codes look like that it defines; `None` where it is no entry of a catalogue.
+    pub(super) shape: Option<Shape>,
 }
 
 /// Which response of an operation a text belongs to (OpenAPI 3.0.4, Responses Object).
@@ -47,7 +51,11 @@ pub(super) struct Named {
 pub(super) struct Index {
     entries: Vec<Entry>,
     words: Bm25<()>,
+    /// What the passages begin with, where an entry has its title.
+    leads: Bm25<()>,
     names: HashMap<String, Vec<Named>>,
+    /// Passages by other spellings of the codes that they define.
+    spellings: HashMap<String, Vec<usize>>,
     places: Places,
 }
 
@@ -68,6 +76,10 @@ impl Index {
         &self.words
     }
 
+    pub(super) fn leads(&self) -> &Bm25<()> {
+        &self.leads
+    }
+
     pub(super) fn places(&self) -> &Places {
         &self.places
     }
@@ -75,6 +87,11 @@ impl Index {
     /// The passages that name a code or parameter, given in normal form.
     pub(super) fn named(&self, name: &str) -> impl Iterator<Item = Named> {
         self.names.get(name).into_iter().flatten().copied()
+    }
+
+    /// The passages that define a code in another spelling than this one.
+    pub(super) fn spelt_otherwise(&self, code: &str) -> impl Iterator<Item = usize> {
+        self.spellings.get(&folded(code)).into_iter().flatten().copied()
     }
 }
 
@@ -96,7 +113,7 @@ impl Builder<'_> {
             room = room.saturating_sub(taken.chars().count());
             let (labelled, rest) = split_label(&taken);
             let response = response_of(source).or(labelled);
-            for piece in passages(rest, self.settings.passage_chars) {
+            for piece in passages(rest, self.settings) {
                 self.add_piece(piece, source, response, place);
             }
         }
@@ -109,11 +126,13 @@ impl Builder<'_> {
         for piece in section.pieces {
             self.add_piece(piece, &source, None, place);
         }
-        self.places.push_section(&section.path, start..self.entries.len());
+        self.places.push_section(&section.path, &section.tools, start..self.entries.len());
     }
 
     fn add_piece(&mut self, piece: Piece, source: &str, response: Option<Response>, place: Place) {
         let passage = self.entries.len();
+        let shape = piece.defines.iter().filter_map(|code| shape_of(code)).max();
+        self.places.count(place, &piece.defines);
         let defined = piece.defines.into_iter().map(|name| (name, true));
         for (name, defines) in defined.chain(piece.mentions.into_iter().map(|name| (name, false))) {
             let named = self.names.entry(name).or_default();
@@ -122,14 +141,33 @@ impl Builder<'_> {
                 named.push(Named { passage, defines });
             }
         }
-        self.entries.push(Entry { text: piece.text, source: source.to_owned(), response, place });
+        self.entries.push(Entry { text: piece.text, source: source.to_owned(), response, place, shape });
     }
 
     pub(super) fn build(mut self) -> Index {
         let words = Bm25::build(self.entries.iter().map(|entry| ((), entry.text.as_str())));
+        let leads = Bm25::build(self.entries.iter().map(|entry| ((), lead(&entry.text))));
         self.places.finish();
-        Index { entries: self.entries, words, names: self.names, places: self.places }
+        let mut spellings: HashMap<String, Vec<usize>> = HashMap::new();
+        for (name, named) in &self.names {
+            let defining = || named.iter().filter(|named| named.defines).map(|named| named.passage);
+            for form in forms(name).filter(|_| defining().next().is_some()) {
+                spellings.entry(form).or_default().extend(defining());
+            }
+        }
+        Index { entries: self.entries, words, leads, names: self.names, spellings, places: self.places }
     }
+}
+
+/// Characters of a passage that count as its beginning: a code, a name and a title have room in it.
+pub(super) const LEAD_CHARS: usize = 160;
+
+/// Lines of a passage that count as its beginning, at most.
+const LEAD_LINES: usize = 2;
+
+fn lead(text: &str) -> &str {
+    let of_lines = text.match_indices('\n').nth(LEAD_LINES - 1).and_then(|(end, _)| text.get(..end)).unwrap_or(text);
+    of_lines.char_indices().nth(LEAD_CHARS).and_then(|(end, _)| of_lines.get(..end)).unwrap_or(of_lines)
 }
 
 /// Reads the response out of a source such as `api.yaml#/paths/~1x/get/responses/404/description`.

@@ -3,34 +3,48 @@
 //! Owns the reading and the index of documentation, and the rules of what a failed outcome is. Must not know how OpenAPI documents are
 //! loaded, nor what is done with an explanation.
 //!
-//! The way: `blocks` and `sentences` split an operation's documentation, `passages` joins neighbours, `index` holds them, and
-//! `ranking` puts them in order for the `query` that a failed outcome makes (AutoFeedback section 3.3.1). Read `explainer` first.
+//! The way: `documents` reads documentation of every form into `blocks`, `outline` finds in them the entries of catalogues (by the
+//! `heads` and `records` that define codes) and the `passages` of prose, `index` holds them, and `ranking` puts them in order for the `query` that a failed outcome makes (AutoFeedback section 3.3.1). Read `explainer` first.
 
 mod blocks;
 mod body_words;
 mod client_tool;
 mod codes;
+mod cohesion;
 mod documents;
-mod error_rules;
+mod entry;
 mod explainer;
-mod failure;
+mod failures;
+mod heads;
 mod index;
+mod labels;
+mod member_names;
+mod outline;
 mod passages;
 mod places;
 mod query;
 mod ranking;
+mod records;
 #[cfg(test)]
 mod sample_documents_tests;
 mod sentences;
 mod settings;
+mod shape;
 #[cfg(test)]
 mod shared_data_tests;
+mod spellings;
+mod ties;
 mod verdict_words;
+mod word_ties;
 
 pub use client_tool::ClientTool;
-pub use documents::{DocumentError, Documents, Section, documents};
-pub use error_rules::{RULES, Rule};
+pub use documents::{
+    DOCUMENTATION_ENDINGS, DocumentError, DocumentFiles, Documents, Section, document_files, documents,
+};
 pub use explainer::{Explainer, OperationDocs};
-pub use failure::{FailureKind, is_failure};
+pub use failures::{
+    FailureKind, Grounds, Judged, RULES, Recognised, Rule, TEXT_RULES, TextRule, ToolMessage, is_failure, recognise,
+};
 pub use passages::Piece;
 pub use settings::Settings;
+pub use ties::{OperationNames, Ties};

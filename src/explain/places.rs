@@ -3,9 +3,10 @@
 //! Documentation that no OpenAPI document ties to an operation is tied by its headings: `gateway-close` means what stands below
 //! "Gateway Close Event Codes".
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use super::shape::{Shape, shape_of};
 use crate::retrieval::{Bm25, tokens};
 
 /// The number of an operation or section of a toolset.
@@ -15,13 +16,40 @@ pub(super) struct Place(u32);
 /// Least share of an operation's name, rare words counting more, that a section's headings must have to be about it.
 const LEAST_SHARE: f32 = 0.34;
 
+/// Words (stemmed) by which headings say that errors follow.
+const ERROR_WORDS: [&str; 9] =
+    ["error", "code", "fault", "exception", "failure", "problem", "troubleshooting", "errno", "rejection"];
+
+/// At least four in five of the numbers that a list of statuses defines are statuses.
+const STATUS_SHARE: (u32, u32) = (4, 5);
+
+/// What the passages of a place define.
+#[derive(Debug, Clone, Copy, Default)]
+struct Defined {
+    codes: u32,
+    numbers: u32,
+    statuses: u32,
+}
+
+/// Can the name be a status of HTTP?
+fn is_status(name: &str) -> bool {
+    name.len() == 3 && name.parse::<u16>().is_ok_and(|status| (100..600).contains(&status))
+}
+
 /// All operations and sections of a toolset.
 #[derive(Debug, Default)]
 pub(super) struct Places {
-    /// Operations and sections by their number: `None` for sections.
+    /// Operations and sections by their number: `None` for sections that belong to no operation.
     stretches: Vec<Option<Range<usize>>>,
     operations: HashMap<String, Place>,
+    /// The sections that belong to operations, by the tools' names.
+    tied: HashMap<String, Vec<Place>>,
     titles: Vec<(Place, String)>,
+    /// How many codes are defined, by the place's number.
+    defined: Vec<Defined>,
+    most_defined: u32,
+    /// Do the place's headings speak of errors?
+    of_errors: Vec<bool>,
     headings: Option<Bm25<Place>>,
 }
 
@@ -31,14 +59,53 @@ impl Places {
         Place(u32::try_from(self.stretches.len()).unwrap_or(u32::MAX))
     }
 
+    /// Counts what a passage of the place that is pushed next defines.
+    pub(super) fn count(&mut self, place: Place, names: &[String]) {
+        let number = place.0 as usize;
+        if self.defined.len() <= number {
+            self.defined.resize(number + 1, Defined::default());
+        }
+        let Some(defined) = self.defined.get_mut(number) else { return };
+        let statuses = names.iter().filter(|name| is_status(name)).count();
+        let numbers = names.iter().filter(|name| shape_of(name) == Some(Shape::Number)).count();
+        defined.codes += u32::from(names.iter().any(|name| shape_of(name).is_some()));
+        defined.numbers += u32::from(numbers > 0);
+        defined.statuses += u32::from(statuses > 0 && statuses == numbers);
+        self.most_defined = self.most_defined.max(defined.codes);
+    }
+
+    /// How much a place is a catalogue of errors, 0 to 1: whether its headings say so, and how many codes it defines, in orders of
+    /// magnitude, beside the place that defines most.
+    pub(super) fn catalogues(&self, place: Place) -> f32 {
+        let number = place.0 as usize;
+        let codes = self.defined.get(number).map_or(0, |defined| defined.codes);
+        let share = (codes as f32).ln_1p() / (self.most_defined.max(1) as f32).ln_1p();
+        let said = self.of_errors.get(number).is_some_and(|said| *said);
+        (share + f32::from(u8::from(said))) / 2.0
+    }
+
+    /// Are the numbers that a place defines statuses of HTTP, and not codes of which some happen to be alike?
+    pub(super) fn defines_statuses(&self, place: Place) -> bool {
+        let defined = self.defined.get(place.0 as usize).copied().unwrap_or_default();
+        defined.statuses * STATUS_SHARE.1 >= defined.numbers * STATUS_SHARE.0
+    }
+
     pub(super) fn push_operation(&mut self, tool: &str, stretch: Range<usize>) {
         self.operations.insert(tool.to_owned(), self.next());
+        self.of_errors.push(false);
         self.stretches.push(Some(stretch));
     }
 
-    pub(super) fn push_section(&mut self, path: &[String], _stretch: Range<usize>) {
-        self.titles.push((self.next(), path.join("\n")));
-        self.stretches.push(None);
+    /// A section that belongs to the operations of `tools`, or to none.
+    pub(super) fn push_section(&mut self, path: &[String], tools: &[String], stretch: Range<usize>) {
+        let place = self.next();
+        for tool in tools {
+            self.tied.entry(tool.clone()).or_default().push(place);
+        }
+        let title = path.join("\n");
+        self.of_errors.push(tokens(&title).iter().any(|word| ERROR_WORDS.contains(&word.as_str())));
+        self.titles.push((place, title));
+        self.stretches.push((!tools.is_empty()).then_some(stretch));
     }
 
     pub(super) fn finish(&mut self) {
@@ -56,17 +123,18 @@ impl Places {
         // The words of the name alone: the name as one word would be looked for in headings that have the same words apart.
         let hits = self.headings.as_ref().map(|headings| headings.search(&tokens(tool).join(" "), headings.len()));
         let hits = hits.unwrap_or_default();
-        let best = hits.first().map_or(1.0, |hit| hit.score);
+        let best = hits.iter().map(|hit| hit.coverage).fold(f32::MIN_POSITIVE, f32::max);
         for hit in hits.iter().filter(|hit| hit.coverage >= LEAST_SHARE) {
-            shares.insert(*hit.id, hit.score / best);
+            // What is about a part of the name only is hardly about the operation.
+            shares.insert(*hit.id, (hit.coverage / best).powi(2));
         }
-        if let Some(own) = self.operations.get(tool) {
-            shares.insert(*own, 1.0);
-        }
-        Aboutness { shares, own: self.operations.get(tool).copied() }
+        let tied = self.tied.get(tool).into_iter().flatten();
+        let own: HashSet<Place> = self.operations.get(tool).into_iter().chain(tied).copied().collect();
+        shares.extend(own.iter().map(|place| (*place, 1.0)));
+        Aboutness { shares, own }
     }
 
-    /// Is the place an operation?
+    /// Is the place an operation, or a section that belongs to some?
     pub(super) fn is_operation(&self, place: Place) -> bool {
         self.stretches.get(place.0 as usize).is_some_and(Option::is_some)
     }
@@ -76,7 +144,7 @@ impl Places {
 #[derive(Debug, Default)]
 pub(super) struct Aboutness {
     shares: HashMap<Place, f32>,
-    own: Option<Place>,
+    own: HashSet<Place>,
 }
 
 impl Aboutness {
@@ -85,8 +153,8 @@ impl Aboutness {
         self.shares.get(&place).copied().unwrap_or_default()
     }
 
-    /// Is it the operation's own place?
+    /// Is it the operation itself, or a section that belongs to it?
     pub(super) fn is_own(&self, place: Place) -> bool {
-        self.own == Some(place)
+        self.own.contains(&place)
     }
 }

@@ -4,8 +4,10 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::body_words::{is_absent, is_code_name};
+use super::body_words::is_absent;
 use super::codes::{looks_like_code, normal_form, words};
+use super::member_names::{Meaning, meaning};
+use super::spellings::{derived, last_of_link};
 use crate::domain::Outcome;
 use crate::domain::json::scalar_text;
 use crate::retrieval::is_stop_word;
@@ -19,19 +21,48 @@ const MAX_VALUES: usize = 2_000;
 /// Levels of a body that are looked at.
 const MAX_DEPTH: usize = 12;
 
+/// Codes that are looked for, at most: a body that has more is a list of something else.
+const MAX_CODES: usize = 100;
+
+/// Least digits of a number in a message that may be a code though nothing announces it.
+const LEAST_DIGITS: usize = 3;
+
+/// Digits among letters from which a word is an id of something rather than a word.
+const DIGITS_OF_AN_ID: usize = 3;
+
 /// What a failed outcome gives to search with.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Query {
-    /// Codes of the body, in normal form: what stands where codes stand.
-    pub(super) codes: Vec<String>,
-    /// Words of the body's messages that look like codes, in normal form. Names of things look so too (`OAuth2`).
-    pub(super) identifiers: Vec<String>,
+    /// Codes, each once, with its best standing.
+    pub(super) codes: Vec<Code>,
     /// Parameters that the body names, in normal form.
     pub(super) names: Vec<String>,
-    /// Words of the body's messages.
+    /// Words of the body's messages; where there are none but such as any failure has, those.
     pub(super) words: String,
     /// The HTTP status, where it says that the request failed.
     pub(super) status: Option<u16>,
+}
+
+/// What may be a code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Code {
+    /// In normal form.
+    pub(super) name: String,
+    /// Why it may be one.
+    pub(super) standing: Standing,
+}
+
+/// Why something may be a code, the weakest reason first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Standing {
+    /// A number in a message.
+    Number,
+    /// A word of a message that looks like a code. Names of things look so too (`OAuth2`).
+    Word,
+    /// Part of what stands where codes stand (`4711` of `ERR-4711`), or the end of a link.
+    Derived,
+    /// It stands where codes stand.
+    Member,
 }
 
 /// Makes the query. The values of the arguments are the model's own: where the body repeats them, they explain nothing.
@@ -54,6 +85,8 @@ const UNTOLD_STATUS: u16 = 200;
 
 struct Reading<'a> {
     query: Query,
+    /// Words that any failure has.
+    filler: String,
     status: u16,
     parameters: Vec<(&'a str, String)>,
     echoes: HashSet<String>,
@@ -65,7 +98,7 @@ impl<'a> Reading<'a> {
         let parameters = arguments.keys().filter_map(|name| Some((name.as_str(), normal_form(name)?))).collect();
         let echoes = arguments.values().filter_map(scalar_text).filter_map(|value| normal_form(&value)).collect();
         let query = Query { status: (status >= 400).then_some(status), ..Query::default() };
-        Self { query, status, parameters, echoes, values_left: MAX_VALUES }
+        Self { query, filler: String::new(), status, parameters, echoes, values_left: MAX_VALUES }
     }
 
     fn body(&mut self, body: &[u8]) {
@@ -85,19 +118,43 @@ impl<'a> Reading<'a> {
         match value {
             Value::Object(members) => members.iter().for_each(|(name, value)| self.read(name, value, depth + 1)),
             Value::Array(elements) => elements.iter().for_each(|value| self.read(name, value, depth + 1)),
-            Value::String(text) => self.string(name, text),
-            Value::Number(number) if is_code_name(name) || is_code_like_name(name) => self.code(&number.to_string()),
+            Value::String(text) => self.string(name, text, depth),
+            Value::Number(number) => self.number(name, number),
             _ => {}
         }
     }
 
-    fn string(&mut self, name: &str, text: &str) {
-        let whole = is_code_name(name) || is_code_like_name(name);
-        if whole || !text.contains(char::is_whitespace) && looks_like_code(text) {
-            self.code(text);
+    fn number(&mut self, name: &str, number: &serde_json::Number) {
+        match meaning(name) {
+            Meaning::Code | Meaning::Kind => self.code(&number.to_string(), Standing::Member),
+            Meaning::Status => {
+                let told = number.as_u64().and_then(|status| u16::try_from(status).ok());
+                let told = told.filter(|status| (400..600).contains(status));
+                self.query.status = self.query.status.or(told);
+                // What is no status of HTTP is a code of the API.
+                if told.is_none() {
+                    self.code(&number.to_string(), Standing::Member);
+                }
+            }
+            _ => {}
         }
-        if is_parameter_member(name) {
-            self.parameter(text);
+    }
+
+    fn string(&mut self, name: &str, text: &str, depth: usize) {
+        if let Some(inner) = inner_json(text) {
+            return self.read(name, &inner, depth + 1);
+        }
+        let meaning = meaning(name);
+        match meaning {
+            Meaning::Noise => return,
+            Meaning::Link => return self.link(text),
+            Meaning::Parameter => self.parameter(text),
+            _ => {}
+        }
+        let one_word = !text.trim().contains(char::is_whitespace);
+        if matches!(meaning, Meaning::Code | Meaning::Kind | Meaning::Status) || one_word && looks_like_code(text) {
+            self.code(text, Standing::Member);
+            derived(text).into_iter().for_each(|part| self.code(&part, Standing::Derived));
         }
         self.text(text);
     }
@@ -106,40 +163,56 @@ impl<'a> Reading<'a> {
     fn text(&mut self, text: &str) {
         let room = MAX_TEXT_CHARS.saturating_sub(self.query.words.len());
         let text: String = text.chars().take(room).collect();
+        text.split_whitespace().filter(|word| word.contains("://")).for_each(|link| self.link(link));
         let mut before = "";
-        for word in words(&text) {
+        for (at, word) in words(&text).enumerate() {
             self.name(word);
-            let numeric = word.bytes().all(|byte| byte.is_ascii_digit());
-            if numeric && announces_code(before) {
-                self.code(word);
-            } else if !numeric && looks_like_code(word) {
-                self.identifier(word);
-            }
-            if !is_stop_word(&word.to_lowercase()) && !self.is_echo(word) {
-                self.query.words.push_str(word);
-                self.query.words.push(' ');
+            self.word_as_code(word, before, at == 0);
+            if says_something(word) && !self.is_echo(word) {
+                let words = if is_filler(word) { &mut self.filler } else { &mut self.query.words };
+                words.push_str(word);
+                words.push(' ');
             }
             before = word;
         }
     }
 
-    fn code(&mut self, text: &str) {
-        if let Some(code) = self.telling_code(text).filter(|code| !self.query.codes.contains(code)) {
-            self.query.codes.push(code);
+    fn word_as_code(&mut self, word: &str, before: &str, first: bool) {
+        let digits = word.bytes().filter(u8::is_ascii_digit).count();
+        let numeric = digits == word.len();
+        let announced = announces_code(before) && (numeric || looks_like_code(word));
+        let standing = match (announced, numeric) {
+            (true, _) => Standing::Member,
+            // `4711: the widget is gone`
+            (false, true) if first && digits >= LEAST_DIGITS => Standing::Derived,
+            (false, true) if digits >= LEAST_DIGITS => Standing::Number,
+            (false, false) if looks_like_code(word) => Standing::Word,
+            _ => return,
+        };
+        self.code(word, standing);
+        if !numeric {
+            derived(word).into_iter().for_each(|part| self.code(&part, standing.min(Standing::Derived)));
         }
     }
 
-    fn identifier(&mut self, text: &str) {
-        if let Some(code) = self.telling_code(text).filter(|code| !self.query.identifiers.contains(code)) {
-            self.query.identifiers.push(code);
+    fn link(&mut self, link: &str) {
+        if let Some(end) = last_of_link(link) {
+            self.code(end, Standing::Derived);
         }
     }
 
-    /// A code in normal form, unless it only says that there is none (zero, the status said again) or repeats an argument.
-    fn telling_code(&self, text: &str) -> Option<String> {
-        let code = normal_form(text)?;
-        let says_nothing = is_absent(&code) || code == self.status.to_string() || self.echoes.contains(&code);
-        (!says_nothing).then_some(code)
+    /// Notes a code, unless it only says that there is none (zero, the status said again) or repeats an argument.
+    fn code(&mut self, text: &str, standing: Standing) {
+        let Some(name) = normal_form(text) else { return };
+        if is_absent(&name) || name == self.status.to_string() || self.echoes.contains(&name) {
+            return;
+        }
+        let codes = &mut self.query.codes;
+        if let Some(known) = codes.iter_mut().find(|code| code.name == name) {
+            known.standing = known.standing.max(standing);
+        } else if codes.len() < MAX_CODES {
+            codes.push(Code { name, standing });
+        }
     }
 
     /// Notes a parameter of the call that the body names.
@@ -160,7 +233,7 @@ impl<'a> Reading<'a> {
     }
 
     fn push_name(&mut self, name: String) {
-        if !self.query.names.contains(&name) {
+        if self.query.names.len() < MAX_CODES && !self.query.names.contains(&name) {
             self.query.names.push(name);
         }
     }
@@ -171,6 +244,9 @@ impl<'a> Reading<'a> {
 
     fn finish(mut self) -> Query {
         if self.query.words.is_empty() {
+            self.query.words = self.filler;
+        }
+        if self.query.words.is_empty() {
             let reason = http::StatusCode::from_u16(self.status).ok().and_then(|status| status.canonical_reason());
             self.query.words = self.query.status.and(reason).unwrap_or_default().to_owned();
         }
@@ -178,35 +254,53 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// Members whose value, if it is one word, names the kind of the error.
-fn is_code_like_name(name: &str) -> bool {
-    matches!(
-        name.to_ascii_lowercase().as_str(),
-        "error" | "type" | "reason" | "error_type" | "errortype" | "kind" | "info"
-    )
+/// The JSON that a string holds, such as the answer of another API that an error repeats.
+fn inner_json(text: &str) -> Option<Value> {
+    let text = text.trim();
+    let looks_like_it = text.starts_with('{') && text.ends_with('}') || text.starts_with('[') && text.ends_with(']');
+    looks_like_it.then(|| serde_json::from_str(text).ok()).flatten()
 }
 
-/// Members whose value names a parameter.
-fn is_parameter_member(name: &str) -> bool {
-    matches!(
-        name.to_ascii_lowercase().as_str(),
-        "param"
-            | "parameter"
-            | "field"
-            | "property"
-            | "loc"
-            | "location"
-            | "path"
-            | "pointer"
-            | "argument"
-            | "attribute"
-            | "source"
-    )
-}
-
-/// Words behind which a number is a code: "error 20000", "code: 17".
+/// Words behind which a code stands: "error 20000", "code: 17".
 fn announces_code(word: &str) -> bool {
-    matches!(word.to_ascii_lowercase().as_str(), "code" | "error" | "errno" | "err" | "errorcode" | "error_code" | "no")
+    let word = word.trim_start_matches('/').to_ascii_lowercase();
+    matches!(word.as_str(), "code" | "error" | "errno" | "err" | "errorcode" | "error_code" | "no" | "status")
+}
+
+/// A word that any failure has, and that tells none from the others.
+fn is_filler(word: &str) -> bool {
+    FILLER.contains(&word.to_ascii_lowercase().as_str())
+}
+
+const FILLER: [&str; 16] = [
+    "error",
+    "errors",
+    "bad",
+    "request",
+    "requests",
+    "failed",
+    "failure",
+    "exception",
+    "api",
+    "api_error",
+    "http",
+    "status",
+    "code",
+    "message",
+    "response",
+    "please",
+];
+
+/// Is it a word to search for: neither too common, nor an id, nor a number, which is looked for as a code?
+fn says_something(word: &str) -> bool {
+    let number = word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    !number && !is_id(word) && !is_stop_word(&word.to_lowercase())
+}
+
+/// An id of a request, a record, a trace: letters and digits mixed.
+fn is_id(word: &str) -> bool {
+    let digits = word.bytes().filter(u8::is_ascii_digit).count();
+    digits >= DIGITS_OF_AN_ID && word.bytes().any(|byte| byte.is_ascii_alphabetic())
 }
 
 #[cfg(test)]
@@ -227,13 +321,52 @@ mod tests {
         query(&Outcome::Answered(answer), arguments.as_object().unwrap())
     }
 
+    fn codes(query: &Query) -> Vec<(&str, Standing)> {
+        query.codes.iter().map(|code| (code.name.as_str(), code.standing)).collect()
+    }
+
+    #[test]
+    fn what_codes_are_hidden_in_is_taken_off() {
+        let cases = [
+            (r#"{"errorCode":"ERR-4711"}"#, vec![("err-4711", Standing::Member), ("4711", Standing::Derived)]),
+            (
+                r#"{"code":7,"more_info":"https://docs.example.com/errors/4711?x=1"}"#,
+                vec![("7", Standing::Member), ("4711", Standing::Derived)],
+            ),
+            (r#"{"message":"{\"code\":4711}"}"#, vec![("4711", Standing::Member)]),
+            (
+                "<Error><Code>NoSuchKey</Code><RequestId>1a2b3c</RequestId></Error>",
+                vec![("nosuchkey", Standing::Member), ("requestid", Standing::Word), ("1a2b3c", Standing::Word)],
+            ),
+            ("4711: gone, at 5000 of 9", vec![("4711", Standing::Derived), ("5000", Standing::Number)]),
+        ];
+        for (body, expected) in cases {
+            let found = query_of(400, body, json!({}));
+            let known: Vec<_> = codes(&found).into_iter().filter(|code| expected.contains(code)).collect();
+            assert_eq!(known, expected, "{body}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn ids_and_times_are_not_searched_for() {
+        let body = r#"{"message":"Order a1b2c3d4 is gone","request_id":"lost","timestamp":"Monday"}"#;
+        assert_eq!(query_of(404, body, json!({})).words, "Order gone ");
+    }
+
+    #[test]
+    fn the_status_that_a_body_tells_counts_where_the_answer_tells_none() {
+        assert_eq!(query_of(200, r#"{"status":422,"message":"x"}"#, json!({})).status, Some(422));
+        assert_eq!(query_of(400, r#"{"status":422,"message":"x"}"#, json!({})).status, Some(400));
+    }
+
     #[test]
     fn codes_are_taken_from_code_members_and_from_messages() {
         let body =
             r#"{"info_code":"20000","error":{"type":"invalid_request","message":"See E_FIELDS, error 4711 at 30 km"}}"#;
         let found = query_of(200, body, json!({}));
-        assert_eq!(found.codes, ["20000", "invalid_request", "4711"]);
-        assert_eq!(found.identifiers, ["invalid_request", "e_fields"]);
+        let expected =
+            [("20000", Standing::Member), ("invalid_request", Standing::Member), ("e_fields", Standing::Word)];
+        assert_eq!(codes(&found), [&expected[..], &[("4711", Standing::Member)]].concat());
     }
 
     #[test]
@@ -260,7 +393,7 @@ mod tests {
     #[test]
     fn text_that_is_no_json_is_read_as_text() {
         let found = query_of(500, "Upstream said ECONNRESET", json!({}));
-        assert_eq!(found.identifiers, ["econnreset"]);
+        assert_eq!(codes(&found), [("econnreset", Standing::Word)]);
     }
 
     #[test]

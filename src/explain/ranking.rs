@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use super::Settings;
 use super::index::{Entry, Index, Response};
 use super::places::Aboutness;
-use super::query::Query;
+use super::query::{Code, Query, Standing};
+use super::shape::{Shape, shape_of};
 use super::verdict_words::says_more_than_the_status;
-use crate::retrieval::Scores;
+use super::word_ties::{WordTie, Words};
 
 /// A passage that explains.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -20,32 +21,45 @@ pub(super) struct Claim {
     pub(super) confidence: f32,
     /// Does it define a code of the outcome?
     pub(super) defines_code: bool,
+    /// Is it about a parameter that the outcome names?
+    pub(super) names_parameter: bool,
 }
 
 // What a tie between passage and outcome weighs: minus the logarithm of the share of such ties that are accidental, so that weights of
 // independent ties add up, and 1 - exp(-sum) is how sure they make together.
 
-/// The passage defines a code of the body.
-const DEFINES_CODE: f32 = 8.0;
-/// The passage defines a word of a message that looks like a code.
-const DEFINES_IDENTIFIER: f32 = 3.0;
-/// The passage mentions a code of the body.
-const MENTIONS_CODE: f32 = 1.6;
+/// The passage defines or mentions a code, by the code's standing.
+fn code_tie(standing: Standing, defines: bool) -> f32 {
+    match (standing, defines) {
+        (Standing::Member, true) => 8.0,
+        (Standing::Member, false) => 1.6,
+        (Standing::Derived, true) => DEFINES_DERIVED,
+        (Standing::Derived, false) => 0.8,
+        (Standing::Word, true) => DEFINES_WORD,
+        (Standing::Number, true) => 0.35,
+        (Standing::Word | Standing::Number, false) => 0.0,
+    }
+}
+/// The passage defines a word that looks like a code.
+const DEFINES_WORD: f32 = 3.0;
+/// The passage defines a part of a code.
+const DEFINES_DERIVED: f32 = 6.0;
+/// Share of a tie that is left where the code is documented in another spelling.
+const OTHER_SPELLING: f32 = 0.8;
 /// The passage describes a parameter that the body names.
 const DEFINES_NAME: f32 = 1.2;
 /// The passage mentions a parameter that the body names.
 const MENTIONS_NAME: f32 = 0.8;
 /// The passage belongs to the response of exactly this status, or defines the status in a list of codes.
 const SAME_STATUS: f32 = 1.2;
+/// The list says what a status of HTTP means, which the body's message tends to repeat.
+const STATUS_LISTED: f32 = 1.3;
 /// The passage belongs to the response of this class of statuses, or to the default one.
 const SAME_CLASS: f32 = 0.7;
 /// The passage belongs to the operation. It orders passages that are tied otherwise, and ties none by itself.
 const SAME_PLACE: f32 = 3.0;
-/// The passage has all words of the outcome, rare ones among them.
-const ALL_WORDS: f32 = 2.0;
-
-/// Passages that are looked at for their words alone.
-const BEST_BY_WORDS: usize = 32;
+/// The passage that defines a code stands in a catalogue of errors. It orders as the place does.
+const IN_CATALOGUE: f32 = 1.5;
 
 #[derive(Debug, Default)]
 struct Ties {
@@ -57,15 +71,12 @@ struct Ties {
 /// The passages that are tied to the query well enough, best first; equal ones in the order of the documentation.
 pub(super) fn rank(index: &Index, operation: &str, query: &Query, settings: &Settings) -> Vec<Claim> {
     let about = index.places().about(operation);
-    let scores = index.words().scores(&query.words, 0..index.len());
-    let by_words = scores.best(BEST_BY_WORDS);
-    let best_score = by_words.first().and_then(|best| scores.of(*best)).map_or(1.0, |best| best.score);
-    let mut ties: BTreeMap<usize, Ties> = by_words.into_iter().map(|passage| (passage, Ties::default())).collect();
+    let words = Words::of(index, &query.words);
+    let mut ties: BTreeMap<usize, Ties> = words.best().into_iter().map(|passage| (passage, Ties::default())).collect();
     add_codes(index, query, &mut ties);
     add_names(index, &about, query, &mut ties);
     add_status(index, operation, query, &mut ties);
-    let words = |passage| word_tie(&scores, passage, best_score);
-    let claim = |(passage, ties)| claim(index, &about, passage, &ties, words(passage), query);
+    let claim = |(passage, ties)| claim(index, &about, passage, ties, words.tie(index, passage), query);
     let mut claims: Vec<Claim> = ties.into_iter().filter_map(claim).collect();
     claims.retain(|claim| claim.confidence >= settings.min_confidence);
     claims.sort_by(|left, right| right.weight.total_cmp(&left.weight).then(left.passage.cmp(&right.passage)));
@@ -73,12 +84,16 @@ pub(super) fn rank(index: &Index, operation: &str, query: &Query, settings: &Set
 }
 
 fn add_codes(index: &Index, query: &Query, ties: &mut BTreeMap<usize, Ties>) {
-    let from_members = query.codes.iter().map(|code| (code, DEFINES_CODE, MENTIONS_CODE));
-    let from_text = query.identifiers.iter().map(|code| (code, DEFINES_IDENTIFIER, 0.0));
-    for (code, defines, mentions) in from_members.chain(from_text) {
-        for named in index.named(code) {
+    for Code { name, standing } in &query.codes {
+        let mut defined = false;
+        for named in index.named(name) {
+            defined |= named.defines;
             let tie = ties.entry(named.passage).or_default();
-            tie.code = tie.code.max(if named.defines { defines } else { mentions });
+            tie.code = tie.code.max(code_tie(*standing, named.defines));
+        }
+        for passage in index.spelt_otherwise(name).filter(|_| !defined) {
+            let tie = ties.entry(passage).or_default();
+            tie.code = tie.code.max(OTHER_SPELLING * code_tie(*standing, true));
         }
     }
 }
@@ -100,7 +115,12 @@ fn add_names(index: &Index, about: &Aboutness, query: &Query, ties: &mut BTreeMa
 fn add_status(index: &Index, operation: &str, query: &Query, ties: &mut BTreeMap<usize, Ties>) {
     let Some(status) = query.status else { return };
     for named in index.named(&status.to_string()).filter(|named| named.defines) {
-        ties.entry(named.passage).or_default().status = SAME_STATUS;
+        // Where the body has a code, a number of the catalogue is a code too, and none of HTTP.
+        let is_status =
+            |entry: &Entry| index.places().defines_statuses(entry.place) && !is_of_another_code(entry, query);
+        if index.passage(named.passage).is_some_and(is_status) {
+            ties.entry(named.passage).or_default().status = SAME_STATUS + STATUS_LISTED;
+        }
     }
     for passage in index.places().operation(operation).into_iter().flatten() {
         let Some(entry) = index.passage(passage) else { return };
@@ -114,39 +134,43 @@ fn add_status(index: &Index, operation: &str, query: &Query, ties: &mut BTreeMap
     }
 }
 
-/// What shared words weigh: how sure they make, and by how much they order.
-fn word_tie(scores: &Scores, passage: usize, best: f32) -> (f32, f32) {
-    let Some(score) = scores.of(passage) else { return (0.0, 0.0) };
-    let share = score.coverage * score.evidence / (score.evidence + HALF_EVIDENCE);
-    (-(1.0 - share.min(MOST_BY_WORDS)).ln(), ALL_WORDS * score.score / best)
-}
-
-/// Evidence at which shared words are half as telling as any number of them.
-const HALF_EVIDENCE: f32 = 0.5;
-
-/// How sure words alone can make.
-const MOST_BY_WORDS: f32 = 0.9;
-
 fn claim(
     index: &Index,
     about: &Aboutness,
     passage: usize,
-    ties: &Ties,
-    (sure, order): (f32, f32),
+    mut ties: Ties,
+    mut words: WordTie,
     query: &Query,
 ) -> Option<Claim> {
     let entry = index.passage(passage)?;
+    let defines = ties.code >= OTHER_SPELLING * DEFINES_WORD;
     // A code ties whatever the response is: some APIs answer with another status than they document.
     let fits = fits_status(entry, query);
     // What another operation says explains this one only where it says what the code means.
     let foreign = index.places().is_operation(entry.place) && !about.is_own(entry.place);
-    if ties.code <= 0.0 && !fits || foreign && ties.code < DEFINES_IDENTIFIER {
+    if ties.code <= 0.0 && !fits || foreign && !defines {
         return None;
     }
-    let evidence = ties.code + ties.name + ties.status;
-    let weight = evidence + order + SAME_PLACE * about.of(entry.place);
-    let confidence = 1.0 - (-(evidence + sure)).exp();
-    Some(Claim { passage, weight, confidence, defines_code: ties.code >= DEFINES_CODE })
+    if !defines && is_of_another_code(entry, query) {
+        ties.code = 0.0;
+        words.evidence = 0.0;
+    }
+    let evidence = ties.code + ties.name + ties.status + words.evidence;
+    let catalogue = if defines { IN_CATALOGUE * index.places().catalogues(entry.place) } else { 0.0 };
+    let order = words.order + catalogue + SAME_PLACE * about.of(entry.place);
+    Some(Claim {
+        passage,
+        weight: ties.code + ties.name + ties.status + order,
+        confidence: 1.0 - (-evidence).exp(),
+        defines_code: ties.code >= OTHER_SPELLING * DEFINES_DERIVED,
+        names_parameter: ties.name > 0.0,
+    })
+}
+
+/// Is the passage the entry of another code that looks like the one of the body?
+fn is_of_another_code(entry: &Entry, query: &Query) -> bool {
+    let Some(shape) = entry.shape.filter(|shape| *shape != Shape::Words) else { return false };
+    query.codes.iter().any(|code| code.standing >= Standing::Derived && shape_of(&code.name) == Some(shape))
 }
 
 /// May the passage explain an outcome of this status? Not where it describes another response, nor where it describes this one with no

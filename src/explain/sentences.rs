@@ -1,11 +1,12 @@
 //! Prose → sentences.
 
+use unicode_segmentation::UnicodeSegmentation;
+
 /// Splits prose into its sentences, without losing a character but the whitespace between them.
 ///
-/// A sentence ends at `.`, `!`, `?` (with closing quotes and brackets behind it) before whitespace and the start of another sentence,
-/// and at the ideographic `。`, `！`, `？` wherever they stand (after Unicode Standard Annex 29, rules SB6 to SB11). It does not end behind
-/// an abbreviation or an initial, inside a number, an address or a code span, nor before a word in lower case, unless that word is
-/// an identifier (`start_date`): documentation often begins sentences with one.
+/// The boundaries are those of Unicode Standard Annex 29 (section 5), which know no abbreviations and no code: of theirs, those behind an
+/// abbreviation or an initial, inside an address or a code span are left out; and one is added before an identifier in lower case
+/// (`start_date`), because documentation often begins sentences with one.
 pub(super) fn sentences(prose: &str) -> Vec<&str> {
     let mut sentences = Vec::new();
     let mut start = 0;
@@ -26,40 +27,46 @@ fn push<'a>(sentences: &mut Vec<&'a str>, text: &'a str) {
 
 /// Byte positions behind the ends of sentences.
 fn ends(prose: &str) -> Vec<usize> {
+    let mut spans = code_spans(prose).into_iter().peekable();
+    let mut in_code = |at: usize| {
+        while spans.next_if(|(_, end)| *end <= at).is_some() {}
+        spans.peek().is_some_and(|(start, _)| *start < at)
+    };
     let mut ends = Vec::new();
-    let mut in_code = false;
-    for (at, character) in prose.char_indices() {
-        match character {
-            // A backtick without a partner opens nothing.
-            '`' => in_code = !in_code && prose[at + 1..].contains('`'),
-            '。' | '！' | '？' if !in_code => ends.push(at + character.len_utf8()),
-            '.' | '!' | '?' if !in_code => ends.extend(end_of_sentence(prose, at)),
-            _ => {}
-        }
+    for (start, sentence) in prose.split_sentence_bound_indices() {
+        let added = sentence.match_indices(['.', '!', '?']).filter_map(|(stop, _)| before_identifier(sentence, stop));
+        let candidates = added.map(|end| start + end).chain([start + sentence.len()]);
+        ends.extend(candidates.filter(|end| !in_code(*end) && ends_sentence(prose, *end)));
     }
     ends
 }
 
-/// The position behind the sentence that the full stop at `stop` ends, if it ends one.
-fn end_of_sentence(prose: &str, stop: usize) -> Option<usize> {
-    let behind = &prose[stop + 1..];
-    let after_closers = behind.trim_start_matches(['"', '\'', ')', ']', '*', '_', '”', '’', '»']);
-    let next = after_closers.trim_start();
-    let spaced = next.len() < after_closers.len();
-    if !spaced || !starts_sentence(next) {
-        return None;
-    }
-    let ends_word = prose[stop..].starts_with('.') && is_abbreviation(&prose[..stop], next);
-    (!ends_word).then(|| prose.len() - after_closers.len())
+/// Where code spans begin and end. A backtick without a partner opens nothing.
+fn code_spans(prose: &str) -> Vec<(usize, usize)> {
+    let ticks: Vec<usize> = prose.match_indices('`').map(|(at, _)| at).collect();
+    ticks.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect()
 }
 
-/// Can a sentence begin like this?
-fn starts_sentence(next: &str) -> bool {
-    let word = next.split_whitespace().next().unwrap_or_default();
-    match word.trim_start_matches(['"', '\'', '(', '[', '*', '“', '‘', '«']).chars().next() {
-        Some(first) if first.is_lowercase() => is_identifier(word),
-        Some(_) => true,
-        None => false,
+/// The position of an identifier behind the full stop at `stop`.
+fn before_identifier(text: &str, stop: usize) -> Option<usize> {
+    let behind = &text[stop + 1..];
+    let next = behind.trim_start();
+    let word = next.split_whitespace().next()?;
+    let begins = word.starts_with(char::is_lowercase) && is_identifier(word) && next.len() < behind.len();
+    begins.then_some(text.len() - next.len())
+}
+
+/// Does a sentence end before the boundary at `end`?
+fn ends_sentence(prose: &str, end: usize) -> bool {
+    let (before, next) = (&prose[..end], &prose[end..]);
+    let stopped = before.trim_end();
+    let spaced = stopped.len() < before.len() || next.is_empty();
+    let bare = stopped.trim_end_matches(['"', '\'', ')', ']', '*', '_', '”', '’', '»']);
+    match bare.strip_suffix(['.', '!', '?']) {
+        // `a.html?b` has no space behind the mark; what is no ASCII, like `。`, needs none.
+        Some(_) if !spaced => false,
+        Some(word) => !bare.ends_with('.') || !is_abbreviation(word, next),
+        None => true,
     }
 }
 

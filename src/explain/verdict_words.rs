@@ -116,7 +116,7 @@ mod tests {
     use crate::explain::places::Place;
 
     fn entry(text: &str, response: Option<Response>) -> Entry {
-        Entry { text: text.into(), source: String::new(), response, place: Place::default() }
+        Entry { text: text.into(), source: String::new(), response, place: Place::default(), shape: None }
     }
 
     #[test]

@@ -2,11 +2,9 @@
 
 use std::fmt::Write as _;
 
+use super::budget::BYTES_PER_TOKEN;
 use super::{Templates, samples};
 use crate::domain::FaultCode;
-
-/// Bytes of English text and JSON that a token of the common byte-pair vocabularies stands for, roughly.
-const BYTES_PER_TOKEN: usize = 4;
 
 /// The table: for each template the shortest and the longest message about one fault of the sample tools.
 fn table() -> String {

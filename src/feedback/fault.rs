@@ -46,7 +46,7 @@ pub(super) fn context(call: &Call, diagnosis: &Diagnosis, again: bool) -> Value 
 pub(super) fn frame(call: &Call, diagnoses: &[Diagnosis], texts: &[(FaultCode, String)], toolbook: &Toolbook) -> Value {
     let faults: Vec<Value> =
         texts.iter().map(|(code, text)| context! { code => code.code(), name => code.name(), text => text }).collect();
-    let is_repeated = |diagnosis: &Diagnosis| diagnosis.code == FaultCode::RepeatedCall;
+    let is_repeated = |diagnosis: &Diagnosis| diagnosis.code.level() == FaultCode::RepeatedCall.level();
     let repeated = !diagnoses.is_empty() && diagnoses.iter().all(is_repeated);
     // The same call once more would only be repeated again, and another one has to come first.
     let example = match repeated || diagnoses.iter().any(waits_for_another) {

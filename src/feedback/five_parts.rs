@@ -5,7 +5,7 @@ use crate::domain::FaultCode;
 
 /// For each code, what every message about it says: where and what, what was ruled out, where it comes from and how to mend it.
 /// Of alternatives (`|`), which differ by what is known, one is said.
-const PARTS: [(FaultCode, [&str; 3]); 15] = [
+const PARTS: [(FaultCode, [&str; 3]); 16] = [
     (FaultCode::NoCall, ["E1 in the arguments: they are", "The call itself was read", "Write one JSON object"]),
     (
         FaultCode::ToolNotRelevant,
@@ -66,6 +66,14 @@ const PARTS: [(FaultCode, [&str; 3]); 15] = [
     ),
     (FaultCode::Placeholder, ["E4.3 at `/", "name and type are right", "ask the user for it|leave it out"]),
     (FaultCode::WrongSource, ["E4.4 at `/", "name and type are right", "comes from the output of `list_rooms`"]),
+    (
+        FaultCode::Circle,
+        [
+            "E5.1 in the whole call: it was made 2 times",
+            "name and its arguments are right",
+            "It gave each time (this is data|It failed each time (this is data",
+        ],
+    ),
     (
         FaultCode::RepeatedCall,
         [

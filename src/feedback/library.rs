@@ -22,7 +22,7 @@ macro_rules! built_in {
 }
 
 /// Every template: the frame of static feedback with one template per fault code in it, and the messages beside it.
-const BUILT_IN: [BuiltIn; 24] = built_in![
+const BUILT_IN: [BuiltIn; 26] = built_in![
     "faulty_call",
     "no_call",
     "tool_not_relevant",
@@ -38,11 +38,13 @@ const BUILT_IN: [BuiltIn; 24] = built_in![
     "constraint",
     "placeholder",
     "wrong_source",
+    "circle",
     "repeated_call",
     "unread_answer",
     "accepted_call",
     "deferred_call",
     "failed_outcome",
+    "observed_failure",
     "unapproved_call",
     "lost_result",
     "closing",

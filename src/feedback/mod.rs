@@ -5,6 +5,8 @@
 pub mod answer;
 mod approval;
 mod body;
+mod budget;
+mod concerned;
 #[cfg(test)]
 mod cost;
 mod example;
@@ -12,6 +14,7 @@ mod fault;
 #[cfg(test)]
 mod five_parts;
 mod library;
+mod observed;
 mod outcome;
 #[cfg(test)]
 mod properties;
@@ -31,6 +34,7 @@ use minijinja::value::Value;
 
 use library::Library;
 pub use library::TemplateError;
+pub use observed::ObservedFailure;
 pub use outcome::FailedOutcome;
 pub use settings::Settings;
 pub use watch::watch;
@@ -108,6 +112,12 @@ impl Templates {
     /// concerned, what was tried before.
     pub fn failed_outcome(&self, facts: &FailedOutcome<'_>) -> String {
         self.render("failed_outcome", &outcome::context(facts))
+    }
+
+    /// Dynamic feedback about a call that the client executed: what stands below the message that reports the failure. The same facts
+    /// give the same text.
+    pub fn observed_failure(&self, facts: &ObservedFailure<'_>) -> String {
+        self.render("observed_failure", &observed::context(facts))
     }
 
     /// For a call that was not run because a person has to approve it: where its approval stands. What that person said is

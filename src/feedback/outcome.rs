@@ -3,16 +3,22 @@
 use minijinja::context;
 use minijinja::value::Value;
 
+use super::budget::Budget;
+use super::concerned::{concerned, size};
 use super::fault::named;
-use super::record::rounds;
 use super::{body, quote};
-use crate::domain::outcome::ApiAnswer;
+use crate::domain::outcome::CredentialFault;
 use crate::domain::trace::Round;
-use crate::domain::{Call, Explanation, Outcome, json::Pointer};
-use crate::scanner::{CompiledTool, Parameter};
+use crate::domain::{Call, Explanation, Outcome, Passage};
+use crate::scanner::CompiledTool;
+use crate::scanner::excerpt::excerpt;
 
-/// Parameters that are described.
-const MAX_PARAMETERS: usize = 8;
+/// Characters of an answer in which the parameters that it names are looked for.
+const READ_CHARS: usize = 16_000;
+
+/// What was tried before: so many calls at most, the last ones, and so many characters of each.
+const MAX_TRIED: usize = 6;
+const MAX_ACTION: usize = 300;
 
 /// What is told about a call whose execution failed (AutoFeedback section 3.3.2).
 #[derive(Debug, Clone, Copy)]
@@ -25,34 +31,77 @@ pub struct FailedOutcome<'a> {
     pub explanation: &'a Explanation,
     /// The tool called.
     pub tool: &'a CompiledTool,
+    /// Does the call only read? Where it does not, an API that failed may have done what was asked for all the same.
+    pub only_reads: bool,
+    /// What is wrong with the toolset's credential, if that is why the call failed.
+    pub credential: Option<CredentialFault>,
     /// Earlier rounds of this turn.
     pub earlier: &'a [Round],
-    /// Characters of the API's answer that may be quoted.
-    pub body_limit: usize,
+    /// Tokens, about, that may be used.
+    pub tokens: usize,
 }
 
-/// What the template of a failed outcome can say.
+/// What the template of a failed outcome can say. The passages are the most telling part, so they come first where there is not room for
+/// all; the answer gets what the others leave.
 pub(super) fn context(facts: &FailedOutcome<'_>) -> Value {
-    let body = match facts.outcome {
-        Outcome::Answered(answer) => body::relevant(answer, facts.body_limit),
-        _ => String::new(),
+    let mut budget = Budget::of_tokens(facts.tokens);
+    let passages = match facts.credential {
+        // They would only say what a credential is.
+        Some(_) => Vec::new(),
+        None => passages(facts.explanation, &mut budget),
     };
-    let passages: Vec<Value> = facts
-        .explanation
-        .passages
-        .iter()
-        .map(|passage| context! { text => &passage.text, source => quote::code(&passage.source) })
-        .collect();
+    let parameters = budget.first(3, parameters(facts), size);
+    let actions: Vec<String> = facts.earlier.iter().map(|round| round.action.clone()).collect();
+    let earlier = budget.first(3, tried(&actions), String::len);
     context! {
         call => named(facts.call),
         summary => summary(facts.outcome),
         status => facts.outcome.status(),
-        body => &body,
+        body => answer(facts.outcome, budget.left()),
         passages => passages,
-        parameters => concerned(facts, &body),
-        earlier => rounds(facts.earlier),
+        parameters => parameters,
+        earlier => earlier.into_iter().map(|action| context! { action }).collect::<Vec<_>>(),
         is_unknown => matches!(facts.outcome, Outcome::Unknown { .. }),
-        may_repeat => may_repeat(facts.outcome),
+        is_credential => facts.credential.is_some(),
+        is_server_fault => is_server_fault(facts.outcome),
+        only_reads => facts.only_reads,
+        may_repeat => facts.credential.is_none() && may_repeat(facts.outcome),
+    }
+}
+
+/// The passages for which there is room in half of what is left; of the first as much as fits.
+pub(super) fn passages(explanation: &Explanation, budget: &mut Budget) -> Vec<Value> {
+    let told = |text: &str, source: &str| context! { text => text, source => quote::code(source) };
+    let cut = |passage: &Passage, room| {
+        let end = passage.text.floor_char_boundary(room);
+        told(&format!("{}…", passage.text.get(..end).unwrap_or_default()), &passage.source)
+    };
+    let room = budget.left() / 2;
+    let taken = budget.first(2, explanation.passages.iter().collect(), |passage: &&Passage| {
+        passage.text.len() + passage.source.len()
+    });
+    match (taken.is_empty(), explanation.passages.first()) {
+        (true, Some(first)) => budget.first(2, vec![cut(first, room)], |_| room),
+        _ => taken.into_iter().map(|passage| told(&passage.text, &passage.source)).collect(),
+    }
+}
+
+/// The last of the actions, each cut short and told once, oldest first.
+pub(super) fn tried(actions: &[String]) -> Vec<String> {
+    let mut tried: Vec<String> = Vec::new();
+    for action in actions.iter().rev().map(|action| excerpt(action, MAX_ACTION)) {
+        if tried.len() < MAX_TRIED && !tried.contains(&action) {
+            tried.push(action);
+        }
+    }
+    tried.reverse();
+    tried
+}
+
+fn answer(outcome: &Outcome, limit: usize) -> String {
+    match outcome {
+        Outcome::Answered(answer) => body::relevant(answer, limit),
+        _ => String::new(),
     }
 }
 
@@ -60,14 +109,15 @@ pub(super) fn context(facts: &FailedOutcome<'_>) -> Value {
 /// be called again, calling before that only costs a round: what could be waited for was waited for.
 fn may_repeat(outcome: &Outcome) -> bool {
     match outcome {
-        Outcome::Answered(answer) => !is_later(answer),
+        Outcome::Answered(answer) => !answer.asks_for_later(),
         Outcome::Unreachable { .. } => true,
         _ => false,
     }
 }
 
-fn is_later(answer: &ApiAnswer) -> bool {
-    matches!(answer.status, 429 | 503) && answer.header("retry-after").is_some()
+/// The API failed by itself: the call may be right.
+fn is_server_fault(outcome: &Outcome) -> bool {
+    outcome.status().is_some_and(|status| status >= 500)
 }
 
 fn summary(outcome: &Outcome) -> String {
@@ -80,58 +130,26 @@ fn summary(outcome: &Outcome) -> String {
         Outcome::Unknown { reason } => {
             format!("it may have taken effect, and that is not known: {}", quote::code(reason))
         }
-        Outcome::Refused { reason } => format!("the proxy did not send it: {}", quote::code(reason)),
+        Outcome::Refused { reason } | Outcome::Unauthorised { reason } => {
+            format!("the proxy did not send it: {}", quote::code(reason))
+        }
         Outcome::Unapproved(note) => format!("nobody has approved it (approval {})", quote::code(&note.id)),
     }
 }
 
-/// The parameters that the answer or the documentation speaks of; where it speaks of none, those that were given.
-fn concerned(facts: &FailedOutcome<'_>, body: &str) -> Vec<Value> {
-    if matches!(facts.outcome, Outcome::Refused { .. } | Outcome::Unknown { .. } | Outcome::Unapproved(_)) {
+/// The parameters concerned, where changing them can help.
+fn parameters(facts: &FailedOutcome<'_>) -> Vec<Value> {
+    let can_help = matches!(facts.outcome, Outcome::Answered(_) | Outcome::Unreachable { .. });
+    if facts.credential.is_some() || !can_help {
         return Vec::new();
     }
-    let mut spoken = body.to_lowercase();
-    for passage in &facts.explanation.passages {
-        spoken.push('\n');
-        spoken.push_str(&passage.text.to_lowercase());
-    }
-    let parameters = || facts.tool.parameters();
-    let mut named: Vec<Parameter<'_>> = parameters().filter(|parameter| mentions(&spoken, parameter.name)).collect();
-    if named.is_empty() {
-        let given: serde_json::Map<_, _> = serde_json::from_str(&facts.call.arguments).unwrap_or_default();
-        named = parameters().filter(|parameter| given.contains_key(parameter.name)).collect();
-    }
-    named.iter().take(MAX_PARAMETERS).map(|parameter| described(facts.tool, parameter)).collect()
-}
-
-fn described(tool: &CompiledTool, parameter: &Parameter<'_>) -> Value {
-    let description = tool.describe_argument(&Pointer::root().child(parameter.name)).unwrap_or_default();
-    context! {
-        name => parameter.name,
-        required => parameter.required,
-        types => description.types,
-        options => description.options,
-        more_options => description.more_options,
-        description => description.description,
-    }
-}
-
-/// Does the text, in lower case, have the name as a word?
-fn mentions(text: &str, name: &str) -> bool {
-    let name = name.to_lowercase();
-    let is_part = |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '_');
-    !name.is_empty()
-        && text.match_indices(&name).any(|(at, found)| {
-            let (before, after) =
-                (text.get(..at).unwrap_or_default(), text.get(at + found.len()..).unwrap_or_default());
-            !is_part(before.chars().next_back()) && !is_part(after.chars().next())
-        })
+    concerned(facts.tool, &answer(facts.outcome, READ_CHARS), &facts.explanation.passages, &facts.call.arguments)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Passage;
+    use crate::domain::outcome::ApiAnswer;
     use crate::feedback::Templates;
     use crate::scanner::testing::{TOOLS, call, toolbook};
 
@@ -158,8 +176,10 @@ mod tests {
             outcome,
             explanation: &Explanation { passages: passages.collect() },
             tool: book.get("get_weather").unwrap(),
+            only_reads: true,
+            credential: None,
             earlier,
-            body_limit: 200,
+            tokens: 500,
         })
     }
 
@@ -182,7 +202,7 @@ mod tests {
             "the API answered with status 400 (retry-after: `3`)",
             "<data>\n{\"info_code\":\"20000\"}\n</data>",
             "The API's documentation, `weather.yaml#/paths/~1weather`, says:\n<data>\n20000: num_days is more than 14.\n</data>",
-            "- `num_days`: integer\n",
+            "- `num_days`: integer, minimum 1, maximum 14\n",
             "Tried before without success:\n- `get_weather({\"city\":\"Osl\"})`",
             "call again with that mended",
         ];
@@ -196,9 +216,46 @@ mod tests {
     fn where_nothing_is_spoken_of_the_given_parameters_are_described() {
         let text = told(&answered(500, "oops"), &[], &[]);
         assert!(
-            text.contains("- `city`: required, string (\"Name of the city.\")") && text.contains("- `num_days`"),
+            text.contains("- `city`: required, string, minLength 1 (\"Name of the city.\")")
+                && text.contains("- `num_days`"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn an_api_that_failed_may_have_changed_something() {
+        let book = toolbook(TOOLS);
+        let facts = FailedOutcome {
+            call: &call("get_weather", r#"{"city":"Oslo"}"#),
+            outcome: &answered(500, "oops"),
+            explanation: &Explanation::default(),
+            tool: book.get("get_weather").unwrap(),
+            only_reads: false,
+            credential: None,
+            earlier: &[],
+            tokens: 500,
+        };
+        let text = Templates::builtin().failed_outcome(&facts);
+        assert!(text.contains("not known whether the call took effect") && !text.contains("Call once more"), "{text}");
+        let text = Templates::builtin().failed_outcome(&FailedOutcome { only_reads: true, ..facts });
+        assert!(text.contains("Call once more"), "{text}");
+    }
+
+    #[test]
+    fn a_refused_credential_is_nothing_that_the_model_can_mend() {
+        let book = toolbook(TOOLS);
+        let passages = vec![Passage { text: "city: a city".to_owned(), source: "d".to_owned(), score: 1.0 }];
+        let text = Templates::builtin().failed_outcome(&FailedOutcome {
+            call: &call("get_weather", r#"{"city":"Oslo"}"#),
+            outcome: &answered(401, "{}"),
+            explanation: &Explanation { passages },
+            tool: book.get("get_weather").unwrap(),
+            only_reads: true,
+            credential: Some(CredentialFault::Refused),
+            earlier: &[],
+            tokens: 500,
+        });
+        assert!(text.contains("No call can mend this") && !text.contains("a city"), "{text}");
     }
 
     #[test]
@@ -218,11 +275,5 @@ mod tests {
         assert!(later.contains("(retry-after: `3`)") && later.contains("Do not repeat this call"), "{later}");
         let unreachable = told(&Outcome::Unreachable { reason: "refused".into() }, &[], &[]);
         assert!(unreachable.contains("could not be reached") && !unreachable.contains("Do not repeat"));
-    }
-
-    #[test]
-    fn a_name_is_mentioned_as_a_word_only() {
-        assert!(mentions("the \"to\" field", "to") && mentions("to: x", "to"));
-        assert!(!mentions("token, auto, to_date", "to"));
     }
 }

@@ -83,12 +83,12 @@ pub(super) fn described(description: &Value) -> String {
     let text = |name: &str| {
         description.get_attr(name).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
     };
-    let options: Vec<String> = description
-        .get_attr("options")
-        .ok()
-        .and_then(|options| options.try_iter().ok().map(|options| options.map(|option| option.to_string()).collect()))
-        .unwrap_or_default();
     let more = description.get_attr("more_options").ok().and_then(|more| i64::try_from(more).ok()).unwrap_or(0);
+    let texts = |name: &str| -> Vec<String> {
+        let list = description.get_attr(name).ok().and_then(|list| list.try_iter().ok());
+        list.map(|list| list.map(|item| item.to_string()).collect()).unwrap_or_default()
+    };
+    let options = texts("options");
     let mut clause = text("types");
     if !options.is_empty() {
         clause.push_str(if options.len() == 1 && more == 0 { ", only " } else { ", one of " });
@@ -96,6 +96,9 @@ pub(super) fn described(description: &Value) -> String {
     }
     if more > 0 {
         clause.push_str(&format!(" and {more} more"));
+    }
+    for rule in texts("rules") {
+        clause.push_str(&format!(", {}", line(&rule)));
     }
     let says = text("description");
     if !says.is_empty() {
@@ -138,6 +141,8 @@ mod tests {
         let described_as = |value: serde_json::Value| described(&Value::from(minijinja::value::Serde(value)));
         let unit = serde_json::json!({ "types": "string", "options": ["\"c\"", "\"f\""], "more_options": 0, "description": "The unit." });
         assert_eq!(described_as(unit), "string, one of \"c\", \"f\" (\"The unit.\")");
+        let ruled = serde_json::json!({ "types": "integer", "rules": ["minimum 1", "maximum 8"], "description": "" });
+        assert_eq!(described_as(ruled), "integer, minimum 1, maximum 8");
         let bare = serde_json::json!({ "types": "integer", "options": [], "more_options": 0, "description": "" });
         assert_eq!(described_as(bare), "integer");
     }

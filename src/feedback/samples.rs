@@ -6,9 +6,9 @@ use jiff::Timestamp;
 use minijinja::value::Value;
 use serde_json::json;
 
-use super::{FailedOutcome, approval, fault, outcome, record, unread};
+use super::{FailedOutcome, ObservedFailure, approval, fault, observed, outcome, record, unread};
 use crate::domain::json::Pointer;
-use crate::domain::outcome::ApiAnswer;
+use crate::domain::outcome::{ApiAnswer, CredentialFault};
 use crate::domain::rules::{Action, FaultActions, ScanRules};
 use crate::domain::trace::Round;
 use crate::domain::{
@@ -26,6 +26,7 @@ pub(super) fn contexts(name: &str) -> Vec<Value> {
         "faulty_call" => frames(),
         "unread_answer" => unread().iter().map(|(diagnosis, book)| unread::context(diagnosis, book)).collect(),
         "failed_outcome" => outcomes(&call),
+        "observed_failure" => observations(&call),
         "unapproved_call" => approvals(&call),
         "lost_result" => vec![minijinja::context! {}],
         "closing" => vec![record::closing(&[]), record::closing(&rounds())],
@@ -122,6 +123,17 @@ fn of_the_conversation() -> Vec<(Call, Diagnosis)> {
         transcript.called(vec![PastCall { result: Some(result.to_owned()), ..call("book_room", BOOKING).into() }]);
         transcript
     });
+    let stay = || past("find_guest", "{}", "[]");
+    let booking = |result: &str| past("book_room", BOOKING, result);
+    let laps = [
+        vec![booking("Error: no such room"), booking("Error: no such room")],
+        vec![booking("room 7"), stay(), booking("room 7"), stay()],
+    ];
+    let circles = laps.map(|calls| {
+        let mut transcript = Transcript::default();
+        calls.into_iter().for_each(|call| transcript.called(vec![call]));
+        transcript
+    });
     let nothing = Transcript::default();
     let alone = |conversation| Context { conversation: Some(conversation), ..Context::default() };
     let mut known = vec![
@@ -133,7 +145,7 @@ fn of_the_conversation() -> Vec<(Call, Diagnosis)> {
     known.extend(
         sources.iter().map(|from| ("book_room", BOOKING, Context { expectations: Some(from), ..Context::default() })),
     );
-    known.extend(before.iter().map(|before| ("book_room", BOOKING, alone(before))));
+    known.extend(before.iter().chain(&circles).map(|before| ("book_room", BOOKING, alone(before))));
     let book = toolbook();
     let judge = |(name, arguments, context): (&str, &str, Context<'_>)| {
         let call = call(name, arguments);
@@ -141,6 +153,11 @@ fn of_the_conversation() -> Vec<(Call, Diagnosis)> {
         found.into_iter().map(move |diagnosis| (call.clone(), diagnosis))
     };
     known.into_iter().flat_map(judge).collect()
+}
+
+/// A call that was made before, and what it returned.
+fn past(name: &str, arguments: &str, result: &str) -> PastCall {
+    PastCall { result: Some(result.to_owned()), ..call(name, arguments).into() }
 }
 
 /// A right call.
@@ -203,27 +220,50 @@ fn outcomes(call: &Call) -> Vec<Value> {
     let book = toolbook();
     let Some(tool) = book.get(&call.name) else { return Vec::new() };
     let headers = vec![("retry-after".to_owned(), "1".to_owned())];
-    let body = r#"{"message":"no such room"}"#.into();
     let passage =
         Passage { text: "Rooms have numbers from 1.".to_owned(), source: "rooms.yaml".to_owned(), score: 1.0 };
+    let answered = |status| ApiAnswer {
+        status,
+        headers: Vec::new(),
+        body: r#"{"message":"no such room"}"#.into(),
+        truncated: false,
+        paging: Default::default(),
+    };
     [
-        Outcome::Answered(ApiAnswer { status: 404, headers, body, truncated: false, paging: Default::default() }),
+        Outcome::Answered(answered(404)),
+        Outcome::Answered(answered(500)),
+        Outcome::Answered(ApiAnswer { headers, ..answered(429) }),
         Outcome::Unreachable { reason: "refused".to_owned() },
         Outcome::Unknown { reason: "timeout".to_owned() },
         Outcome::Refused { reason: "denied".to_owned() },
+        Outcome::Unauthorised { reason: "not authorised".to_owned() },
     ]
     .iter()
     .flat_map(|outcome| {
         let passages = [Vec::new(), vec![passage.clone()]];
         let told = |passages: Vec<Passage>| {
             let (explanation, earlier) = (Explanation { passages }, rounds());
-            let facts =
-                FailedOutcome { call, outcome, explanation: &explanation, tool, earlier: &earlier, body_limit: 400 };
+            let credential = matches!(outcome, Outcome::Unauthorised { .. }).then_some(CredentialFault::Missing);
+            let explanation = &explanation;
+            let (only_reads, earlier, tokens) = (explanation.is_hit(), earlier.as_slice(), 400);
+            let facts = FailedOutcome { call, outcome, explanation, tool, only_reads, credential, earlier, tokens };
             outcome::context(&facts)
         };
         passages.map(told)
     })
     .collect()
+}
+
+/// With everything that there can be to tell, and with next to nothing.
+fn observations(call: &Call) -> Vec<Value> {
+    let book = toolbook();
+    let passages =
+        vec![Passage { text: "Rooms have numbers from 1.".to_owned(), source: "rooms.yaml".to_owned(), score: 1.0 }];
+    let explanation = &Explanation { passages };
+    let tool = book.get(&call.name).map(|tool| &**tool);
+    let earlier = [r#"book_room({"room":8})"#.to_owned()];
+    let all = ObservedFailure { call, text: "no such room", explanation, tool, earlier: &earlier, tokens: 400 };
+    [all, ObservedFailure { tool: None, earlier: &[], ..all }].map(|facts| observed::context(&facts)).to_vec()
 }
 
 /// Every status, with a person's comment and without.

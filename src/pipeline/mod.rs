@@ -200,6 +200,7 @@ impl Pipeline {
             policies: self.policies.load_full(),
             aliases: self.aliases.clone(),
             offers: tooling.offers.clone(),
+            seen: tooling.seen.clone(),
         }
     }
 

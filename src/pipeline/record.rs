@@ -16,6 +16,8 @@ pub(crate) struct Record {
     arrived: Instant,
     elsewhere: Duration,
     keep_bodies: bool,
+    /// Rounds that the model has reacted to.
+    answered_rounds: usize,
 }
 
 /// What is known about a turn when it begins.
@@ -50,6 +52,7 @@ impl Record {
             verdict: Verdict::Unguarded,
             tools_offered: Arc::default(),
             rejoined: 0,
+            observed: Vec::new(),
             attempts: Vec::new(),
             executions: Vec::new(),
             record: Vec::new(),
@@ -61,7 +64,7 @@ impl Record {
             request: None,
             answer: None,
         };
-        Self { trace, arrived, elsewhere: Duration::ZERO, keep_bodies: opening.keep_bodies }
+        Self { trace, arrived, elsewhere: Duration::ZERO, keep_bodies: opening.keep_bodies, answered_rounds: 0 }
     }
 
     /// The trace so far.
@@ -97,13 +100,14 @@ impl Record {
         self.trace.record.push(round);
     }
 
-    /// Completes the rounds that still wait for what the model said and did next.
+    /// Completes the rounds that still wait for what the model said and did next. It reacts once: an answer that says and calls nothing
+    /// leaves them as they are.
     pub(crate) fn complete_rounds(&mut self, thought: Option<&str>, new_action: Option<&str>) {
-        for round in self.trace.record.iter_mut().filter(|round| round.thought.is_none() && round.new_action.is_none())
-        {
+        for round in self.trace.record.iter_mut().skip(self.answered_rounds) {
             round.thought = thought.map(str::to_owned);
             round.new_action = new_action.map(str::to_owned);
         }
+        self.answered_rounds = self.trace.record.len();
     }
 
     /// Time since the request arrived.
@@ -156,6 +160,9 @@ fn redact(trace: &mut Trace) {
             repair.from = serde_json::Value::Null;
             repair.to = serde_json::Value::Null;
         }
+    }
+    for observation in &mut trace.observed {
+        observation.call.arguments.clear();
     }
     for execution in &mut trace.executions {
         execution.call.arguments.clear();
@@ -246,6 +253,25 @@ mod tests {
         assert!(!text.contains("canary"), "{text}");
         assert_eq!(trace.record[0].new_action.as_deref(), Some("g"));
         assert_eq!(trace.attempts[0].diagnoses[0].path.as_str(), "/city");
+    }
+
+    #[test]
+    fn a_round_is_completed_by_the_answer_that_follows_it_and_no_later_one() {
+        let mut record = record(true);
+        let round = |action: &str| Round {
+            kind: "dynamic".into(),
+            action: action.into(),
+            observation: "404".into(),
+            thought: None,
+            new_action: None,
+        };
+        record.round(round("second"));
+        record.complete_rounds(None, None);
+        record.round(round("third"));
+        record.complete_rounds(Some("I see."), None);
+        let trace = record.close();
+        let thoughts: Vec<_> = trace.record.iter().map(|round| round.thought.as_deref()).collect();
+        assert_eq!(thoughts, [Some("canary"), None, Some("I see.")]);
     }
 
     #[test]

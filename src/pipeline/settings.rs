@@ -34,6 +34,12 @@ pub struct Settings {
     pub max_hold_milliseconds: u64,
     /// Characters of an API's answer that the model is shown, at least 200; a longer one is shortened (`feedback::answer`).
     pub outcome_chars: usize,
+    /// Tokens, about, of one message that tells the model why a call failed; at least 200.
+    pub feedback_tokens: usize,
+    /// Failures in the tool messages of a conversation that are explained at most; of more, the oldest are left out.
+    pub max_observed_failures: usize,
+    /// Bytes of what is remembered of tool messages that were looked at before: clients send them again with every request.
+    pub observed_cache_bytes: u64,
     /// Bytes of the largest part of an answer that is kept for the client's return.
     pub max_kept_bytes: usize,
     /// Calls that may wait for a person's approval at a time; more are refused.
@@ -52,6 +58,9 @@ impl Default for Settings {
             max_held_bytes: 64 * 1024,
             max_hold_milliseconds: 15_000,
             outcome_chars: 16_000,
+            feedback_tokens: 1_500,
+            max_observed_failures: 32,
+            observed_cache_bytes: 16 * 1024 * 1024,
             max_kept_bytes: 1024 * 1024,
             max_pending_approvals: 1_000,
             max_approval_bytes: 256 * 1024,

@@ -7,7 +7,8 @@ use crate::catalog::Catalog;
 use crate::explain::Explainer;
 use crate::policy::PolicyBook;
 
-use super::settings::AliasSettings;
+use super::settings::{AliasSettings, Settings};
+use super::stages::observe::Seen;
 use super::stages::offer::Offers;
 
 /// The catalog and what is made from it: replaced as one when documents change.
@@ -19,12 +20,29 @@ pub struct Tooling {
     pub explainer: Arc<Explainer>,
     /// Offers compiled from that catalog before.
     pub(crate) offers: Offers,
+    /// Tool messages explained from that documentation before.
+    pub(crate) seen: Seen,
 }
 
 impl Tooling {
-    /// The catalog with its documentation; at most `cached_offers` offers of its tools are kept in their compiled form.
-    pub fn new(catalog: Catalog, explainer: Explainer, cached_offers: u64) -> Self {
-        Self { catalog: Arc::new(catalog), explainer: Arc::new(explainer), offers: Offers::new(cached_offers) }
+    /// The catalog with its documentation. The settings say how much of what is made from them is kept.
+    pub fn new(catalog: Catalog, explainer: Explainer, settings: &Settings) -> Self {
+        Self {
+            catalog: Arc::new(catalog),
+            explainer: Arc::new(explainer),
+            offers: Offers::new(settings.toolbook_cache_entries),
+            seen: Seen::new(settings.observed_cache_bytes),
+        }
+    }
+
+    /// The same catalog with other documentation; what was explained before is explained anew.
+    pub fn with_explainer(&self, explainer: Explainer, settings: &Settings) -> Self {
+        Self {
+            catalog: self.catalog.clone(),
+            explainer: Arc::new(explainer),
+            offers: self.offers.clone(),
+            seen: Seen::new(settings.observed_cache_bytes),
+        }
     }
 }
 
@@ -41,4 +59,6 @@ pub struct Snapshot {
     pub aliases: Arc<BTreeMap<String, AliasSettings>>,
     /// Offers compiled from that catalog before.
     pub offers: Offers,
+    /// Tool messages explained from that documentation before.
+    pub(crate) seen: Seen,
 }

@@ -27,7 +27,7 @@ use super::stages::compose::Draft;
 use super::stages::judge::JudgedAnswer;
 use super::stages::keep::Mixed;
 use super::stages::offer::Offer;
-use super::stages::{answer, ask, compose, feed_back, judge, keep, offer, rejoin, run};
+use super::stages::{answer, ask, compose, feed_back, hand_back, judge, keep, observe, offer, rejoin, run};
 
 /// What is known about a turn from its start to its end.
 #[derive(Debug)]
@@ -100,6 +100,7 @@ pub(crate) async fn take(pipeline: &Pipeline, mut turn: Turn, mut outlet: Outlet
 async fn converse(pipeline: &Pipeline, turn: &mut Turn, outlet: &mut Outlet) -> Result<(), ClientGone> {
     let offer = timed(pipeline, Stage::Offer, || offer::offer(pipeline, turn));
     let mut draft = timed(pipeline, Stage::Compose, || compose::first(turn, &offer));
+    observe::observe(pipeline, turn, &offer, &mut draft).await;
     rejoin::rejoin(pipeline, turn, &mut draft).await;
     let mut dialogue = Dialogue::new(turn.policy.limits.clone(), turn.is_single());
 
@@ -136,7 +137,9 @@ async fn converse(pipeline: &Pipeline, turn: &mut Turn, outlet: &mut Outlet) -> 
                     return Err(ClientGone);
                 }
                 let next = dialogue.ran(ran.any_failed(), turn.spent());
-                timed(pipeline, Stage::FeedBack, || run::hand_back(pipeline, turn, &mut draft, &judged, &ran, next));
+                timed(pipeline, Stage::FeedBack, || {
+                    hand_back::hand_back(pipeline, turn, &mut draft, &judged, &ran, next)
+                });
                 next
             }
             Step::RunAndAnswer => {

@@ -9,6 +9,7 @@
 
 mod book;
 mod error;
+mod failures;
 mod fault;
 mod file;
 mod nearest;

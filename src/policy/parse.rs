@@ -83,7 +83,7 @@ fn located(source: &Source, fault: Fault) -> PolicyError {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::path::PathBuf;
 
     use super::*;
@@ -95,11 +95,11 @@ mod tests {
         Source { path: PathBuf::from("team.yaml"), text: text.to_owned() }
     }
 
-    fn policy(text: &str) -> Policy {
+    pub(in crate::policy) fn policy(text: &str) -> Policy {
         parse(&source(text)).unwrap().0
     }
 
-    fn error(text: &str) -> String {
+    pub(in crate::policy) fn error(text: &str) -> String {
         parse(&source(text)).unwrap_err().to_string()
     }
 
@@ -211,6 +211,7 @@ mod tests {
             ("scan:\n  similarity: 1.5\n", "team.yaml:2:15: `similarity` is 1.5; it must be 0 to 1"),
             ("scan: {semantic_similarity: 2}\n", "team.yaml:1:29: `semantic_similarity` is 2; it must be 0 to 1"),
             ("scan:\n  relevance: {share: -1}\n", "team.yaml:2:22: `share` is -1; it must be 0 to 1"),
+            ("scan:\n  circle: {calls: 1}\n", "team.yaml:2:19: `calls` is 1; it must be 2 to 100"),
             ("scan:\n  repeat_window: 101\n", "team.yaml:2:18: `repeat_window` is 101; it must be 0 to 100"),
             ("scan: {similarity: .nan}\n", "team.yaml:1:20: `similarity` is NaN; it must be 0 to 1"),
             ("match:\n  models: ['a', 'b[']\n", "team.yaml:2:17: error parsing glob 'b['"),

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::Limits;
-use crate::domain::rules::{ExecuteRules, Mode, OnExhausted, RecordRules, RepairRules, ScanRules, UsageReport};
+use crate::domain::rules::{
+    ExecuteRules, ExplainRules, Mode, OnExhausted, RecordRules, RepairRules, ScanRules, UsageReport,
+};
 
 /// The rules and limits of a turn. The fields are the keys of a policy file; a key that is left out has its default.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -34,6 +36,8 @@ pub struct Policy {
     pub on_exhausted: OnExhausted,
     /// What the proxy executes by itself.
     pub execute: ExecuteRules,
+    /// What a failed outcome is, and what is done about those of a client's tools.
+    pub explain: ExplainRules,
     /// What traces store.
     pub record: RecordRules,
     /// Which token counts the client's `usage` shows.

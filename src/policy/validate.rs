@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::Policy;
+use super::failures::failures;
 use super::fault::Fault;
 use super::selector::{Selector, glob};
 use crate::domain::Limits;
@@ -17,6 +18,10 @@ const MAX_EXECUTE_RULES: usize = 64;
 
 /// Rounds, of feedback or looked back at, beyond which no model learns anything more, and only costs grow.
 const ROUNDS: RangeInclusive<u64> = 0..=100;
+
+/// Calls that make a circle: one is none. Rounds of a lap: longer ones are plans that repeat.
+const CIRCLE_CALLS: RangeInclusive<u64> = 2..=100;
+const CIRCLE_PERIOD: RangeInclusive<u64> = 1..=10;
 /// Upstream requests: at least the client's own.
 const REQUESTS: RangeInclusive<u64> = 1..=1_000;
 /// Seconds: up to a day.
@@ -34,6 +39,7 @@ pub(super) fn validate(policy: &Policy) -> Result<Option<Selector>, Fault> {
     scan(&policy.scan, &root.child("scan"))?;
     execute(&policy.execute.rules, &root.child("execute").child("rules"))?;
     approval(&policy.execute.approval, &root.child("execute").child("approval"))?;
+    failures(&policy.explain.failures, &root.child("explain").child("failures"))?;
     policy.matches.as_ref().map(|matches| Selector::compile(matches, &root.child("match"))).transpose()
 }
 
@@ -63,6 +69,15 @@ fn scan(rules: &ScanRules, place: &Pointer) -> Result<(), Fault> {
         let message =
             format!("`repeat_window` is {}; it must be {} to {}", rules.repeat_window, ROUNDS.start(), ROUNDS.end());
         return Err(Fault::new(place.child("repeat_window"), message));
+    }
+    let circle = place.child("circle");
+    for (key, value, range) in
+        [("calls", rules.circle.calls, CIRCLE_CALLS), ("period", rules.circle.period, CIRCLE_PERIOD)]
+    {
+        if !range.contains(&u64::from(value)) {
+            let message = format!("`{key}` is {value}; it must be {} to {}", range.start(), range.end());
+            return Err(Fault::new(circle.child(key), message));
+        }
     }
     Ok(())
 }

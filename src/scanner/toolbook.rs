@@ -157,7 +157,17 @@ impl CompiledTool {
 
     /// The default that the schema gives for a place of the arguments.
     pub(crate) fn default_of(&self, path: &Pointer) -> Option<&Value> {
-        find_keyword(self.schema(), self.schema_of(path)?, "default")
+        self.keyword_at(path, "default")
+    }
+
+    /// The value that a keyword has for a place of the arguments.
+    pub(crate) fn keyword_at(&self, path: &Pointer, keyword: &str) -> Option<&Value> {
+        find_keyword(self.schema(), self.schema_of(path)?, keyword)
+    }
+
+    /// Does the schema name this place of the arguments?
+    pub(crate) fn has_argument(&self, path: &Pointer) -> bool {
+        self.schema.shape().member(path).is_some()
     }
 
     /// May every call do without any argument?

@@ -29,6 +29,7 @@ pub(super) fn trace(id: &str, millisecond: i64) -> Trace {
         verdict: Verdict::Text,
         tools_offered: Arc::default(),
         rejoined: 0,
+        observed: Vec::new(),
         attempts: Vec::new(),
         executions: Vec::new(),
         record: Vec::new(),

@@ -11,6 +11,7 @@ use super::labels::{
     AttemptOutcome, Decision, Endpoint, ExecutionOutcome, Exhausted, FeedbackKind, HoldEnd, KnownNames, Label,
     OperationState, Purpose, ResultLabel, Stage, TokenKind, TurnMode,
 };
+use crate::domain::outcome::CredentialFault;
 use crate::domain::{FaultCode, RepairKind, Verdict};
 
 /// Declares the metrics: field, kind, name, labels, buckets; the doc comment is the help text.
@@ -26,12 +27,13 @@ macro_rules! metrics {
             registry: Registry,
             tools: Arc<KnownNames>,
             upstreams: Arc<KnownNames>,
+            toolsets: Arc<KnownNames>,
         }
 
         impl Metrics {
             fn register() -> prometheus::Result<Self> {
                 let registry = Registry::new();
-                let (tools, upstreams) = Default::default();
+                let (tools, upstreams, toolsets) = Default::default();
                 Ok(Self {
                     $($field: <$kind as Family>::register(Spec {
                         name: $name,
@@ -42,6 +44,7 @@ macro_rules! metrics {
                     registry,
                     tools,
                     upstreams,
+                    toolsets,
                 })
             }
         }
@@ -112,6 +115,8 @@ metrics! {
     approvals: Counters<Decision> = "approvals_total" ["decision"];
     /// Failed outcomes that were looked up in the documentation, by whether it had something to say.
     explanations: Counters<bool> = "explanations_total" ["hit"];
+    /// Calls that failed because of a toolset's own credential, by toolset and what is wrong with it.
+    credential_faults: NamedCounters<CredentialFault> = "credential_faults_total" ["toolset", "fault"];
     /// Schemas of tools with parts that cannot be used, by whether the rest still judges values; each schema counts once.
     schema_problems: Counters<bool> = "schema_problems_total" ["judges"];
     /// Tools that the model was offered in a turn.
@@ -143,6 +148,7 @@ impl Metrics {
         metrics.calls_judged.share(&metrics.tools);
         metrics.tool_executions.share(&metrics.tools);
         metrics.upstream_attempts.share(&metrics.upstreams);
+        metrics.credential_faults.share(&metrics.toolsets);
         metrics.build_info.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
         metrics.store_up.set(1);
         metrics
@@ -158,10 +164,12 @@ impl Metrics {
         self.upstreams.add(names);
     }
 
-    /// Replaces what is said about the catalog: toolset, operations loaded, operations skipped.
+    /// Replaces what is said about the catalog: toolset, operations loaded, operations skipped. Makes the toolsets known: only these
+    /// get series of their own.
     pub fn catalog<'a>(&self, toolsets: impl IntoIterator<Item = (&'a str, usize, usize)>) {
         self.catalog_operations.reset();
         for (toolset, loaded, skipped) in toolsets {
+            self.toolsets.add([toolset]);
             for (state, count) in [(OperationState::Loaded, loaded), (OperationState::Skipped, skipped)] {
                 let count = i64::try_from(count).unwrap_or(i64::MAX);
                 self.catalog_operations.with_label_values(&[toolset, state.label()]).set(count);
@@ -210,6 +218,7 @@ mod tests {
         metrics.calls_judged.inc("f", Verdict::Clean);
         metrics.tool_executions.inc("f", ExecutionOutcome::Success);
         metrics.catalog([("crm", 3, 1)]);
+        metrics.credential_faults.inc("crm", CredentialFault::Refused);
         let text = metrics.render();
         for (name, help) in HELP {
             let line = format!("# HELP callwright_{name} {}", help.trim());

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 
+use crate::domain::outcome::CredentialFault;
 use crate::domain::{FaultCode, RepairKind, UpstreamFailureKind, Verdict};
 
 /// A closed set of label values.
@@ -75,6 +76,8 @@ labels! {
         Offer = "offer",
         /// The upstream request is made.
         Compose = "compose",
+        /// The client's tool messages are read, failures in them explained.
+        Observe = "observe",
         /// The proxy's part of earlier answers is put back.
         Rejoin = "rejoin",
         /// The upstream is asked: our part of it.
@@ -282,6 +285,7 @@ macro_rules! domain_labels {
 domain_labels!(Verdict, label);
 domain_labels!(FaultCode, code);
 domain_labels!(RepairKind, label);
+domain_labels!(CredentialFault, label);
 
 impl Label for bool {
     const ALL: &'static [Self] = &[false, true];
@@ -348,6 +352,7 @@ mod tests {
         check::<Verdict>();
         check::<FaultCode>();
         check::<RepairKind>();
+        check::<CredentialFault>();
         check::<bool>();
     }
 

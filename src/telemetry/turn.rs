@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::Metrics;
 use super::labels::{AttemptOutcome, ExecutionOutcome, Exhausted, FeedbackKind, Purpose, Stage, TokenKind, TurnMode};
 use crate::domain::trace::{Attempt, Execution};
-use crate::domain::{RepairKind, Trace, Verdict};
+use crate::domain::{Explanation, RepairKind, Trace, Verdict};
 
 impl Metrics {
     /// Counts a finished turn: its verdict, upstream attempts, tokens, judged calls, diagnoses, repairs, feedback,
@@ -20,6 +20,10 @@ impl Metrics {
         }
         for execution in &trace.executions {
             self.execution(execution);
+        }
+        // Those of earlier turns were counted there.
+        for observation in trace.observed.iter().filter(|observation| !observation.again) {
+            self.explanations.inc(observation.explanation.as_ref().is_some_and(Explanation::is_hit));
         }
         if mode != TurnMode::Off {
             self.tools_offered.observe(trace.tools_offered.len() as f64);
@@ -55,6 +59,9 @@ impl Metrics {
         let outcome = ExecutionOutcome::of(&execution.outcome).unwrap_or(ExecutionOutcome::Other);
         self.tool_executions.inc(&execution.call.name, outcome);
         self.tool_execution_duration.observe(milliseconds(execution.duration_ms).as_secs_f64());
+        if let Some(fault) = execution.credential {
+            self.credential_faults.inc(&execution.toolset, fault);
+        }
         if let Some(explanation) = &execution.explanation {
             self.explanations.inc(explanation.is_hit());
         }
@@ -119,7 +126,12 @@ mod tests {
                 attempt("static_feedback", json!([]), json!([]), json!([])),
             ],
             "executions": [{"call": call("f"), "toolset": "t", "operation": "GET /", "outcome": "client_error",
-                "explanation": {"passages": []}, "duration_ms": 5.0}],
+                "explanation": {"passages": []}, "credential": "refused", "duration_ms": 5.0}],
+            "observed": [
+                {"call": call("g"), "rule": "error", "again": true, "done": "unexplained"},
+                {"call": call("g"), "rule": "error", "done": "added",
+                    "explanation": {"passages": [{"text": "a", "source": "b", "score": 1.0}]}},
+            ],
             "usage": {}, "duration_ms": 50.0, "overhead_ms": 0.5,
         }))
         .unwrap()
@@ -129,6 +141,7 @@ mod tests {
         let metrics = Metrics::new();
         metrics.known_tools(["f", "g"]);
         metrics.known_upstreams(["main"]);
+        metrics.catalog([("t", 2, 0)]);
         metrics.turn_ended(&trace(mode));
         metrics.render()
     }
@@ -161,7 +174,9 @@ mod tests {
                 r#"feedback_exhausted_total{kind="static_feedback"} 1"#,
                 r#"tool_executions_total{outcome="client_error",tool="f"} 1"#,
                 "tool_execution_duration_seconds_sum 0.005",
+                r#"credential_faults_total{fault="refused",toolset="t"} 1"#,
                 r#"explanations_total{hit="false"} 1"#,
+                r#"explanations_total{hit="true"} 1"#,
                 "tools_offered_sum 2",
                 r#"overhead_seconds_sum{stage="turn"} 0.0005"#,
             ],

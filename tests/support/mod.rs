@@ -7,6 +7,7 @@
 
 pub(crate) mod answer;
 pub(crate) mod assembled;
+pub(crate) mod bookings;
 pub(crate) mod client;
 pub(crate) mod config;
 pub(crate) mod documented;

@@ -1,6 +1,6 @@
 //! What a turn's trace tells, as lines in the order in which it happened.
 
-use crate::domain::trace::{Attempt, Execution, Round};
+use crate::domain::trace::{Attempt, Execution, Observation, Round};
 use crate::domain::{Call, Diagnosis, Repair, Trace};
 use serde_json::Value;
 
@@ -20,6 +20,11 @@ const FEEDBACK_LINES: usize = 10;
 pub(crate) fn turn_lines(trace: &Trace, answer: &str) -> Vec<Line> {
     let rounds = trace.record.iter().collect();
     let mut telling = Telling { trace, answer, lines: Vec::new(), rounds, last_told: "" };
+    trace
+        .observed
+        .iter()
+        .filter(|observation| !observation.again)
+        .for_each(|observation| telling.observation(observation));
     for attempt in &trace.attempts {
         telling.attempt(attempt);
     }
@@ -115,6 +120,17 @@ impl<'a> Telling<'a> {
         let ran = |execution: &&Execution| attempt.calls.iter().any(|call| call.id == execution.call.id);
         for execution in trace.executions.iter().filter(ran) {
             self.execution(execution);
+        }
+    }
+
+    fn observation(&mut self, observation: &Observation) {
+        self.add(
+            Label::Found,
+            format!("the client's {} reports a failure (`{}`)", observation.call.name, observation.rule),
+        );
+        let passage = observation.explanation.as_ref().and_then(|explanation| explanation.passages.first());
+        if let Some(passage) = passage {
+            self.add(Label::Explained, format!("“{}”\n({})", passage.text, passage.source));
         }
     }
 

@@ -4,6 +4,7 @@
 //! wrong with a credential is for the operator (the log); the model learns only that the tool cannot be used.
 
 mod audit;
+mod fault;
 mod keyring;
 mod secret_file;
 mod shown;
@@ -13,6 +14,7 @@ mod unavailable;
 mod wanted;
 
 pub use audit::audit;
+pub use fault::fault;
 pub(super) use keyring::Keyring;
 pub(super) use shown::Credentials;
 pub(super) use wanted::Wanted;

@@ -34,7 +34,7 @@ impl Unavailable {
         if self.is_passing {
             Outcome::Unreachable { reason: "the API's authorisation could not be obtained at the moment".to_owned() }
         } else {
-            Outcome::Refused {
+            Outcome::Unauthorised {
                 reason: "this tool is not available: the proxy is not authorised to use it. Only its operator can change that"
                     .to_owned(),
             }

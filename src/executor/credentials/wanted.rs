@@ -77,13 +77,6 @@ impl Wanted {
         wanted
     }
 
-    /// Tells the operator where an API refused what it was shown: the model sees the answer, but cannot mend that.
-    pub(in crate::executor) fn note_refusal(&self, status: u16) {
-        if status == 401 && !self.alternatives.is_empty() {
-            tracing::warn!(toolset = self.toolset, tool = self.tool, "the API refused the credential (status 401)");
-        }
-    }
-
     /// Is a credential needed, and none given?
     pub(super) fn is_lacking(&self) -> bool {
         self.alternatives.is_empty() && !self.is_optional

@@ -151,6 +151,7 @@ fn operation(method: Method, server: &str, path: &str, bindings: Vec<Binding>) -
         idempotency_key: None,
         security: Vec::new(),
         produces: vec!["application/json".into()],
+        tags: Vec::new(),
         deprecated: false,
         documentation: Vec::new(),
     }
@@ -234,7 +235,7 @@ fn answer(outcome: Outcome) -> ApiAnswer {
 #[track_caller]
 fn refusal(outcome: Outcome) -> String {
     match outcome {
-        Outcome::Refused { reason } => reason,
+        Outcome::Refused { reason } | Outcome::Unauthorised { reason } => reason,
         other => panic!("not refused but {other:?}"),
     }
 }

@@ -1,11 +1,29 @@
 //! Files of documentation → sections of passages.
 
+#[cfg(test)]
+mod catalogue_tests;
+mod delimited;
 mod files;
+#[cfg(test)]
+mod hostile_tests;
+mod html;
+mod json;
+mod lines;
+mod markdown;
+mod plain;
+mod tables;
+mod writer;
 
 use std::path::{Path, PathBuf};
 
 use super::Settings;
-use super::passages::{Piece, passages};
+use super::blocks::{Block, folded};
+use super::outline::{Outlined, outline};
+use super::passages::Piece;
+use super::records::joined;
+pub use files::DOCUMENTATION_ENDINGS;
+use files::Found;
+pub(super) use markdown::markdown;
 
 /// What stands below one heading of a document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -16,6 +34,8 @@ pub struct Section {
     pub path: Vec<String>,
     /// Its passages, in their order.
     pub pieces: Vec<Piece>,
+    /// The tools whose operations it belongs to (their names within the toolset); empty: the whole toolset, or what its headings say.
+    pub tools: Vec<String>,
 }
 
 impl Section {
@@ -45,50 +65,119 @@ pub enum DocumentError {
         /// Why.
         reason: std::io::Error,
     },
+    /// A glob is none.
+    #[error("{}: {reason}; `*` and `?` stand for any characters, `**` for any folders", path.display())]
+    Glob {
+        /// The glob.
+        path: PathBuf,
+        /// Why.
+        reason: globset::Error,
+    },
+    /// There is no documentation in a folder, or a glob fits nothing.
+    #[error("{}: there is no documentation; name a file, or a folder with files that end in .{}", path.display(), DOCUMENTATION_ENDINGS.join(", ."))]
+    None {
+        /// The folder or glob.
+        path: PathBuf,
+    },
+    /// A file is too large.
+    #[error("{} has {bytes} bytes, more than `explain.max_file_bytes` ({limit}); split it, or raise that", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// Its size.
+        bytes: u64,
+        /// The largest that is read.
+        limit: u64,
+    },
+    /// A file is not the JSON that its ending says it is. What stands before the place is used.
+    #[error("{}: {reason}; mend the JSON there, or give the file the ending of what it is", path.display())]
+    Json {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, with line and column.
+        reason: serde_json::Error,
+    },
 }
 
-/// Reads files of documentation; of a folder, all of a known kind in it and below it.
-pub fn documents(paths: &[PathBuf], settings: &Settings) -> Documents {
-    let mut documents = Documents::default();
+/// Where documentation is, and where more of it may come: what is to be watched.
+#[derive(Debug, Default)]
+pub struct DocumentFiles {
+    /// The files.
+    pub files: Vec<PathBuf>,
+    /// The folders that were searched.
+    pub folders: Vec<PathBuf>,
+    /// What cannot be looked into.
+    pub errors: Vec<DocumentError>,
+}
+
+/// The files that `paths` name: each a file, a folder (all files of a known kind in it and below it) or a glob (`docs/**/*.md`).
+pub fn document_files(paths: &[PathBuf]) -> DocumentFiles {
+    let (found, folders, errors) = find(paths);
+    DocumentFiles { files: found.into_iter().map(|file| file.path).collect(), folders, errors }
+}
+
+fn find(paths: &[PathBuf]) -> (Vec<Found>, Vec<PathBuf>, Vec<DocumentError>) {
+    let (mut files, mut folders, mut errors) = (Vec::new(), Vec::new(), Vec::new());
     for path in paths {
-        match files::below(path) {
-            Ok(found) => found.into_iter().for_each(|file| read(&mut documents, &file.path, file.name, settings)),
-            Err(reason) => documents.errors.push(DocumentError::Read { path: path.clone(), reason }),
+        match files::named(path) {
+            Ok(mut found) => {
+                files.append(&mut found.files);
+                folders.append(&mut found.folders);
+            }
+            Err(error) => errors.push(error),
+        }
+    }
+    (files, folders, errors)
+}
+
+/// Reads the files that `paths` name, as [`document_files`] finds them.
+pub fn documents(paths: &[PathBuf], settings: &Settings) -> Documents {
+    let (files, _, errors) = find(paths);
+    let mut documents = Documents { sections: Vec::new(), errors };
+    for file in files {
+        match files::read(&file.path, settings.max_file_bytes) {
+            Ok(bytes) => {
+                let (sections, error) = sections(&file.name, &bytes, settings);
+                documents.sections.extend(sections);
+                documents.errors.extend(error.map(|reason| DocumentError::Json { path: file.path, reason }));
+            }
+            Err(error) => documents.errors.push(error),
         }
     }
     documents
 }
 
-fn read(documents: &mut Documents, path: &Path, name: String, settings: &Settings) {
-    match std::fs::read(path) {
-        Ok(bytes) => {
-            let text = String::from_utf8_lossy(&bytes);
-            documents.sections.extend(of_markdown(&text, &name, settings));
-        }
-        Err(reason) => documents.errors.push(DocumentError::Read { path: path.to_owned(), reason }),
+/// The sections of a file called `name`, and what was wrong with it.
+fn sections(name: &str, bytes: &[u8], settings: &Settings) -> (Vec<Section>, Option<serde_json::Error>) {
+    let (blocks, error) = blocks(Path::new(name), bytes);
+    let sections = outline(blocks, settings).into_iter().map(|Outlined { path, pieces }| Section {
+        file: name.to_owned(),
+        path,
+        pieces,
+        tools: Vec::new(),
+    });
+    (sections.collect(), error)
+}
+
+/// Reads a file as what its ending says; without one that says something, as what it begins with.
+fn blocks(path: &Path, bytes: &[u8]) -> (Vec<Block>, Option<serde_json::Error>) {
+    let text = || String::from_utf8_lossy(bytes);
+    let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    match ending.as_str() {
+        "html" | "htm" | "xhtml" => (html::html(&text()), None),
+        "json" | "jsonl" | "ndjson" => json::json(bytes),
+        "csv" | "tsv" => (delimited::delimited(bytes), None),
+        "txt" | "text" => (plain::plain(&text()), None),
+        _ => (markdown(&text()), None),
     }
 }
 
-fn of_markdown(text: &str, file: &str, settings: &Settings) -> Vec<Section> {
-    let mut sections = Vec::new();
-    let (mut path, mut body): (Vec<(usize, String)>, String) = (Vec::new(), String::new());
-    let close = |path: &[(usize, String)], body: &mut String, sections: &mut Vec<Section>| {
-        let pieces = passages(&std::mem::take(body), settings.passage_chars);
-        let path = path.iter().map(|(_, heading)| heading.clone()).collect();
-        if !pieces.is_empty() {
-            sections.push(Section { file: file.to_owned(), path, pieces });
-        }
-    };
-    for line in text.lines() {
-        let level = line.len() - line.trim_start_matches('#').len();
-        if (1..=6).contains(&level) && line[level..].starts_with(' ') {
-            close(&path, &mut body, &mut sections);
-            path.retain(|(outer, _)| *outer < level);
-            path.push((level, line[level..].trim().to_owned()));
-        }
-        body += line;
-        body.push('\n');
+/// The text of a value that may hold Markdown or HTML, in one line.
+fn inline_text(text: &str) -> String {
+    let is_marked = text.contains(['<', '[', '*', '&', '\\', '#', '\n']);
+    if !is_marked {
+        return folded(text);
     }
-    close(&path, &mut body, &mut sections);
-    sections
+    let texts: Vec<String> = markdown(text).into_iter().filter_map(Block::into_text).collect();
+    joined(&texts)
 }

@@ -2,9 +2,12 @@
 
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
-use axum::http::StatusCode;
+use axum::http::header::{ACCEPT, CONTENT_TYPE};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::Response;
+use serde::Deserialize;
 
+use super::trace_text;
 use crate::http::router::OperatorSide;
 use crate::http::{error, json};
 use crate::store::{StoreError, TraceFilter, Traces};
@@ -24,9 +27,39 @@ pub(in crate::http) async fn list(
     }
 }
 
-/// One trace, whole.
-pub(in crate::http) async fn show(State(side): State<OperatorSide>, Path(id): Path<String>) -> Response {
+/// In what form a trace is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Format {
+    /// As it is stored.
+    Json,
+    /// As a person reads it.
+    Text,
+}
+
+/// The query of one trace.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::http) struct ShowQuery {
+    /// Wins over the header `Accept`.
+    format: Option<Format>,
+}
+
+/// One trace, whole: as JSON or, where the query (`format=text`) or the header `Accept` asks for that, as text for a person.
+pub(in crate::http) async fn show(
+    State(side): State<OperatorSide>,
+    Path(id): Path<String>,
+    query: Result<Query<ShowQuery>, QueryRejection>,
+    headers: HeaderMap,
+) -> Response {
+    let format = match query {
+        Ok(Query(query)) => query.format.unwrap_or_else(|| accepted(&headers)),
+        Err(rejection) => {
+            return error::invalid_request(StatusCode::BAD_REQUEST, rejection.body_text(), "invalid_query");
+        }
+    };
     match side.store.get(&id).await {
+        Ok(Some(trace)) if format == Format::Text => plain_text(trace_text::write(&trace)),
         Ok(Some(trace)) => json::value(StatusCode::OK, &trace),
         Ok(None) => {
             let message = format!(
@@ -38,11 +71,62 @@ pub(in crate::http) async fn show(State(side): State<OperatorSide>, Path(id): Pa
     }
 }
 
+fn plain_text(text: String) -> Response {
+    let mut response = Response::new(text.into());
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    response
+}
+
+/// The form that the header field prefers (RFC 9110 section 12.5.1): text where it names that and not JSON before it.
+fn accepted(headers: &HeaderMap) -> Format {
+    let accept = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let ranges = accept.flat_map(|value| value.split(',')).map(quality);
+    let mut best = (Format::Json, 0.0);
+    for (name, quality) in ranges {
+        let format = match name {
+            "text/plain" => Format::Text,
+            "application/json" => Format::Json,
+            _ => continue,
+        };
+        if quality > best.1 {
+            best = (format, quality);
+        }
+    }
+    best.0
+}
+
+/// A media range without its parameters, and its weight.
+fn quality(range: &str) -> (&str, f64) {
+    let mut parts = range.split(';').map(str::trim);
+    let name = parts.next().unwrap_or_default();
+    let weight = parts.find_map(|part| part.strip_prefix("q=")).map_or(Some(1.0), |weight| weight.parse().ok());
+    (name, weight.unwrap_or(0.0))
+}
+
 fn failed(failure: &StoreError) -> Response {
     match failure {
         StoreError::BadCursor(_) => {
             error::invalid_request(StatusCode::BAD_REQUEST, failure.to_string(), "invalid_query")
         }
         _ => error::unavailable(failure.to_string(), "store_unavailable"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_given_where_it_is_preferred() {
+        let form = |value: &'static str| accepted(&HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(value))]));
+        for text in ["text/plain", "text/plain; charset=utf-8, */*", "application/json;q=0.5, text/plain;q=0.9"] {
+            assert_eq!(form(text), Format::Text, "{text}");
+        }
+        for json in
+            ["*/*", "", "text/html, */*;q=0.1", "application/json, text/plain", "text/plain;q=0", "text/plain;q=x"]
+        {
+            assert_eq!(form(json), Format::Json, "{json}");
+        }
+        assert_eq!(accepted(&HeaderMap::new()), Format::Json);
     }
 }

@@ -1,5 +1,6 @@
 //! Edits of a request. Whatever they do not touch keeps its bytes and its place.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -8,7 +9,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::ChatRequest;
+use super::{ChatRequest, notes};
 use crate::domain::Call;
 use crate::domain::json::raw;
 use crate::openai::fields::present;
@@ -18,6 +19,8 @@ use crate::openai::{AssistantMessage, ToolChoice, WrittenTool};
 #[derive(Debug, Clone, Default)]
 pub(super) struct Additions {
     pub(super) messages: Vec<Arc<RawValue>>,
+    /// What stands behind the texts of the client's messages, by their places.
+    pub(super) notes: BTreeMap<usize, String>,
     tools: Vec<Arc<RawValue>>,
     functions: Vec<Arc<RawValue>>,
     /// Did the assistant message that was pushed last call in the legacy form? Its results must be of the same form.
@@ -162,7 +165,10 @@ impl Serialize for Edited<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let ChatRequest { fields, additions, .. } = self.0;
         let mut map = serializer.serialize_map(None)?;
+        let messages = fields.get("messages").filter(|_| !additions.notes.is_empty());
+        let noted = messages.and_then(|messages| notes::noted(messages, &additions.notes));
         for (key, value) in fields.iter() {
+            let value = noted.as_deref().filter(|_| key == "messages").unwrap_or(value);
             match additions.of(key) {
                 [] => map.serialize_entry(key, value)?,
                 added => map.serialize_entry(key, &joined::<S::Error>(Some(value), added)?)?,

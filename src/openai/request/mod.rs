@@ -2,6 +2,7 @@
 
 mod edit;
 mod messages;
+mod notes;
 mod rejoin;
 
 use std::sync::Arc;

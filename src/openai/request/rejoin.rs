@@ -12,18 +12,29 @@ use crate::openai::fields::Fields;
 
 impl ChatRequest {
     /// Puts parts back into the messages that belong to them, by their places among [`ChatRequest::messages`]. What a part lacks
-    /// of its results becomes `lost`.
+    /// of its results becomes `lost`. Notes move with their messages.
     pub fn rejoin(&mut self, parts: &BTreeMap<usize, KeptPart>, lost: &str) {
+        let mut notes = std::mem::take(&mut self.additions.notes);
+        let mut moved = BTreeMap::new();
         let mut messages = Vec::new();
-        let mut place = 0;
+        let (mut place, mut new_place) = (0, 0);
         for message in self.client_messages() {
-            let is_counted = Fields::parse(message.get()).is_some();
-            match parts.get(&place).filter(|_| is_counted) {
-                Some(part) => part.put_back(message, lost, &mut messages),
-                None => messages.push(message.to_owned()),
+            if Fields::parse(message.get()).is_none() {
+                messages.push(message.to_owned());
+                continue;
             }
-            place += usize::from(is_counted);
+            let before = messages.len();
+            match parts.get(&place) {
+                Some(part) => part.put_back(message, lost, &mut messages),
+                None => {
+                    moved.extend(notes.remove(&place).map(|note| (new_place, note)));
+                    messages.push(message.to_owned());
+                }
+            }
+            place += 1;
+            new_place += messages.len() - before;
         }
+        self.additions.notes = moved;
         self.set("messages", raw(&messages));
     }
 

@@ -49,6 +49,11 @@ impl Draft {
         self.committed.rejoin(parts, lost);
     }
 
+    /// Adds a note behind the text of one of the client's messages, by its place.
+    pub(crate) fn add_note(&mut self, place: usize, note: String) {
+        self.committed.add_note(place, note);
+    }
+
     /// Appends a faulty answer, and what is said to each of its calls.
     pub(crate) fn append_feedback(&mut self, message: &AssistantMessage, replies: &[(Call, String)]) {
         append(self.pending(), message, replies);

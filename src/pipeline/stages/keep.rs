@@ -20,7 +20,7 @@ use super::compose::Draft;
 use super::judge::JudgedAnswer;
 use super::kept_key::{self, Said};
 use super::offer::Offer;
-use super::run;
+use super::{hand_back, run};
 
 /// Bytes that every result can have at least; where there is room for less, the calls are not run.
 const LEAST_RESULT_BYTES: usize = 200;
@@ -63,7 +63,7 @@ pub(crate) async fn run_and_keep(
     }
     let (checked, calls): (Vec<CheckedCall>, Vec<Call>) = own.into_iter().unzip();
     let ran = run::run(pipeline, turn, checked).await;
-    let texts = run::texts(pipeline, turn, &ran);
+    let texts = hand_back::texts(pipeline, turn, &ran);
     for (call, (_, text)) in calls.iter().zip(texts) {
         part.add_result(call, fitting(text, room));
     }

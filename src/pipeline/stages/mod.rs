@@ -6,6 +6,8 @@ pub(crate) mod offer;
 
 pub(crate) mod compose;
 
+pub(crate) mod observe;
+
 pub(crate) mod rejoin;
 
 pub(crate) mod ask;
@@ -17,6 +19,9 @@ pub(crate) mod feed_back;
 
 mod approve;
 pub(crate) mod run;
+mod setback;
+
+pub(crate) mod hand_back;
 
 pub(crate) mod keep;
 mod kept_key;

@@ -1,5 +1,4 @@
-//! Run and explain: checked calls that the proxy owns → outcomes, failed ones with the documentation's explanation, all of
-//! them as results for the model.
+//! Run and explain: checked calls that the proxy owns → outcomes, failed ones with the documentation's explanation.
 
 use std::time::{Duration, Instant};
 
@@ -7,34 +6,37 @@ use futures_util::StreamExt;
 use futures_util::stream;
 
 use crate::catalog::{Operation, Toolset};
-use crate::domain::trace::{Execution, Round};
-use crate::domain::{ApprovalNote, ApprovalStatus, Call, Explanation, OperationRef, Outcome, Owner};
-use crate::feedback::{self, FailedOutcome};
+use crate::domain::outcome::CredentialFault;
+use crate::domain::trace::Execution;
+use crate::domain::{ApprovalNote, ApprovalStatus, Explanation, OperationRef, Outcome, Owner};
 use crate::pipeline::Pipeline;
-use crate::pipeline::dialogue::{Purpose, Step};
 use crate::pipeline::record::milliseconds;
 use crate::pipeline::turn::Turn;
 use crate::scanner::CheckedCall;
 use crate::telemetry::labels::Stage;
+use crate::{executor, feedback};
 
 use super::approve::{self, Decision, Leave};
-use super::compose::Draft;
-use super::judge::{JudgedAnswer, action};
+use super::setback;
 
 /// What executing the calls of an answer gave.
 #[derive(Debug)]
 pub(crate) struct Ran {
-    results: Vec<RanCall>,
+    pub(super) results: Vec<RanCall>,
 }
 
 #[derive(Debug)]
-struct RanCall {
-    checked: CheckedCall,
-    outcome: Outcome,
+pub(super) struct RanCall {
+    pub(super) checked: CheckedCall,
+    pub(super) outcome: Outcome,
     /// `None` where the outcome is no failure of the API's.
-    explanation: Option<Explanation>,
-    /// Has the model to find another way?
-    failed: bool,
+    pub(super) explanation: Option<Explanation>,
+    /// Is its method one that changes nothing (RFC 9110 section 9.2.1)?
+    pub(super) only_reads: bool,
+    /// What is wrong with the toolset's credential, where the call failed because of that.
+    pub(super) credential: Option<CredentialFault>,
+    /// Has the model to find another way? That costs a round of dynamic feedback.
+    pub(super) failed: bool,
 }
 
 impl Ran {
@@ -82,16 +84,31 @@ async fn execute(pipeline: &Pipeline, turn: &Turn, checked: CheckedCall, leave: 
         Some((reference, ..)) => explained(pipeline, turn, reference, &outcome, &checked).await,
         None => None,
     };
-    let failed = explanation.is_some() || is_in_the_way(turn, &outcome);
-    let execution = trace_of(
-        &checked,
-        found.as_ref().map(|(_, toolset, operation)| (*toolset, *operation)),
-        &outcome,
-        approval,
-        explanation.clone(),
-        started.elapsed(),
-    );
-    (RanCall { checked, outcome, explanation, failed }, execution)
+    let credential = credential_fault(turn, found, &outcome, explanation.as_ref());
+    let failed = setback::costs_a_round(turn, &checked, &outcome, explanation.as_ref(), credential);
+    let mut execution = trace_of(&checked, found, &outcome, started.elapsed());
+    (execution.approval, execution.credential) = (approval, credential);
+    execution.explanation.clone_from(&explanation);
+    let only_reads = found.is_some_and(|(.., operation)| operation.method.is_safe());
+    (RanCall { checked, outcome, explanation, only_reads, credential, failed }, execution)
+}
+
+/// What is wrong with the toolset's credential, where the call failed because of that. The operator is told: nobody else can mend it.
+fn credential_fault(
+    turn: &Turn,
+    found: Option<Found<'_>>,
+    outcome: &Outcome,
+    explanation: Option<&Explanation>,
+) -> Option<CredentialFault> {
+    let (_, toolset, operation) = found?;
+    let is_explained = explanation.is_some_and(Explanation::is_hit);
+    let fault = executor::credential_fault(operation, toolset, outcome, is_explained)?;
+    let (trace, tool) = (&turn.record.trace().id, &operation.tool.name);
+    if let Some(status) = outcome.status() {
+        let toolset = &toolset.name;
+        tracing::warn!(trace, toolset, tool, status, fault = fault.label(), "the API refused the toolset's credential");
+    }
+    Some(fault)
 }
 
 /// What the documentation says about an outcome, where it is a failure of the API's.
@@ -104,7 +121,7 @@ async fn explained(
 ) -> Option<Explanation> {
     let explainer = &turn.snapshot.explainer;
     let started = Instant::now();
-    explainer.failure(operation, outcome)?;
+    explainer.failure(operation, outcome, &turn.policy.explain.failures)?;
     let explanation = explainer.explain(operation, outcome, checked.arguments()).await;
     pipeline.metrics.overhead.observe(Stage::Explain, started.elapsed());
     Some(explanation)
@@ -139,109 +156,34 @@ async fn carry_out(
     (outcome, note)
 }
 
-/// Is the outcome one with which the model must not go on as it was? What waits for a person is not, unless the model calls it again
-/// all the same.
-fn is_in_the_way(turn: &Turn, outcome: &Outcome) -> bool {
-    let Outcome::Unapproved(note) = outcome else { return false };
-    let earlier = &turn.record.trace().executions;
-    let told = |execution: &Execution| execution.approval.as_ref().is_some_and(|earlier| earlier.id == note.id);
-    note.status != ApprovalStatus::Pending || earlier.iter().any(told)
-}
+/// An operation of the catalog, and where it stands there.
+type Found<'a> = (&'a OperationRef, &'a Toolset, &'a Operation);
 
-fn operation<'a>(turn: &'a Turn, checked: &'a CheckedCall) -> Option<(&'a OperationRef, &'a Toolset, &'a Operation)> {
+fn operation<'a>(turn: &'a Turn, checked: &'a CheckedCall) -> Option<Found<'a>> {
     let Owner::Proxy(reference) = &checked.tool().tool.owner else { return None };
     let toolset = turn.snapshot.catalog.toolset(&reference.toolset)?;
     Some((reference, toolset, turn.snapshot.catalog.operation(reference)?))
 }
 
-fn trace_of(
-    checked: &CheckedCall,
-    found: Option<(&Toolset, &Operation)>,
-    outcome: &Outcome,
-    approval: Option<ApprovalNote>,
-    explanation: Option<Explanation>,
-    took: Duration,
-) -> Execution {
+/// What the call alone tells: how it was allowed and why it failed is added to that.
+fn trace_of(checked: &CheckedCall, found: Option<Found<'_>>, outcome: &Outcome, took: Duration) -> Execution {
     Execution {
         call: checked.call().clone(),
-        toolset: found.map(|(toolset, _)| toolset.name.clone()).unwrap_or_default(),
-        operation: found.map(|(_, operation)| format!("{} {}", operation.method, operation.path)).unwrap_or_default(),
+        toolset: found.map(|(_, toolset, _)| toolset.name.clone()).unwrap_or_default(),
+        operation: found.map(|(.., operation)| format!("{} {}", operation.method, operation.path)).unwrap_or_default(),
         outcome: outcome.label().to_owned(),
         status: outcome.status(),
         body: match outcome {
             Outcome::Answered(answer) => Some(feedback::answer::recorded(answer)),
-            Outcome::Unreachable { reason } | Outcome::Unknown { reason } | Outcome::Refused { reason } => {
-                Some(reason.clone())
-            }
+            Outcome::Unreachable { reason }
+            | Outcome::Unknown { reason }
+            | Outcome::Refused { reason }
+            | Outcome::Unauthorised { reason } => Some(reason.clone()),
             Outcome::Unapproved(_) => None,
         },
-        approval,
-        explanation,
+        approval: None,
+        explanation: None,
+        credential: None,
         duration_ms: milliseconds(took),
-    }
-}
-
-/// The results as the model reads them: what succeeded as it is, what failed with its explanation (dynamic feedback).
-pub(crate) fn texts(pipeline: &Pipeline, turn: &mut Turn, ran: &Ran) -> Vec<(Call, String)> {
-    let earlier = turn.record.trace().record.clone();
-    let mut results: Vec<(Call, String)> = Vec::with_capacity(ran.results.len());
-    for result in &ran.results {
-        let call = result.checked.call();
-        let text = match (&result.outcome, &result.explanation) {
-            (Outcome::Unapproved(note), _) => pipeline.templates.unapproved_call(call, note),
-            (outcome, None) => succeeded(outcome, pipeline.settings.outcome_chars),
-            (outcome, Some(explanation)) => pipeline.templates.failed_outcome(&FailedOutcome {
-                call,
-                outcome,
-                explanation,
-                tool: result.checked.tool(),
-                earlier: &earlier,
-                body_limit: pipeline.settings.outcome_chars,
-            }),
-        };
-        if result.failed {
-            turn.record.round(Round {
-                kind: "dynamic".to_owned(),
-                action: action(call),
-                observation: text.clone(),
-                thought: None,
-                new_action: None,
-            });
-        }
-        results.push((call.clone(), text));
-    }
-    results
-}
-
-/// Hands the results to the model.
-pub(crate) fn hand_back(
-    pipeline: &Pipeline,
-    turn: &mut Turn,
-    draft: &mut Draft,
-    judged: &JudgedAnswer,
-    ran: &Ran,
-    next: Step,
-) {
-    let results = texts(pipeline, turn, ran);
-    let mut completion = judged.completion.clone();
-    let Some(choice) = completion.choices_mut().first_mut() else { return };
-    let calls: Vec<Call> = results.iter().map(|(call, _)| call.clone()).collect();
-    match judged.choices.first().and_then(|choice| choice.rescued.as_ref()) {
-        Some(rescued) => choice.rescue(&rescued.text, &calls, turn.request.is_legacy()),
-        None => choice.set_calls(&calls),
-    }
-    draft.commit_results(&choice.message, &results);
-    if next == Step::Ask(Purpose::Closing) {
-        draft.append_closing(&pipeline.templates.closing(&turn.record.trace().record));
-    }
-}
-
-/// A successful outcome as the model reads it.
-fn succeeded(outcome: &Outcome, limit: usize) -> String {
-    match outcome {
-        Outcome::Answered(answer) => feedback::answer::shown(answer, limit),
-        Outcome::Unreachable { .. } | Outcome::Unknown { .. } | Outcome::Refused { .. } | Outcome::Unapproved(_) => {
-            String::new()
-        }
     }
 }

@@ -9,13 +9,16 @@
 //! | `scan.unknown_parameters` | `allow`, `drop`, `refuse` |
 //! | `scan.similarity`, `scan.semantic_similarity`, `scan.relevance.coverage` | the lower number, the higher (less is guessed) |
 //! | `scan.relevance.share` | the higher number, the lower (less is guessed) |
-//! | `scan.repeat_window` | the lower number, the higher |
+//! | `scan.repeat_window`, `scan.circle.period` | the lower number, the higher |
+//! | `scan.circle.calls` | the higher number, the lower |
 //! | `repair.rescue.*` | the weaker evidence, the surer (less is taken for a call) |
 //! | `repair.*` | `true`, `false` (less is changed without the model) |
 //! | `on_exhausted` | `pass`, `strip`, `error` |
 //! | `execute.rules` | for each call: `allow`, `approve`, `deny` ([`execute`]) |
 //! | `execute.approval.mode` | `notice`, `wait` (an approval ends with its turn) |
 //! | `execute.approval.*` | the larger number, the smaller |
+//! | `explain.client_tools` | `off`, `advise`, `on` (more is done about failures) |
+//! | `explain.failures` | what a failure is, is a fact about an API and no matter of strictness: the base's |
 //! | `record.bodies` | `true`, `false` |
 //! | `usage` | neither is stricter: the base's |
 //!
@@ -25,7 +28,9 @@ mod execute;
 
 use super::Policy;
 use crate::domain::Limits;
-use crate::domain::rules::{RecordRules, RelevanceRules, RepairRules, Report, RescueRules, ScanRules};
+use crate::domain::rules::{
+    CircleRules, ExplainRules, RecordRules, RelevanceRules, RepairRules, Report, RescueRules, ScanRules,
+};
 
 /// The base policy, made as strict as the requested one wherever that is stricter.
 pub(super) fn tighten(base: &Policy, requested: &Policy) -> Policy {
@@ -41,6 +46,10 @@ pub(super) fn tighten(base: &Policy, requested: &Policy) -> Policy {
         repair: repair(&base.repair, &requested.repair),
         on_exhausted: base.on_exhausted.max(requested.on_exhausted),
         execute: execute::both(&base.execute, &requested.execute),
+        explain: ExplainRules {
+            client_tools: base.explain.client_tools.max(requested.explain.client_tools),
+            failures: base.explain.failures.clone(),
+        },
         record: RecordRules { bodies: base.record.bodies && requested.record.bodies },
         usage: base.usage,
     }
@@ -78,6 +87,10 @@ fn scan(base: &ScanRules, requested: &ScanRules) -> ScanRules {
             coverage: base.relevance.coverage.max(requested.relevance.coverage),
         },
         repeat_window: base.repeat_window.max(requested.repeat_window),
+        circle: CircleRules {
+            calls: base.circle.calls.min(requested.circle.calls),
+            period: base.circle.period.max(requested.circle.period),
+        },
     }
 }
 

@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::domain::FaultCode;
 use crate::domain::rules::{
-    Action, ApprovalMode, ApprovalRules, ExecuteRule, ExecuteRules, FaultActions, Mode, OnExhausted, Permission,
-    UnknownParameters, UsageReport,
+    Action, ApprovalMode, ApprovalRules, ClientTools, ExecuteRule, ExecuteRules, FaultActions, Mode, OnExhausted,
+    Permission, UnknownParameters, UsageReport,
 };
 
 /// Applies `loose` and `strict` to a policy each, and expects the stricter whichever of them was asked for.
@@ -61,6 +61,8 @@ fn the_stricter_value_of_each_rule_holds_whichever_policy_has_it() {
     assert_stricter("share", |it| it.scan.relevance.share = 0.5, |it| it.scan.relevance.share = 0.2);
     assert_stricter("coverage", |it| it.scan.relevance.coverage = 0.1, |it| it.scan.relevance.coverage = 0.9);
     assert_stricter("window", |it| it.scan.repeat_window = 0, |it| it.scan.repeat_window = 9);
+    assert_stricter("calls", |it| it.scan.circle.calls = 9, |it| it.scan.circle.calls = 2);
+    assert_stricter("period", |it| it.scan.circle.period = 1, |it| it.scan.circle.period = 5);
     assert_stricter("similarity", |it| it.scan.similarity = 0.5, |it| it.scan.similarity = 0.6);
     assert_stricter("names", |it| it.repair.names = true, |it| it.repair.names = false);
     assert_stricter("values", |it| it.repair.values = true, |it| it.repair.values = false);
@@ -75,16 +77,33 @@ fn the_stricter_value_of_each_rule_holds_whichever_policy_has_it() {
         |it| it.on_exhausted = OnExhausted::Strip,
         |it| it.on_exhausted = OnExhausted::Error,
     );
+    for [loose, strict] in [[ClientTools::Off, ClientTools::Advise], [ClientTools::Advise, ClientTools::On]] {
+        let [loose, strict] = [loose, strict].map(|client_tools| {
+            let explain = ExplainRules { client_tools, ..ExplainRules::default() };
+            Policy { explain, ..Policy::default() }
+        });
+        assert_eq!(tighten(&loose, &strict).explain, strict.explain);
+        assert_eq!(tighten(&strict, &loose).explain, strict.explain);
+    }
     assert_stricter("bodies", |it| it.record.bodies = true, |it| it.record.bodies = false);
 }
 
 #[test]
 fn what_is_no_rule_stays_the_bases() {
-    let base = Policy { name: "base".into(), priority: 3, usage: UsageReport::Sum, ..Policy::default() };
+    let failures = serde_json::from_str(r#"[{"status":[404],"outcome":"fine"}]"#).unwrap();
+    let explain = ExplainRules { failures, ..ExplainRules::default() };
+    let base = Policy {
+        name: "base".into(),
+        priority: 3,
+        usage: UsageReport::Sum,
+        explain: explain.clone(),
+        ..Policy::default()
+    };
     let requested = Policy { name: "asked".into(), priority: 9, selectable: true, ..Policy::default() };
     let both = tighten(&base, &requested);
     assert_eq!((both.name.as_str(), both.priority, both.usage), ("base+asked", 3, UsageReport::Sum));
     assert!(!both.selectable);
+    assert_eq!(both.explain, explain);
 }
 
 fn rule(methods: &[&str], tools: &[&str], permission: Permission) -> ExecuteRule {

@@ -69,6 +69,7 @@ pub(super) const TABLE: [Fault; FaultCode::ALL.len()] = [
     Fault { code: FaultCode::Constraint, check: Check::Value(constraint::check) },
     Fault { code: FaultCode::Placeholder, check: Check::Call(placeholder::check) },
     Fault { code: FaultCode::WrongSource, check: Check::Call(wrong_source::check) },
+    Fault { code: FaultCode::Circle, check: Check::Call(repeated_call::circle::check) },
     Fault { code: FaultCode::RepeatedCall, check: Check::Call(repeated_call::check) },
 ];
 

@@ -37,6 +37,7 @@ pub(super) fn debug(turn: &Turn) -> Value {
             "status": execution.status,
             "explanation": execution.explanation,
         })).collect::<Vec<_>>(),
+        "observed": trace.observed,
         "record": trace.record,
         "exhausted": trace.exhausted,
         "usage": trace.usage,

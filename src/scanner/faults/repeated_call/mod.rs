@@ -8,7 +8,12 @@
 //! knows that they are not meant.
 //!
 //! What remains is still only likely to be a mistake: tools with a state of their own give something new each time. So it is
-//! noted and holds nothing up, unless a policy says otherwise.
+//! noted and holds nothing up, unless a policy says otherwise. What goes on in a [`circle`] is no longer likely, but plain: that is a
+//! fault of its own.
+
+pub(super) mod circle;
+mod results;
+mod tools;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -17,10 +22,11 @@ use super::{Case, quoted};
 use crate::domain::json::Pointer;
 use crate::domain::{Diagnosis, FaultCode};
 use crate::scanner::excerpt::excerpt;
-use crate::scanner::names;
 use crate::scanner::same_value::is_same;
 use crate::scanner::toolbook::CompiledTool;
 use crate::scanner::transcript::{PastCall, Round};
+use results::{has_failed, is_gone, says_to_come_back};
+use tools::is_made_to_be_repeated;
 
 /// What the template of this fault can say.
 #[derive(Debug, Serialize)]
@@ -43,6 +49,9 @@ pub(super) fn check(case: &Case<'_>, _: &CompiledTool, arguments: &Value) -> Vec
     let Some(conversation) = conversation.filter(|_| !is_made_to_be_repeated(&case.call.name)) else {
         return Vec::new();
     };
+    if circle::is_judged(case) && circle::find(case, arguments).is_some() {
+        return Vec::new();
+    }
     let rounds = conversation.transcript().rounds();
     let window = rounds.iter().rev().take(case.rules.repeat_window as usize);
     for (index, round) in window.enumerate() {
@@ -77,142 +86,6 @@ fn diagnose(case: &Case<'_>, earlier: &PastCall, result: &str, rounds_ago: usize
 /// Did another call tell the model something that it did not know? A failure tells it what does not work.
 fn gave_something(call: &PastCall) -> bool {
     call.result.as_deref().is_some_and(|result| !result.trim().is_empty() && !has_failed(result))
-}
-
-/// Bytes of a result that are read for what it says about itself.
-const MAX_READ: usize = 4_000;
-
-/// The beginning of a result, in lower case.
-fn beginning(result: &str) -> String {
-    let end = (0..=MAX_READ.min(result.len())).rev().find(|end| result.is_char_boundary(*end)).unwrap_or(0);
-    result.get(..end).unwrap_or_default().to_lowercase()
-}
-
-/// Words with which results that are failures begin.
-const FAILURE: [&str; 6] = ["error", "exception", "failed", "failure", "invalid", "traceback"];
-
-/// Does a result say at its very beginning that it is a failure? `{"error": null}` says that it is none.
-fn has_failed(result: &str) -> bool {
-    let beginning = beginning(result);
-    let head = beginning.trim_start_matches(|letter: char| !letter.is_alphanumeric());
-    let rest = FAILURE.iter().find_map(|word| head.strip_prefix(word));
-    let value = rest.map(|rest| rest.trim_start_matches(['"', ' ', ':', '=', 's']));
-    value
-        .is_some_and(|value| !["null", "none", "false", "[]", "{}", "0", "\"\""].iter().any(|no| value.starts_with(no)))
-}
-
-/// HTTP statuses of failures that pass.
-const STATUSES: [&str; 7] = ["408", "425", "429", "500", "502", "503", "504"];
-
-/// Words of failures that pass and of work that is under way.
-const COME_BACK: [&str; 33] = [
-    "timeout",
-    "timed out",
-    "time out",
-    "rate limit",
-    "rate-limit",
-    "too many requests",
-    "quota",
-    "temporar",
-    "unavailable",
-    "overload",
-    "busy",
-    "try again",
-    "retry",
-    "later",
-    "connection",
-    "network",
-    "internal server error",
-    "pending",
-    "processing",
-    "queued",
-    "running",
-    "in progress",
-    "in_progress",
-    "inprogress",
-    "not ready",
-    "waiting",
-    "wait",
-    "scheduled",
-    "started",
-    "loading",
-    "starting",
-    "building",
-    "initializing",
-];
-
-fn says_to_come_back(result: &str) -> bool {
-    let beginning = beginning(result);
-    let mut words = beginning.split(|letter: char| !letter.is_alphanumeric());
-    COME_BACK.iter().any(|word| beginning.contains(word)) || words.any(|word| STATUSES.contains(&word))
-}
-
-/// Bytes up to which a result can be a note that it was taken away.
-const MAX_NOTE: usize = 200;
-
-/// Words of notes that agents leave where they took old results away to save space.
-const TAKEN_AWAY: [&str; 7] = ["cleared", "truncated", "omitted", "removed", "elided", "compacted", "pruned"];
-
-/// Is the result no longer there to be read?
-fn is_gone(result: &str) -> bool {
-    let short = beginning(result);
-    result.trim().is_empty() || (result.len() <= MAX_NOTE && TAKEN_AWAY.iter().any(|word| short.contains(word)))
-}
-
-/// Words in the names of tools that are called again and again: they wait, watch, step on, or act anew each time.
-const REPEATABLE: [&str; 48] = [
-    "wait",
-    "sleep",
-    "poll",
-    "check",
-    "status",
-    "watch",
-    "monitor",
-    "refresh",
-    "reload",
-    "progress",
-    "next",
-    "previous",
-    "prev",
-    "back",
-    "forward",
-    "continue",
-    "step",
-    "scroll",
-    "page",
-    "press",
-    "key",
-    "click",
-    "tap",
-    "swipe",
-    "type",
-    "screenshot",
-    "observe",
-    "snapshot",
-    "read",
-    "tail",
-    "pop",
-    "dequeue",
-    "receive",
-    "listen",
-    "roll",
-    "random",
-    "flip",
-    "draw",
-    "shuffle",
-    "spin",
-    "toss",
-    "generate",
-    "increment",
-    "decrement",
-    "now",
-    "time",
-    "toggle",
-    "undo",
-];
-
-fn is_made_to_be_repeated(name: &str) -> bool {
-    names::words(name).iter().any(|word| REPEATABLE.contains(&word.as_str()))
 }
 
 #[cfg(test)]

@@ -1,0 +1,148 @@
+//! What rules match texts with: compiled when they are read, so that a mistake is told with its place and a turn pays for none.
+
+use std::fmt;
+
+use globset::{Glob, GlobSet, GlobSetBuilder};
+use regex::{Regex, RegexBuilder};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Bytes that a compiled expression may take: far more than a text pattern of a rule needs, and little memory.
+const MAX_COMPILED_BYTES: usize = 256 * 1024;
+
+/// A regular expression that is matched in time linear in the text (the syntax of the crate `regex`: no look-around, no
+/// back-references).
+#[derive(Clone)]
+pub struct LinearRegex(Regex);
+
+impl LinearRegex {
+    /// Compiles.
+    ///
+    /// # Errors
+    /// What is wrong with the expression, in words for the person who wrote it.
+    pub fn new(expression: &str) -> Result<Self, String> {
+        RegexBuilder::new(expression).size_limit(MAX_COMPILED_BYTES).build().map(Self).map_err(|error| match error {
+            regex::Error::CompiledTooBig(_) => {
+                format!("the expression needs more than {MAX_COMPILED_BYTES} bytes when compiled; make it simpler")
+            }
+            // The library draws the place of the mistake on several lines; the last one says what it is.
+            other => {
+                let text = other.to_string();
+                let last = text.lines().next_back().unwrap_or_default().trim();
+                format!("not a regular expression: {}", last.strip_prefix("error: ").unwrap_or(last))
+            }
+        })
+    }
+
+    /// Is it found anywhere in the text?
+    pub fn is_found_in(&self, text: &str) -> bool {
+        self.0.is_match(text)
+    }
+
+    /// The expression's text.
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+}
+
+impl PartialEq for LinearRegex {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl fmt::Debug for LinearRegex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "LinearRegex({:?})", self.as_str())
+    }
+}
+
+impl Serialize for LinearRegex {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for LinearRegex {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::new(&String::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+
+/// Globs on names of tools and the like (`*`, `?`, `[ab]`, `{a,b}`; `*` also takes `/`), of which one has to fit; none fits any name.
+#[derive(Debug, Clone, Default)]
+pub struct ToolGlobs {
+    texts: Vec<String>,
+    compiled: GlobSet,
+}
+
+impl ToolGlobs {
+    /// Compiles.
+    ///
+    /// # Errors
+    /// What is wrong with the first faulty glob.
+    pub fn new(texts: Vec<String>) -> Result<Self, String> {
+        let mut set = GlobSetBuilder::new();
+        for text in &texts {
+            set.add(Glob::new(text).map_err(|error| error.to_string())?);
+        }
+        Ok(Self { compiled: set.build().map_err(|error| error.to_string())?, texts })
+    }
+
+    /// Does a glob fit the name, or is there none?
+    pub fn fit(&self, tool: &str) -> bool {
+        self.texts.is_empty() || self.compiled.is_match(tool)
+    }
+
+    /// Is there no glob?
+    pub fn is_empty(&self) -> bool {
+        self.texts.is_empty()
+    }
+}
+
+impl PartialEq for ToolGlobs {
+    fn eq(&self, other: &Self) -> bool {
+        self.texts == other.texts
+    }
+}
+
+impl Eq for ToolGlobs {}
+
+impl Serialize for ToolGlobs {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.texts.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for ToolGlobs {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::new(Vec::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_expression_says_what_is_wrong_with_it_in_one_line() {
+        for (expression, expected) in [
+            ("(a", "not a regular expression: unclosed group"),
+            ("(?=a)", "look-around"),
+            (r"(a)\1", "backreferences are not supported"),
+            ("(a{900}){900}", "bytes when compiled"),
+        ] {
+            let error = LinearRegex::new(expression).unwrap_err();
+            assert!(error.contains(expected) && !error.contains('\n'), "{error}");
+        }
+    }
+
+    #[test]
+    fn one_glob_is_enough_and_none_fits_all() {
+        let globs = |texts: &[&str]| ToolGlobs::new(texts.iter().map(|text| (*text).to_owned()).collect());
+        let some = globs(&["crm/*", "geo?ode"]).unwrap();
+        assert!(some.fit("crm/list/all") && some.fit("geocode") && !some.fit("maps/route"));
+        assert!(globs(&[]).unwrap().fit("anything"));
+        assert!(globs(&["a["]).is_err());
+    }
+}

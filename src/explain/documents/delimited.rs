@@ -1,0 +1,40 @@
+//! CSV and TSV → blocks: each record with the labels of the header.
+
+use csv::ReaderBuilder;
+
+use super::inline_text;
+use super::tables::{is_header, labelled};
+use crate::explain::blocks::{Block, FLOW};
+
+/// Cells of a record that are read; further ones are left out.
+const MAX_COLUMNS: usize = 200;
+
+/// What parts cells, the likeliest first.
+const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
+
+/// Reads delimited text (RFC 4180, leniently: records may be of different lengths). The delimiter is the one that the first line has most of.
+/// The first record is the header, if it reads like one or the second is unlike it.
+pub(super) fn delimited(text: &[u8]) -> Vec<Block> {
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    let mut reader =
+        ReaderBuilder::new().delimiter(delimiter(text)).has_headers(false).flexible(true).from_reader(text);
+    let mut records = reader.byte_records().flatten().map(|record| {
+        record.iter().take(MAX_COLUMNS).map(|cell| inline_text(&String::from_utf8_lossy(cell))).collect::<Vec<_>>()
+    });
+    let Some(first) = records.next() else { return Vec::new() };
+    let (header, data) = if is_header(&first) { (first, None) } else { (Vec::new(), Some(first)) };
+    let rows = data.into_iter().chain(records).filter(|cells| cells.iter().any(|cell| !cell.is_empty()));
+    labelled(header, rows.collect()).into_iter().map(|kind| Block { depth: FLOW, kind }).collect()
+}
+
+fn delimiter(text: &[u8]) -> u8 {
+    let line = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let count = |delimiter: u8| line.iter().filter(|byte| **byte == delimiter).count();
+    let mut best = DELIMITERS[0];
+    for delimiter in DELIMITERS {
+        if count(delimiter) > count(best) {
+            best = delimiter;
+        }
+    }
+    best
+}

@@ -1,0 +1,214 @@
+//! JSON → blocks. Error catalogues come as lists of objects, or as objects whose keys are the codes; what the members are called and how
+//! deep they stand is nobody's agreement.
+
+use serde_json::{Map, Value};
+
+use super::tables::{CODE_LABEL, is_header, labelled};
+use crate::explain::blocks::{Block, DEEPEST_HEADING, FLOW, Kind, folded};
+use crate::explain::codes::{Strength, strength};
+use crate::explain::labels::{Role, role};
+use crate::explain::records::{Record, joined};
+
+/// Objects within a record that are told as its own members; deeper ones are left out.
+const MAX_RECORD_LEVELS: usize = 4;
+
+/// Reads JSON: one value, or several behind each other (JSON Lines).
+///
+/// # Errors
+/// Says where the text is no JSON, or nested too deep. What stands before is in the blocks.
+pub(super) fn json(text: &[u8]) -> (Vec<Block>, Option<serde_json::Error>) {
+    let mut reader = Reader::default();
+    for value in serde_json::Deserializer::from_slice(text).into_iter::<Value>() {
+        match value {
+            Ok(value) => reader.value("", &value, 0),
+            Err(error) => return (reader.blocks, Some(error)),
+        }
+    }
+    (reader.blocks, None)
+}
+
+#[derive(Default)]
+struct Reader {
+    blocks: Vec<Block>,
+}
+
+impl Reader {
+    /// `level` objects and lists stand around the value. It is at most 128, the bound of the parser.
+    fn value(&mut self, name: &str, value: &Value, level: usize) {
+        match value {
+            Value::Object(members) if is_map(members) => self.map(name, members, level),
+            Value::Object(members) if is_record(members) => self.record(None, members),
+            Value::Object(members) => self.container(name, members, level),
+            Value::Array(elements) => self.list(name, elements, level),
+            scalar => self.blocks.extend(text_of(scalar).map(|text| at_flow(Kind::Item(text)))),
+        }
+    }
+
+    /// An object whose keys are codes.
+    fn map(&mut self, name: &str, members: &Map<String, Value>, level: usize) {
+        self.heading(name, level);
+        for (key, value) in members {
+            match value {
+                Value::Object(members) if is_record(members) => self.record(Some(key), members),
+                Value::Object(_) => self.value(key, value, level + 1),
+                other => {
+                    let fields =
+                        vec![(CODE_LABEL.to_owned(), folded(key)), ("description".to_owned(), texts_of(other))];
+                    self.blocks.push(at_flow(Kind::Row(Record { fields })));
+                }
+            }
+        }
+    }
+
+    /// An object with others that are told by themselves.
+    fn container(&mut self, name: &str, members: &Map<String, Value>, level: usize) {
+        self.heading(name, level);
+        let (inner, own): (Vec<_>, Vec<_>) = members.iter().partition(|(_, value)| holds_objects(value));
+        let fields: Vec<_> = own.into_iter().map(|(key, value)| (folded(key), texts_of(value))).collect();
+        if fields.iter().any(|(_, text)| !text.is_empty()) {
+            self.blocks.push(at_flow(Kind::Row(Record { fields })));
+        }
+        for (key, value) in inner {
+            match value {
+                // `{"7101": {...}}` beside members of another kind.
+                Value::Object(members) if is_record(members) && !has_code(members) => self.record(Some(key), members),
+                _ => self.value(key, value, level + 1),
+            }
+        }
+    }
+
+    fn list(&mut self, name: &str, elements: &[Value], level: usize) {
+        self.heading(name, level);
+        let rows: Option<Vec<Vec<String>>> =
+            elements.iter().map(|element| Some(element.as_array()?.iter().map(texts_of).collect())).collect();
+        match rows {
+            // Lists of lists are the rows of a table.
+            Some(rows) => {
+                let header = rows.first().filter(|row| is_header(row)).cloned();
+                let skipped = usize::from(header.is_some());
+                let header = header.unwrap_or_default();
+                let rows = labelled(header, rows.into_iter().skip(skipped).collect());
+                self.blocks.extend(rows.into_iter().map(at_flow));
+            }
+            None => elements.iter().for_each(|element| self.value("", element, level + 1)),
+        }
+    }
+
+    fn record(&mut self, key: Option<&str>, members: &Map<String, Value>) {
+        let mut fields = Vec::new();
+        let key = key.filter(|_| !has_code(members));
+        fields.extend(key.map(|key| (CODE_LABEL.to_owned(), folded(key))));
+        flatten(&mut fields, members, MAX_RECORD_LEVELS);
+        self.blocks.push(at_flow(Kind::Row(Record { fields })));
+    }
+
+    /// Names deeper than headings go are not told.
+    fn heading(&mut self, name: &str, level: usize) {
+        let name = folded(name);
+        if !name.is_empty() && level <= DEEPEST_HEADING {
+            self.blocks.push(Block { depth: level.max(1), kind: Kind::Heading(name) });
+        }
+    }
+}
+
+fn at_flow(kind: Kind) -> Block {
+    Block { depth: FLOW, kind }
+}
+
+/// Are the keys of an object codes?
+fn is_map(members: &Map<String, Value>) -> bool {
+    let known = members.keys().any(|key| matches!(role(key), Role::Code(0) | Role::Message | Role::Description));
+    let codes = members.keys().filter(|key| strength(key) > Strength::Name || is_number(key)).count();
+    // An object whose members are all alike is a map even where its keys are plain words.
+    let told = |value: &Value| value.as_object().is_some_and(|members| is_record(members) && !has_code(members));
+    let alike = members.len() > 1 && members.values().all(told);
+    !known && (codes * 2 > members.len() || alike)
+}
+
+fn is_number(key: &str) -> bool {
+    let digits = key.strip_prefix('-').unwrap_or(key);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Is an object one entry: values, and objects that only add to them?
+fn is_record(members: &Map<String, Value>) -> bool {
+    let has_text = members.values().any(|value| !texts_of(value).is_empty());
+    has_text
+        && if has_code(members) {
+            !members.values().any(|value| has_codes_within(value, MAX_RECORD_LEVELS))
+        } else {
+            !members.values().any(holds_objects)
+        }
+}
+
+/// Does a member hold the object's own code?
+fn has_code(members: &Map<String, Value>) -> bool {
+    members.iter().any(|(key, value)| matches!(role(key), Role::Code(0 | 1)) && text_of(value).is_some())
+}
+
+/// Are there records of their own within a value?
+fn has_codes_within(value: &Value, levels: usize) -> bool {
+    let Some(levels) = levels.checked_sub(1) else { return holds_objects(value) };
+    match value {
+        Value::Object(members) => has_code(members) || members.values().any(|value| has_codes_within(value, levels)),
+        Value::Array(elements) => elements.iter().any(|value| has_codes_within(value, levels)),
+        _ => false,
+    }
+}
+
+/// Is a value an object, or a list with objects or lists?
+fn holds_objects(value: &Value) -> bool {
+    match value {
+        Value::Object(_) => true,
+        Value::Array(elements) => elements.iter().any(|element| element.is_object() || element.is_array()),
+        _ => false,
+    }
+}
+
+/// The members of a record and of the objects within it, by their last names.
+fn flatten(fields: &mut Vec<(String, String)>, members: &Map<String, Value>, levels: usize) {
+    for (key, value) in members {
+        match value {
+            Value::Object(inner) => {
+                if let Some(levels) = levels.checked_sub(1) {
+                    flatten(fields, inner, levels);
+                }
+            }
+            Value::Array(elements) if holds_objects(value) => {
+                let texts: Vec<String> = elements.iter().map(|element| element_text(element, levels)).collect();
+                fields.push((folded(key), joined(&texts)));
+            }
+            _ => fields.push((folded(key), texts_of(value))),
+        }
+    }
+}
+
+/// An object within a list of a record, in one line.
+fn element_text(element: &Value, levels: usize) -> String {
+    match (element, levels.checked_sub(1)) {
+        (Value::Object(members), Some(levels)) => {
+            let mut fields = Vec::new();
+            flatten(&mut fields, members, levels);
+            joined(&Record { fields }.lines())
+        }
+        (Value::Object(_), None) => String::new(),
+        _ => texts_of(element),
+    }
+}
+
+/// The text of a scalar, or of a list of such.
+fn texts_of(value: &Value) -> String {
+    match value {
+        Value::Array(elements) => joined(&elements.iter().filter_map(text_of).collect::<Vec<_>>()),
+        other => text_of(other).unwrap_or_default(),
+    }
+}
+
+fn text_of(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(super::inline_text(text)),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(flag) => Some(flag.to_string()),
+        _ => None,
+    }
+}

@@ -1,0 +1,42 @@
+//! Lines within a paragraph that are more than the breaking of a text.
+
+use crate::explain::blocks::folded;
+use crate::explain::codes::Strength;
+use crate::explain::heads;
+use crate::explain::labels::is_label;
+
+/// The lines of a paragraph, joined but where one begins something of its own: what has a label (`Cause: ...`) or a code at its head.
+pub(super) fn parts(text: &str) -> Vec<String> {
+    let mut parts: Vec<String> = Vec::new();
+    for line in text.split('\n').map(folded).filter(|line| !line.is_empty()) {
+        match parts.last_mut() {
+            Some(last) if !begins_block(&line) => {
+                last.push(' ');
+                last.push_str(&line);
+            }
+            _ => parts.push(line),
+        }
+    }
+    parts
+}
+
+/// Does a line begin something of its own?
+pub(super) fn begins_block(line: &str) -> bool {
+    let labelled = line.split_once(": ").is_some_and(|(label, _)| is_label(label));
+    labelled || heads::of_sentence(line).is_some_and(|head| head.strength == Strength::Strong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_with_labels_and_codes_are_parts_of_their_own() {
+        let text = "Error code: 61003\nMessage: Door\njammed\nCause: ice\n61004: too heavy\nand large";
+        assert_eq!(
+            parts(text),
+            ["Error code: 61003", "Message: Door jammed", "Cause: ice", "61004: too heavy and large"]
+        );
+        assert_eq!(parts("a text\nof 61003\nlines"), ["a text of 61003 lines"]);
+    }
+}

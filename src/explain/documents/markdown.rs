@@ -1,0 +1,112 @@
+//! Markdown (CommonMark with GitHub's tables) → blocks.
+
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+use super::html::Html;
+use super::writer::Writer;
+use crate::explain::blocks::{Block, DEEPEST_HEADING};
+
+/// Reads Markdown. Links are their texts, pictures what stands for them; HTML within is read as HTML.
+pub(in crate::explain) fn markdown(text: &str) -> Vec<Block> {
+    let mut reader = Reader { html: Html::default(), block: None, in_metadata: false };
+    for event in Parser::new_ext(text, options()) {
+        reader.read(event);
+    }
+    reader.html.finish()
+}
+
+fn options() -> Options {
+    Options::ENABLE_TABLES
+        | Options::ENABLE_STRIKETHROUGH
+        | Options::ENABLE_HEADING_ATTRIBUTES
+        | Options::ENABLE_FOOTNOTES
+        | Options::ENABLE_DEFINITION_LIST
+        | Options::ENABLE_TASKLISTS
+        | Options::ENABLE_GFM
+        | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS
+}
+
+struct Reader {
+    html: Html,
+    /// The lines of the block of HTML under way.
+    block: Option<String>,
+    in_metadata: bool,
+}
+
+impl Reader {
+    fn read(&mut self, event: Event<'_>) {
+        match (&event, &mut self.block) {
+            (Event::Start(Tag::HtmlBlock), block) => *block = Some(String::new()),
+            (Event::Html(line), Some(block)) => block.push_str(line),
+            (Event::End(TagEnd::HtmlBlock), block) => self.html.read(&block.take().unwrap_or_default()),
+            (Event::Html(text) | Event::InlineHtml(text), _) => self.html.read(text),
+            _ => {}
+        }
+        if self.html.is_hidden() {
+            return;
+        }
+        let to = self.html.writer();
+        match event {
+            Event::Start(tag) => {
+                self.in_metadata |= matches!(tag, Tag::MetadataBlock(_));
+                start(to, &tag);
+            }
+            Event::End(tag) => {
+                self.in_metadata &= !matches!(tag, TagEnd::MetadataBlock(_));
+                end(to, tag);
+            }
+            Event::Text(text) if self.in_metadata => metadata(to, &text),
+            Event::Text(text) => to.text(&text),
+            Event::Code(code) => to.code(&code),
+            Event::InlineMath(text) | Event::DisplayMath(text) => to.text(&text),
+            Event::SoftBreak => to.text("\n"),
+            Event::HardBreak => to.end_line(),
+            Event::Rule => to.end_paragraph(),
+            Event::FootnoteReference(_) | Event::TaskListMarker(_) | Event::Html(_) | Event::InlineHtml(_) => {}
+        }
+    }
+}
+
+fn start(to: &mut Writer, tag: &Tag<'_>) {
+    match tag {
+        Tag::Heading { level, .. } => to.begin_heading((*level as usize).min(DEEPEST_HEADING)),
+        Tag::CodeBlock(_) => to.begin_code(),
+        Tag::List(_) | Tag::DefinitionList => to.begin_list(),
+        Tag::Item | Tag::DefinitionListTitle => to.begin_item(),
+        Tag::Table(_) => to.begin_table(),
+        Tag::TableHead => to.table_head(true),
+        Tag::TableRow => to.next_row(),
+        Tag::TableCell => to.begin_cell(false),
+        Tag::Strong => to.strong(true),
+        Tag::Paragraph | Tag::BlockQuote(_) | Tag::FootnoteDefinition(_) | Tag::DefinitionListDefinition => {
+            to.end_paragraph();
+        }
+        _ => {}
+    }
+}
+
+fn end(to: &mut Writer, tag: TagEnd) {
+    match tag {
+        TagEnd::Heading(_) | TagEnd::CodeBlock | TagEnd::Paragraph | TagEnd::BlockQuote(_) => to.end_paragraph(),
+        TagEnd::FootnoteDefinition | TagEnd::DefinitionListTitle | TagEnd::DefinitionListDefinition => {
+            to.end_paragraph()
+        }
+        TagEnd::List(_) | TagEnd::DefinitionList => to.end_list(),
+        TagEnd::Item => to.end_item(),
+        TagEnd::Table => to.end_table(),
+        TagEnd::TableHead => to.table_head(false),
+        TagEnd::TableRow => to.next_row(),
+        TagEnd::TableCell => to.end_cell(),
+        TagEnd::Strong => to.strong(false),
+        TagEnd::MetadataBlock(_) => to.end_paragraph(),
+        _ => {}
+    }
+}
+
+/// The lines at the head of a file that tell about it (`title: Invalid number`).
+fn metadata(to: &mut Writer, text: &str) {
+    for line in text.lines() {
+        to.text(line);
+        to.end_line();
+    }
+}

@@ -1,0 +1,117 @@
+//! Plain text → blocks: paragraphs, items behind bullets, lines that define codes, columns parted by tabs.
+
+use super::lines::begins_block;
+use crate::explain::blocks::{BOLD_LINE, Block, FLOW, Kind, folded};
+use crate::explain::codes::Strength;
+use crate::explain::heads;
+use crate::explain::records::Record;
+
+/// Longest line, in characters, that can be the heading above its underline.
+const MAX_HEADING_CHARS: usize = 120;
+
+/// Levels of indentation that are told apart.
+const MAX_LEVELS: usize = 8;
+
+/// Columns of an indentation step.
+const STEP: usize = 2;
+
+/// Reads plain text.
+pub(super) fn plain(text: &str) -> Vec<Block> {
+    let mut reader = Reader::default();
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        let underline = lines.peek().and_then(|next| level_of_underline(next));
+        match underline.filter(|_| !line.trim().is_empty() && line.chars().nth(MAX_HEADING_CHARS).is_none()) {
+            Some(level) => {
+                reader.push(level, Kind::Heading(folded(line)));
+                lines.next();
+            }
+            None => reader.line(line),
+        }
+    }
+    reader.flush();
+    reader.blocks
+}
+
+#[derive(Default)]
+struct Reader {
+    blocks: Vec<Block>,
+    open: String,
+    depth: usize,
+    is_item: bool,
+}
+
+impl Reader {
+    fn line(&mut self, line: &str) {
+        let text = folded(line);
+        let depth = FLOW + (indentation(line) / STEP).min(MAX_LEVELS);
+        if text.is_empty() || level_of_underline(line).is_some() {
+            return self.flush();
+        }
+        let cells: Vec<&str> = line.trim().split('\t').filter(|cell| !cell.trim().is_empty()).collect();
+        if cells.len() > 1 && heads::of_sentence(cells[0]).is_some_and(|head| head.alone) {
+            let cells = cells.into_iter().map(folded).collect();
+            return self.push(depth, Kind::Row(Record::of_row(&[], cells)));
+        }
+        if depth == FLOW
+            && heads::of_sentence(&text).is_some_and(|head| head.alone && head.strength == Strength::Strong)
+        {
+            return self.push(BOLD_LINE, Kind::Heading(text));
+        }
+        let bullet = bullet(&text);
+        let begins = begins_block(&text);
+        if begins || bullet.is_some() || defines(&text) || self.open.is_empty() || depth < self.depth {
+            self.flush();
+            self.depth = depth;
+            self.is_item = bullet.is_some() || defines(&text);
+            self.open = bullet.unwrap_or(&text).to_owned();
+        } else {
+            self.open.push(' ');
+            self.open.push_str(&text);
+        }
+    }
+
+    fn flush(&mut self) {
+        let text = std::mem::take(&mut self.open);
+        if !text.is_empty() {
+            let kind = if self.is_item { Kind::Item(text) } else { Kind::Prose(text) };
+            self.blocks.push(Block { depth: self.depth, kind });
+        }
+    }
+
+    fn push(&mut self, depth: usize, kind: Kind) {
+        self.flush();
+        self.blocks.push(Block { depth, kind });
+    }
+}
+
+/// Does a line begin with what it defines?
+fn defines(text: &str) -> bool {
+    heads::of_sentence(text).is_some_and(|head| head.strength > Strength::Name)
+}
+
+fn indentation(line: &str) -> usize {
+    line.chars()
+        .take_while(|character| character.is_whitespace())
+        .map(|character| if character == '\t' { 4 } else { 1 })
+        .sum()
+}
+
+/// `- item`, `* item`, `+ item`, `• item`, `1. item`, `1) item`.
+fn bullet(line: &str) -> Option<&str> {
+    if let Some(rest) = line.strip_prefix(['-', '*', '+', '•']) {
+        return rest.starts_with(' ').then(|| rest.trim());
+    }
+    let rest = line.trim_start_matches(|character: char| character.is_ascii_digit());
+    let digits = line.len() - rest.len();
+    let rest = rest.strip_prefix(['.', ')'])?;
+    // A number of more digits at the head of a line is an error code or a year rather than a position.
+    ((1..=2).contains(&digits) && rest.starts_with(' ')).then(|| rest.trim())
+}
+
+/// The level of the heading above a line of `===` or `---`.
+fn level_of_underline(line: &str) -> Option<usize> {
+    let line = line.trim();
+    let is = |mark: char| line.len() >= 3 && line.chars().all(|character| character == mark);
+    ['=', '-', '~', '*'].iter().position(|mark| is(*mark)).map(|position| position + 1)
+}

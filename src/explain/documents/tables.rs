@@ -1,0 +1,120 @@
+//! Tables → records: each row with the labels of its columns.
+
+use std::cmp::Reverse;
+use std::collections::HashSet;
+
+use crate::explain::blocks::{Kind, folded};
+use crate::explain::codes::{Strength, normal_form, strength};
+use crate::explain::labels::{Role, is_label, role};
+use crate::explain::records::{Record, joined};
+
+/// The label of a column of codes that has none.
+pub(super) const CODE_LABEL: &str = "code";
+
+/// A row as it was read.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Row {
+    /// The texts of the cells; lines of a cell are parted by line feeds.
+    pub(super) cells: Vec<String>,
+    /// Is it marked as the table's header?
+    pub(super) all_headers: bool,
+    /// Is its first cell marked as a header?
+    pub(super) first_is_header: bool,
+}
+
+/// The rows of a table as blocks. The header is the row that is marked so, or the first if it reads like one.
+pub(super) fn records(rows: Vec<Row>) -> Vec<Kind> {
+    let marked = rows.iter().take_while(|row| row.all_headers).count();
+    let rows: Vec<(Vec<String>, bool)> = rows
+        .into_iter()
+        .map(|row| (row.cells.iter().map(|cell| cell_text(cell)).collect(), row.first_is_header))
+        .collect();
+    if let Some(record) = lying(&rows, marked) {
+        return vec![Kind::Row(record)];
+    }
+    let reads_like_header = marked == 0 && rows.len() > 1 && rows.first().is_some_and(|(cells, _)| is_header(cells));
+    let headers = if reads_like_header { 1 } else { marked };
+    let header =
+        headers.checked_sub(1).and_then(|last| rows.get(last)).map(|(cells, _)| cells.clone()).unwrap_or_default();
+    labelled(header, rows.into_iter().skip(headers).map(|(cells, _)| cells).collect())
+}
+
+/// Rows under the labels of a header. Without one, the column that is mostly codes is that of the codes.
+pub(super) fn labelled(header: Vec<String>, rows: Vec<Vec<String>>) -> Vec<Kind> {
+    let header = if header.is_empty() { header_of_codes(&rows) } else { header };
+    rows.into_iter().filter_map(|cells| row(&header, cells)).collect()
+}
+
+/// The labels of a table without a header: `code` for the column of which most cells are different codes, none for the others.
+fn header_of_codes(rows: &[Vec<String>]) -> Vec<String> {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
+    let codes = |column: usize| {
+        let cells = rows.iter().filter_map(|cells| cells.get(column)).filter(|cell| is_code(cell));
+        cells.collect::<HashSet<_>>().len()
+    };
+    let best = (0..columns).map(|column| (codes(column), Reverse(column))).max();
+    match best {
+        Some((count, Reverse(column))) if count * 2 > rows.len() => {
+            (0..=column).map(|at| if at == column { CODE_LABEL.to_owned() } else { String::new() }).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn is_code(cell: &str) -> bool {
+    let number = !cell.is_empty() && cell.bytes().all(|byte| byte.is_ascii_digit());
+    number || normal_form(cell).is_some() && strength(cell) > Strength::Name
+}
+
+fn row(header: &[String], cells: Vec<String>) -> Option<Kind> {
+    let mut filled = cells.iter().filter(|cell| !cell.is_empty());
+    match (filled.next(), filled.next()) {
+        (None, _) => None,
+        // A row of one cell in a table of several columns is a remark about those below it.
+        (Some(only), None) if header.len() > 2 => Some(Kind::Prose(only.clone())),
+        _ => Some(Kind::Row(Record::of_row(header, cells))),
+    }
+}
+
+/// A table of two columns whose first has the labels: one record, lying on its side.
+fn lying(rows: &[(Vec<String>, bool)], marked: usize) -> Option<Record> {
+    let pairs: Option<Vec<(String, String)>> = rows
+        .iter()
+        .map(|(cells, _)| match cells.as_slice() {
+            [label, value] => Some((label.clone(), value.clone())),
+            _ => None,
+        })
+        .collect();
+    let pairs = pairs?;
+    let of = |wanted: fn(Role) -> bool| pairs.iter().filter(|(label, _)| wanted(role(label))).count();
+    let codes = of(|role| matches!(role, Role::Code(0 | 1)));
+    let told = of(|role| matches!(role, Role::Message | Role::Description));
+    let stands =
+        rows.iter().skip(marked).all(|(_, first_is_header)| *first_is_header) && rows.len() > marked && marked == 0;
+    // A header `Code | Description` has both roles in one row, and further codes below.
+    let first_row_is_header = pairs.first().is_some_and(|(_, value)| is_label(value) || role(value) != Role::Other);
+    let lies = codes == 1 && told >= 1 || stands && codes == 1;
+    if !lies || first_row_is_header && told == 0 {
+        return None;
+    }
+    let fields = pairs.into_iter().filter(|(label, value)| !(role(value) == Role::Code(2) && is_heading_pair(label)));
+    Some(Record { fields: fields.collect() })
+}
+
+/// `Property | Value`, `Field | Description` above a record that lies.
+fn is_heading_pair(label: &str) -> bool {
+    matches!(label.to_lowercase().as_str(), "property" | "field" | "attribute" | "key" | "name" | "item" | "")
+}
+
+/// Does a row that is not marked as a header read like one: labels, and nothing like a code?
+pub(super) fn is_header(cells: &[String]) -> bool {
+    let is_known = |cell: &String| is_label(cell) || role(cell) != Role::Other;
+    let is_data =
+        |cell: &String| cell.is_empty() || cell.bytes().all(|byte| byte.is_ascii_digit()) || cell.starts_with('`');
+    cells.iter().any(is_known) && !cells.iter().any(is_data)
+}
+
+/// The text of a cell, its lines behind each other.
+fn cell_text(cell: &str) -> String {
+    joined(&cell.split('\n').map(folded).collect::<Vec<_>>())
+}

@@ -1,0 +1,271 @@
+//! What Markdown and HTML have in common: begin and end of headings, paragraphs, lists and tables → blocks.
+
+use super::lines::parts;
+use super::tables::{Row, records};
+use crate::explain::blocks::{BOLD_LINE, Block, FLOW, Kind, folded};
+
+/// Lists and definitions within each other that are told apart; deeper ones count as the deepest.
+const MAX_NESTING: usize = 32;
+
+/// What blocks stand in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Container {
+    /// A list, a definition list.
+    List,
+    /// An item of a list, or a term with its definition.
+    Item,
+}
+
+/// What the text under way will be.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Open {
+    #[default]
+    Prose,
+    Heading(usize),
+    Item,
+    Code,
+}
+
+/// Writes blocks.
+#[derive(Debug, Default)]
+pub(super) struct Writer {
+    blocks: Vec<Block>,
+    text: String,
+    open: Open,
+    containers: Vec<Container>,
+    table: Option<Table>,
+    /// Strong text that is open, and whether text of the paragraph stands outside of it.
+    strong: usize,
+    has_strong: bool,
+    has_plain: bool,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    rows: Vec<Row>,
+    row: Row,
+    in_cell: bool,
+    in_head: bool,
+    /// Tables within cells of this one: their text is the cell's.
+    within: usize,
+}
+
+impl Writer {
+    /// Text of the block under way.
+    pub(super) fn text(&mut self, text: &str) {
+        match self.table.as_mut() {
+            Some(table) if table.in_cell => {
+                if let Some(cell) = table.row.cells.last_mut() {
+                    cell.push_str(text);
+                }
+            }
+            // Between the cells of a table there is nothing but whitespace, or what a browser would show before it.
+            _ => {
+                if !text.trim().is_empty() {
+                    self.has_plain |= self.strong == 0;
+                    self.has_strong |= self.strong > 0;
+                }
+                self.text.push_str(text);
+            }
+        }
+    }
+
+    /// A code span.
+    pub(super) fn code(&mut self, code: &str) {
+        self.text("`");
+        self.text(code);
+        self.text("`");
+    }
+
+    /// Strong text begins or ends.
+    pub(super) fn strong(&mut self, begins: bool) {
+        self.strong = if begins { self.strong + 1 } else { self.strong.saturating_sub(1) };
+    }
+
+    /// A line ends, within a cell or a paragraph.
+    pub(super) fn end_line(&mut self) {
+        if self.in_cell() {
+            self.text("\n");
+        } else if self.open == Open::Code {
+            self.text.push('\n');
+        } else {
+            self.end_paragraph();
+        }
+    }
+
+    /// A paragraph, heading, or whatever text is under way ends.
+    pub(super) fn end_paragraph(&mut self) {
+        if self.in_cell() {
+            return self.text("\n");
+        }
+        let is_bold = self.has_strong && !self.has_plain;
+        let open = std::mem::take(&mut self.open);
+        (self.has_strong, self.has_plain) = (false, false);
+        let text = std::mem::take(&mut self.text);
+        let mut parts = if open == Open::Code { vec![folded(&text)] } else { parts(&text) }.into_iter();
+        let Some(text) = parts.next().filter(|text| !text.is_empty()) else {
+            // An item whose first paragraph is still to come.
+            if open == Open::Item {
+                self.open = open;
+            }
+            return;
+        };
+        let depth = self.depth();
+        let (depth, kind) = match open {
+            Open::Heading(level) => (level, Kind::Heading(text)),
+            Open::Item => (depth.saturating_sub(1).max(FLOW), Kind::Item(text)),
+            Open::Code => (depth, Kind::Code(text)),
+            Open::Prose if is_bold && self.containers.is_empty() => (BOLD_LINE, Kind::Heading(text)),
+            Open::Prose => (depth, Kind::Prose(text)),
+        };
+        self.blocks.push(Block { depth, kind });
+        let depth = self.depth();
+        self.blocks.extend(parts.map(|text| Block { depth, kind: Kind::Prose(text) }));
+    }
+
+    /// A heading begins; [`Writer::end_paragraph`] ends it.
+    pub(super) fn begin_heading(&mut self, level: usize) {
+        self.end_paragraph();
+        if !self.in_cell() {
+            self.open = Open::Heading(level);
+        }
+    }
+
+    /// Lines of code begin; [`Writer::end_paragraph`] ends them.
+    pub(super) fn begin_code(&mut self) {
+        self.end_paragraph();
+        if !self.in_cell() {
+            self.open = Open::Code;
+        }
+    }
+
+    /// A list begins.
+    pub(super) fn begin_list(&mut self) {
+        self.end_paragraph();
+        self.containers.push(Container::List);
+        self.containers.truncate(2 * MAX_NESTING);
+    }
+
+    /// A list ends, with its last item.
+    pub(super) fn end_list(&mut self) {
+        self.end_container(Container::List);
+    }
+
+    /// An item of a list, or a term, begins; the one before it in the same list ends.
+    pub(super) fn begin_item(&mut self) {
+        self.end_item();
+        self.containers.push(Container::Item);
+        self.containers.truncate(2 * MAX_NESTING);
+        if !self.in_cell() {
+            self.open = Open::Item;
+        }
+    }
+
+    /// An item ends.
+    pub(super) fn end_item(&mut self) {
+        self.end_paragraph();
+        self.open = Open::Prose;
+        if self.containers.last() == Some(&Container::Item) {
+            self.containers.pop();
+        }
+    }
+
+    /// Everything ends that stands in the innermost container of a kind, and that itself. Without one, nothing does.
+    fn end_container(&mut self, container: Container) {
+        self.end_paragraph();
+        self.open = Open::Prose;
+        if let Some(at) = self.containers.iter().rposition(|open| *open == container) {
+            self.containers.truncate(at);
+        }
+    }
+
+    /// A table begins.
+    pub(super) fn begin_table(&mut self) {
+        match self.table.as_mut() {
+            Some(table) => table.within += 1,
+            None => {
+                self.end_paragraph();
+                self.table = Some(Table::default());
+            }
+        }
+    }
+
+    /// A table ends; its rows become records.
+    pub(super) fn end_table(&mut self) {
+        match self.table.as_mut() {
+            Some(table) if table.within > 0 => table.within -= 1,
+            _ => {
+                let Some(mut table) = self.table.take() else { return };
+                table.end_row();
+                let depth = self.depth();
+                self.blocks.extend(records(table.rows).into_iter().map(|kind| Block { depth, kind }));
+            }
+        }
+    }
+
+    /// The part of a table begins or ends whose rows are its header.
+    pub(super) fn table_head(&mut self, begins: bool) {
+        if let Some(table) = self.own_table() {
+            table.end_row();
+            table.in_head = begins;
+        }
+    }
+
+    /// A row ends, and the next begins.
+    pub(super) fn next_row(&mut self) {
+        if let Some(table) = self.own_table() {
+            table.end_row();
+        }
+    }
+
+    /// A cell begins; the one before it ends.
+    pub(super) fn begin_cell(&mut self, is_header: bool) {
+        if let Some(table) = self.own_table() {
+            let is_first = table.row.cells.is_empty();
+            table.row.all_headers = is_header && (is_first || table.row.all_headers);
+            table.row.first_is_header |= is_first && is_header;
+            table.row.cells.push(String::new());
+            table.in_cell = true;
+        }
+    }
+
+    /// A cell ends.
+    pub(super) fn end_cell(&mut self) {
+        if let Some(table) = self.own_table() {
+            table.in_cell = false;
+        }
+    }
+
+    /// The table under way, unless what is read stands in a table within one of its cells.
+    fn own_table(&mut self) -> Option<&mut Table> {
+        self.table.as_mut().filter(|table| table.within == 0)
+    }
+
+    fn in_cell(&self) -> bool {
+        self.table.as_ref().is_some_and(|table| table.in_cell)
+    }
+
+    fn depth(&self) -> usize {
+        FLOW + self.containers.iter().filter(|open| **open == Container::Item).count()
+    }
+
+    /// All blocks.
+    pub(super) fn finish(mut self) -> Vec<Block> {
+        while self.table.is_some() {
+            self.end_table();
+        }
+        self.end_paragraph();
+        self.blocks
+    }
+}
+
+impl Table {
+    fn end_row(&mut self) {
+        self.in_cell = false;
+        let mut row = std::mem::take(&mut self.row);
+        if !row.cells.is_empty() {
+            row.all_headers |= self.in_head;
+            self.rows.push(row);
+        }
+    }
+}

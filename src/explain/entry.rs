@@ -1,0 +1,200 @@
+//! One entry of a catalogue → one passage that says what the code means and what to do.
+
+use super::blocks::{Block, Kind};
+use super::codes::{mentioned, normal_form};
+use super::heads::Head;
+use super::labels::{Role, is_label, role};
+use super::passages::{Piece, cut, exceeds};
+use super::records::{is_address, joined, line};
+use super::sentences::sentences;
+
+/// Of an entry that is cut, each passage's head takes at most one part in so many.
+const HEAD_SHARE: usize = 4;
+
+/// Words of a line that ends with a colon, up to which it is the label of what follows.
+const MAX_LABEL_WORDS: usize = 6;
+
+/// The passages of the entry that `block` heads, with what belongs to it `below`: one, if that fits `limit` characters, or several that each
+/// begin with its head.
+pub(super) fn entry(block: &Block, head: &Head, below: &[Block], limit: usize) -> Vec<Piece> {
+    let mut lines = first_lines(block, head);
+    let title = lines.first().cloned().unwrap_or_default();
+    let mut body = Body { title: &title, codes: &head.codes, groups: vec![Group::default()], skipping: None };
+    below.iter().for_each(|block| body.read(block));
+    lines.extend(body.lines());
+    fit(&lines, limit.max(1)).into_iter().map(|text| piece(text, head)).collect()
+}
+
+fn piece(text: String, head: &Head) -> Piece {
+    let mentions = mentioned(&text);
+    Piece { text, defines: head.codes.clone(), mentions }
+}
+
+/// What the head itself says, the code first.
+fn first_lines(block: &Block, head: &Head) -> Vec<String> {
+    match &block.kind {
+        Kind::Row(record) => record.lines(),
+        Kind::Heading(text) | Kind::Item(text) | Kind::Prose(text) | Kind::Code(text) => {
+            let lower = text.to_lowercase();
+            match head.codes.first().filter(|code| !lower.contains(code.as_str())) {
+                Some(code) => vec![format!("{code}: {text}")],
+                None => vec![text.clone()],
+            }
+        }
+    }
+}
+
+/// What stands under one label.
+#[derive(Debug, Default)]
+struct Group {
+    label: String,
+    parts: Vec<String>,
+}
+
+impl Group {
+    /// The parts behind their label. Of one without parts only a label remains that is none of an entry's usual ones.
+    fn line(self) -> Option<String> {
+        let label = self.label.trim_end_matches(':');
+        let text = joined(&self.parts);
+        match (label.is_empty(), text.is_empty()) {
+            (_, true) => (!label.is_empty() && !is_label(label)).then(|| label.to_owned()),
+            (true, false) => Some(text),
+            (false, false) => Some(format!("{label}: {text}")),
+        }
+    }
+}
+
+struct Body<'a> {
+    title: &'a str,
+    codes: &'a [String],
+    groups: Vec<Group>,
+    /// The depth of a heading of which nothing is told.
+    skipping: Option<usize>,
+}
+
+impl Body<'_> {
+    fn read(&mut self, block: &Block) {
+        if self.skipping.is_some_and(|depth| block.depth > depth) {
+            return;
+        }
+        self.skipping = None;
+        match &block.kind {
+            Kind::Heading(title) if role(title) == Role::Useless => self.skipping = Some(block.depth),
+            Kind::Heading(title) => self.begin(title),
+            Kind::Item(text) | Kind::Prose(text) => self.text(text),
+            Kind::Row(record) => self.part(record.lines().join(" ")),
+            Kind::Code(text) => self.part(text.clone()),
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        if let Some(label) = text.strip_suffix(':').filter(|label| label.split(' ').count() <= MAX_LABEL_WORDS) {
+            return self.begin(label);
+        }
+        match text.split_once(':').filter(|(label, value)| is_label_of(label, value)) {
+            Some((_, value)) if self.is_told(value.trim()) => {}
+            Some((label, value)) => line(label.trim(), value.trim()).into_iter().for_each(|line| self.part(line)),
+            None => self.part(text.to_owned()),
+        }
+    }
+
+    fn begin(&mut self, label: &str) {
+        let label = if role(label) == Role::Description { String::new() } else { label.to_owned() };
+        self.groups.push(Group { label, parts: Vec::new() });
+    }
+
+    fn part(&mut self, text: String) {
+        let told = text.is_empty() || is_address(&text) || same(&text, self.title);
+        if let Some(group) = self.groups.last_mut().filter(|_| !told) {
+            group.parts.push(text);
+        }
+    }
+
+    /// Does a labelled value only repeat the head?
+    fn is_told(&self, value: &str) -> bool {
+        normal_form(value).is_some_and(|value| self.codes.contains(&value))
+            || !value.is_empty() && self.title.to_lowercase().contains(&value.to_lowercase())
+    }
+
+    fn lines(self) -> impl Iterator<Item = String> {
+        self.groups.into_iter().filter_map(Group::line)
+    }
+}
+
+/// Is `label` the name of one of an entry's parts, with the value in the same line?
+fn is_label_of(label: &str, value: &str) -> bool {
+    value.starts_with(' ') && (is_label(label) || matches!(role(label), Role::Code(_)))
+}
+
+/// Do two texts say the same but for case and punctuation?
+fn same(left: &str, right: &str) -> bool {
+    let letters = |text: &str| -> String {
+        text.chars().filter(|character| character.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    };
+    left.len() <= right.len() * 2 && letters(left) == letters(right)
+}
+
+/// The lines as one text, or as several of at most `limit` characters that are about as long as each other and begin with the first line.
+fn fit(lines: &[String], limit: usize) -> Vec<String> {
+    let whole = lines.join("\n");
+    if !exceeds(&whole, limit) {
+        return if whole.is_empty() { Vec::new() } else { vec![whole] };
+    }
+    let Some((first, rest)) = lines.split_first() else { return Vec::new() };
+    let share = (limit / HEAD_SHARE).max(1);
+    let (title, overflow) = if exceeds(first, share) { head_of(first, share) } else { (first.as_str(), "") };
+    let room = limit.saturating_sub(title.chars().count() + 1).max(1);
+    let body: Vec<&str> =
+        std::iter::once(overflow).chain(rest.iter().map(String::as_str)).filter(|line| !line.is_empty()).collect();
+    let total: usize = body.iter().map(|line| line.chars().count() + 1).sum();
+    let even = total.div_ceil(total.div_ceil(room).max(1)).max(1);
+    pack(&body, even.min(room), room)
+        .into_iter()
+        .map(|text| format!("{title}\n{text}").chars().take(limit.max(1)).collect())
+        .collect()
+}
+
+/// The first sentence of a text as far as it fits, and what is left.
+fn head_of(text: &str, limit: usize) -> (&str, &str) {
+    let first = sentences(text).first().copied().unwrap_or_default();
+    if first.is_empty() || exceeds(first, limit) {
+        return cut(text, limit);
+    }
+    match text.split_once(first) {
+        Some((_, rest)) => (first, rest.trim_start()),
+        None => cut(text, limit),
+    }
+}
+
+/// Lines and their sentences in texts of about `even` and at most `room` characters.
+fn pack(lines: &[&str], even: usize, room: usize) -> Vec<String> {
+    let mut texts: Vec<String> = Vec::new();
+    let mut open = String::new();
+    let mut chars = 0;
+    for line in lines {
+        let fits = !exceeds(line, room.saturating_sub(chars + 1));
+        let pieces = if fits { vec![*line] } else { sentences(line) };
+        for (at, piece) in pieces.into_iter().enumerate() {
+            let mut rest = piece;
+            while !rest.is_empty() {
+                let length = rest.chars().take(room + 1).count();
+                if chars > 0 && (chars + 1 + length > room || chars >= even) {
+                    texts.push(std::mem::take(&mut open));
+                    chars = 0;
+                }
+                let (taken, left) = if length > room { cut(rest, room) } else { (rest, "") };
+                if chars > 0 {
+                    open.push(if at == 0 { '\n' } else { ' ' });
+                    chars += 1;
+                }
+                open.push_str(taken);
+                chars += taken.chars().count();
+                rest = left;
+            }
+        }
+    }
+    if !open.is_empty() {
+        texts.push(open);
+    }
+    texts
+}

@@ -1,0 +1,145 @@
+//! Is a JSON value an error: by a rule for objects, by what stands inside the envelope of a framework, or because all of its items are?
+
+use serde_json::{Map, Value};
+
+use super::Grounds;
+use super::error_rules::RULES;
+use super::substance::{member, members, substance};
+use super::text::text_failure;
+use crate::explain::body_words::{folded, is_absent};
+
+/// The rule that recognised an error, and what it went by.
+pub(super) type Finding = (&'static str, Grounds);
+
+/// Envelopes inside envelopes that are opened: frameworks wrap twice, sometimes three times.
+const MAX_ENVELOPES: usize = 4;
+
+/// Members in which frameworks and tools put what a tool gave.
+const ENVELOPES: &[&str] = &[
+    "result",
+    "results",
+    "data",
+    "response",
+    "output",
+    "content",
+    "body",
+    "text",
+    "value",
+    "toolresult",
+    "tooloutput",
+    "observation",
+    "return",
+];
+
+/// Members that may stand beside what an envelope holds (names folded): they name the tool, the call and the kind of the content.
+const ON_ENVELOPES: &[&str] = &[
+    "type",
+    "role",
+    "id",
+    "name",
+    "tool",
+    "toolname",
+    "callid",
+    "toolcallid",
+    "tooluseid",
+    "iserror",
+    "status",
+    "statuscode",
+    "success",
+    "ok",
+    "error",
+    "errors",
+    "meta",
+    "metadata",
+    "headers",
+    "statustext",
+    "kind",
+    "event",
+];
+
+/// Members in which batch answers list the answers of their items.
+const BATCHES: &[&str] = &["results", "responses", "items", "operations", "answers"];
+
+/// Members whose text says how it went.
+const SAYINGS: &[&str] = &["message", "msg", "detail", "details", "description", "reason", "info", "title"];
+
+/// Finds an error in a value.
+pub(super) fn body_failure(value: &Value) -> Option<Finding> {
+    inside(value, MAX_ENVELOPES)
+}
+
+fn inside(value: &Value, levels: usize) -> Option<Finding> {
+    match value {
+        Value::Object(body) if !body.is_empty() => of_object(body, levels),
+        Value::Array(items) if !items.is_empty() => of_items(items, levels),
+        Value::String(text) if levels > 0 => inside_text(text, levels - 1),
+        _ => None,
+    }
+}
+
+fn of_object(body: &Map<String, Value>, levels: usize) -> Option<Finding> {
+    let by_rule = RULES.iter().find(|rule| (rule.holds)(body)).map(|rule| (rule.name, Grounds::Form));
+    by_rule.or_else(|| of_batch(body)).or_else(|| in_envelope(body, levels)).or_else(|| of_saying(body))
+}
+
+/// Every item of a batch failed. Where one did not, there is something to go on with.
+fn of_batch(body: &Map<String, Value>) -> Option<Finding> {
+    let lists = members(body, BATCHES).into_iter().filter_map(Value::as_array);
+    let mut full = lists.filter(|list| !list.is_empty());
+    full.any(|list| list.iter().all(item_failed)).then_some(("all_items_failed", Grounds::Form))
+}
+
+fn item_failed(item: &Value) -> bool {
+    item.as_object().map(without_name).is_some_and(|item| RULES.iter().any(|rule| (rule.holds)(&item)))
+}
+
+/// An item without what tells it from others, which an answer of its own would not have.
+fn without_name(item: &Map<String, Value>) -> Map<String, Value> {
+    let names = ["id", "index", "key", "row", "position"];
+    item.iter()
+        .filter(|(name, _)| !names.contains(&name.as_str()))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
+}
+
+fn of_items(items: &[Value], levels: usize) -> Option<Finding> {
+    if let Some(text) = text_of_blocks(items) {
+        return inside_text(&text, levels.checked_sub(1)?);
+    }
+    // A list inside an envelope is a result, whatever its items are.
+    if levels < MAX_ENVELOPES {
+        return None;
+    }
+    let failed = |item: &Value| item.as_object().is_some_and(|item| RULES.iter().any(|rule| (rule.holds)(item)));
+    items.iter().all(failed).then_some(("all_items_failed", Grounds::Form))
+}
+
+/// The text of content blocks: `[{"type":"text","text":"..."}]`.
+fn text_of_blocks(items: &[Value]) -> Option<String> {
+    let text = |item: &Value| {
+        (item.get("type")?.as_str()? == "text").then(|| item.get("text")?.as_str().map(str::to_owned))?
+    };
+    items.iter().map(text).collect::<Option<Vec<_>>>().map(|texts| texts.join("\n"))
+}
+
+/// What stands in an envelope that holds nothing else.
+fn in_envelope(body: &Map<String, Value>, levels: usize) -> Option<Finding> {
+    let levels = levels.checked_sub(1)?;
+    let mut held = body.iter().filter(|(name, _)| !ON_ENVELOPES.contains(&folded(name).as_str()));
+    let ((name, held), next) = (held.next()?, held.next());
+    (next.is_none() && ENVELOPES.contains(&folded(name).as_str())).then(|| inside(held, levels))?
+}
+
+/// A body that says nothing but a sentence, and that sentence says that something failed.
+fn of_saying(body: &Map<String, Value>) -> Option<Finding> {
+    let said = SAYINGS.iter().find_map(|name| member(body, name)?.as_str()).filter(|text| !is_absent(text))?;
+    (substance(body) == 0).then(|| text_failure(said)).flatten().map(|_| ("message_says_so", Grounds::Words))
+}
+
+/// A text inside JSON: JSON again, or words.
+fn inside_text(text: &str, levels: usize) -> Option<Finding> {
+    match super::reading::json(text) {
+        Some(value) => inside(&value, levels),
+        None => text_failure(text),
+    }
+}

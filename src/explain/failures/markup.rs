@@ -1,0 +1,146 @@
+//! Is a text in XML or HTML an error: a fault, a document whose root is an error, a page that is titled as one?
+
+use quick_xml::Reader;
+use quick_xml::events::{BytesStart, Event};
+
+use super::Grounds;
+use super::body::Finding;
+
+/// Bytes that are looked at: an error says that it is one at the beginning.
+const MAX_BYTES: usize = 64 * 1024;
+
+/// Tags and texts that are looked at.
+const MAX_EVENTS: usize = 400;
+
+/// Elements that only errors have as their root (names without prefix, in lower case).
+const ERROR_ROOTS: &[&str] = &[
+    "error",
+    "errors",
+    "fault",
+    "exception",
+    "errorresponse",
+    "exceptionreport",
+    "serviceexceptionreport",
+    "apierror",
+    "problem",
+    "errormessage",
+    "errordetails",
+    "errorinfo",
+    "errorresult",
+];
+
+/// Titles of pages that servers give instead of an answer.
+const PAGE_TITLES: &[&str] = &[
+    "error",
+    "access denied",
+    "service unavailable",
+    "bad gateway",
+    "gateway timeout",
+    "not found",
+    "forbidden",
+    "unauthorized",
+    "bad request",
+    "internal server error",
+    "attention required! | cloudflare",
+    "just a moment...",
+    "request rejected",
+    "site maintenance",
+    "application error",
+    "too many requests",
+    "temporarily unavailable",
+    "page not found",
+    "server error",
+];
+
+/// Finds the rule by which a marked-up text is an error.
+pub(super) fn markup_failure(text: &str) -> Option<Finding> {
+    let text = text.get(..text.floor_char_boundary(MAX_BYTES))?;
+    let start = text.get(..text.floor_char_boundary(512))?.to_lowercase();
+    if start.starts_with("<!doctype html") || start.contains("<html") {
+        return page_title(text).filter(|title| is_error_title(title)).map(|_| ("error_page", Grounds::Form));
+    }
+    xml_failure(text).map(|rule| (rule, Grounds::Form))
+}
+
+fn xml_failure(text: &str) -> Option<&'static str> {
+    let mut reader = Reader::from_str(text);
+    reader.config_mut().check_end_names = false;
+    let mut path: Vec<String> = Vec::new();
+    for _ in 0..MAX_EVENTS {
+        match reader.read_event().ok()? {
+            Event::Start(tag) => {
+                path.push(local_name(&tag));
+                if let Some(rule) = error_element(&path, &tag) {
+                    return Some(rule);
+                }
+            }
+            Event::Empty(tag) => {
+                path.push(local_name(&tag));
+                if let Some(rule) = error_element(&path, &tag) {
+                    return Some(rule);
+                }
+                path.pop();
+            }
+            Event::End(_) => drop(path.pop()),
+            Event::Eof => return None,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The element that has just begun, by its path from the root.
+fn error_element(path: &[String], tag: &BytesStart<'_>) -> Option<&'static str> {
+    let names: Vec<&str> = path.iter().map(String::as_str).collect();
+    match names.as_slice() {
+        [root] if ERROR_ROOTS.contains(root) => Some("xml_error"),
+        ["rsp" | "response" | "result"] if states_failure(tag) => Some("xml_error"),
+        ["envelope", "body", "fault"] => Some("soap_fault"),
+        ["response" | "result" | "rsp", "error" | "fault" | "errors"] => Some("xml_error"),
+        _ => None,
+    }
+}
+
+fn states_failure(tag: &BytesStart<'_>) -> bool {
+    let fails =
+        |value: &str| ["fail", "failed", "error", "failure"].iter().any(|word| value.eq_ignore_ascii_case(word));
+    tag.attributes()
+        .flatten()
+        .any(|attribute| ["stat", "status"].contains(&attribute.key.local_name().as_ref()) && fails(&attribute.value))
+}
+
+fn local_name(tag: &BytesStart<'_>) -> String {
+    tag.local_name().as_ref().to_lowercase()
+}
+
+/// What stands in the first `title`, or else the first `h1`. HTML is not read as XML: pages are rarely well-formed.
+fn page_title(text: &str) -> Option<String> {
+    let lower = text.to_ascii_lowercase();
+    ["title", "h1"].iter().find_map(|name| {
+        let open = lower.find(&format!("<{name}"))?;
+        let start = open + lower.get(open..)?.find('>')? + 1;
+        let end = start + lower.get(start..)?.find('<')?;
+        let title = lower.get(start..end)?.trim().to_owned();
+        (!title.is_empty()).then_some(title)
+    })
+}
+
+fn is_error_title(title: &str) -> bool {
+    let status =
+        title.split(|letter: char| !letter.is_ascii_digit()).next().and_then(|number| number.parse::<u16>().ok());
+    let says_status = status.is_some_and(|status| (400..600).contains(&status)) && title.len() > 3;
+    let named = PAGE_TITLES.iter().any(|known| {
+        title == *known || title.starts_with(&format!("{known} ")) || title.starts_with(&format!("{known}:"))
+    });
+    let numbered = title.starts_with("error ") || title.starts_with("http status ") || title.starts_with("http error ");
+    says_status && (PAGE_TITLES.iter().any(|known| title.contains(known)) || repeats_reason(title, status))
+        || named
+        || numbered
+}
+
+/// "409 conflict": the status and its own reason.
+fn repeats_reason(title: &str, status: Option<u16>) -> bool {
+    let reason =
+        status.and_then(|status| http::StatusCode::from_u16(status).ok()).and_then(|status| status.canonical_reason());
+    reason.is_some_and(|reason| title.contains(&reason.to_lowercase()))
+}

@@ -1,0 +1,112 @@
+//! The judgement of executed calls' outcomes.
+
+use super::*;
+
+fn answered(status: u16, body: &str) -> Outcome {
+    Outcome::Answered(ApiAnswer {
+        status,
+        headers: Vec::new(),
+        body: body.to_owned().into(),
+        truncated: false,
+        paging: Default::default(),
+    })
+}
+
+fn failed(outcome: &Outcome) -> Option<FailureKind> {
+    is_failure(outcome, "api/tool", &[]).failure()
+}
+
+fn failure(status: u16, body: &str) -> Option<FailureKind> {
+    failed(&answered(status, body))
+}
+
+#[test]
+fn what_policy_says_holds_before_status_and_body() {
+    let rules: Vec<FailureRule> = serde_json::from_str(
+        r#"[{"tools":["api/get"],"status":[404],"outcome":"fine"},{"at":"/state","values":["broken"],"outcome":"failed"},
+            {"at":"/error/soft","values":[true],"outcome":"fine"}]"#,
+    )
+    .unwrap();
+    let judged = |tool: &str, status, body: &str| is_failure(&answered(status, body), tool, &rules);
+    assert_eq!(judged("api/get", 404, ""), Judged::Fine);
+    assert_eq!(judged("api/put", 404, ""), Judged::Failed(FailureKind::Status(404)));
+    assert_eq!(judged("api/put", 200, r#"{"state":"broken"}"#), Judged::Failed(FailureKind::Ruled(1)));
+    assert_eq!(judged("api/put", 200, r#"{"error":{"soft":true}}"#), Judged::Fine);
+    assert_eq!(judged("api/put", 200, r#"{"state":"fine"}"#), Judged::Silent);
+}
+
+#[test]
+fn every_rule_recognises_its_positive_cases() {
+    for rule in RULES {
+        for body in rule.positive {
+            let body_object: Map<String, Value> = serde_json::from_str(body).unwrap();
+            assert!((rule.holds)(&body_object), "{}: {body}", rule.name);
+            assert!(matches!(failure(200, body), Some(FailureKind::ErrorBody(_))), "{body}");
+        }
+    }
+}
+
+#[test]
+fn no_rule_recognises_a_negative_case_of_any_rule() {
+    for body in RULES.iter().flat_map(|rule| rule.negative) {
+        assert_eq!(failure(200, body), None, "{body}");
+    }
+}
+
+#[test]
+fn every_rule_has_cases_of_both_kinds() {
+    assert!(RULES.iter().all(|rule| !rule.positive.is_empty() && !rule.negative.is_empty()));
+}
+
+#[test]
+fn a_status_of_400_or_more_fails_whatever_the_body() {
+    assert_eq!(failure(404, ""), Some(FailureKind::Status(404)));
+    assert_eq!(failure(302, ""), None);
+}
+
+#[test]
+fn what_never_got_an_answer_failed() {
+    let reason = String::new();
+    assert_eq!(failed(&Outcome::Unknown { reason: reason.clone() }), Some(FailureKind::Unknown));
+    assert_eq!(failed(&Outcome::Unreachable { reason: reason.clone() }), Some(FailureKind::Unreachable));
+    assert_eq!(failed(&Outcome::Refused { reason }), Some(FailureKind::Refused));
+}
+
+#[test]
+fn ordinary_bodies_do_not_fail() {
+    for body in [
+        "",
+        "[]",
+        "null",
+        "{}",
+        "text with error",
+        "[{\"error\":\"x\"},{\"id\":2}]",
+        "{\"id\":1}",
+        "{\"error",
+        "<items><error>no</error></items>",
+    ] {
+        assert_eq!(failure(200, body), None, "{body}");
+        assert_eq!(suspected_code(&answered(200, body)), None, "{body}");
+    }
+}
+
+#[test]
+fn a_problem_is_told_by_its_media_type() {
+    let headers = vec![("content-type".to_owned(), "application/problem+json; charset=utf-8".to_owned())];
+    let answer = ApiAnswer { status: 200, headers, body: "{}".into(), truncated: false, paging: Default::default() };
+    assert_eq!(failed(&Outcome::Answered(answer)), Some(FailureKind::ErrorBody("problem_details")));
+}
+
+#[test]
+fn a_bare_code_is_suspected_and_a_code_beside_results_is_not() {
+    assert_eq!(suspected_code(&answered(200, r#"{"info_code":"20000"}"#)).as_deref(), Some("20000"));
+    assert_eq!(suspected_code(&answered(200, r#"{"code":7,"message":"x"}"#)).as_deref(), Some("7"));
+    for body in [
+        r#"{"info_code":"10000","routes":[]}"#,
+        r#"{"code":0}"#,
+        r#"{"postcode":"20000"}"#,
+        r#"{"code":"A","error_code":"B"}"#,
+    ] {
+        assert_eq!(suspected_code(&answered(200, body)), None, "{body}");
+    }
+}

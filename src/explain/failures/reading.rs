@@ -1,0 +1,100 @@
+//! The JSON in a text: the whole of it, in a fence, behind a label, or as Python writes it.
+
+use serde_json::Value;
+
+/// Bytes of a text that is rewritten from Python's notation: longer ones are results.
+const MAX_PYTHON_BYTES: usize = 64 * 1024;
+
+/// Characters of a label before JSON: "Result of get_items:", "422 -".
+const MAX_LABEL_BYTES: usize = 120;
+
+/// The value that a text holds, where it holds one.
+pub(super) fn json(text: &str) -> Option<Value> {
+    let text = unfenced(text.trim());
+    match text.as_bytes().first()? {
+        b'{' | b'[' => serde_json::from_str(text).ok().or_else(|| python(text)),
+        b'"' => serde_json::from_str(text).ok(),
+        _ => None,
+    }
+}
+
+/// The value behind a label that stands on the text's first line, and the label.
+pub(super) fn labelled(text: &str) -> Option<(&str, Value)> {
+    let start = text.find(['{', '['])?;
+    let (label, rest) = text.split_at_checked(start)?;
+    (start <= MAX_LABEL_BYTES).then(|| json(rest)).flatten().map(|value| (label, value))
+}
+
+fn unfenced(text: &str) -> &str {
+    let Some(inner) = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```")) else { return text };
+    inner.split_once('\n').map_or(inner, |(_, body)| body).trim()
+}
+
+/// A dictionary or list as Python prints it. Rewritten by its quotes alone: what does not become JSON by that is left alone.
+fn python(text: &str) -> Option<Value> {
+    if text.len() > MAX_PYTHON_BYTES || !text.contains('\'') {
+        return None;
+    }
+    let mut written = String::with_capacity(text.len());
+    let mut quote = None;
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match (quote, character) {
+            (None, '\'' | '"') => {
+                quote = Some(character);
+                written.push('"');
+            }
+            (None, letter) if letter.is_ascii_alphabetic() => {
+                let mut word = String::from(letter);
+                while let Some(next) = characters.next_if(char::is_ascii_alphanumeric) {
+                    word.push(next);
+                }
+                written.push_str(in_json(&word));
+            }
+            (Some(open), close) if open == close => {
+                quote = None;
+                written.push('"');
+            }
+            (Some('\''), '"') => written.push_str("\\\""),
+            (Some(_), '\\') if characters.next_if_eq(&'\'').is_some() => written.push('\''),
+            _ => written.push(character),
+        }
+    }
+    serde_json::from_str(&written).ok()
+}
+
+fn in_json(word: &str) -> &str {
+    match word {
+        "None" => "null",
+        "True" => "true",
+        "False" => "false",
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn json_is_found_whole_fenced_and_as_python_writes_it() {
+        for text in ["{\"a\": [1, null]}", "```json\n{\"a\": [1, null]}\n```", "  {\"a\":[1,null]}\n"] {
+            assert_eq!(json(text), Some(json!({"a": [1, null]})), "{text}");
+        }
+        assert_eq!(
+            json("{'a':None, 'b': \"it's\", 'c': 'so \\'it\\' is'}"),
+            Some(json!({"a": null, "b": "it's", "c": "so 'it' is"}))
+        );
+        for text in ["", "words", "{cut", "{'a': <object>}", "17"] {
+            assert_eq!(json(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_label_may_stand_before_it() {
+        assert_eq!(labelled("Result: {\"a\":1}"), Some(("Result: ", json!({"a": 1}))));
+        assert_eq!(labelled(&format!("{} {{\"a\":1}}", "long ".repeat(60))), None);
+    }
+}

@@ -1,0 +1,119 @@
+//! What a recognised failure tells: its status, its code, its words.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde_json::{Map, Value};
+
+use super::substance::member;
+use crate::explain::body_words::{is_absent, is_code_name, scalar};
+
+/// Characters of the words that are kept.
+const MAX_REASON_CHARS: usize = 400;
+
+/// Levels of a body that are looked at.
+const MAX_DEPTH: usize = 6;
+
+/// A status where messages tell one.
+static STATUS: LazyLock<Regex> = LazyLock::new(|| {
+    // Not input: the text is compiled in, and the tests use it.
+    Regex::new(r"(?:^|[^0-9.])([45][0-9]{2})(?:[^0-9.]|[.]?$)").expect("the expression of a status is valid")
+});
+
+/// Status, code and words, as far as they are told.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Told {
+    pub(super) status: Option<u16>,
+    pub(super) code: Option<String>,
+    pub(super) reason: Option<String>,
+}
+
+/// What a JSON body tells, from outside in: the first of each counts.
+pub(super) fn told_by_body(value: &Value) -> Told {
+    let mut told = Told::default();
+    read(value, &mut told, MAX_DEPTH);
+    told
+}
+
+/// What a text tells.
+pub(super) fn told_by_text(text: &str, has_status: bool) -> Told {
+    let mut line = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    // The last line of a traceback is what was raised.
+    let line = if text.contains("Traceback (most recent call last)") { line.next_back() } else { line.next() };
+    let reason: String = line.unwrap_or_default().chars().take(MAX_REASON_CHARS).collect();
+    let status = STATUS.captures(&reason).filter(|_| has_status).and_then(|found| found.get(1)?.as_str().parse().ok());
+    Told { status, code: None, reason: Some(reason).filter(|reason| !reason.is_empty()) }
+}
+
+fn read(value: &Value, told: &mut Told, levels: usize) {
+    let Some(levels) = levels.checked_sub(1) else { return };
+    match value {
+        Value::Object(body) => {
+            read_members(body, told);
+            body.values()
+                .filter(|value| value.is_object() || value.is_array())
+                .for_each(|value| read(value, told, levels));
+        }
+        // The first item stands for the others.
+        Value::Array(items) => items.iter().take(1).for_each(|item| read(item, told, levels)),
+        _ => {}
+    }
+}
+
+fn read_members(body: &Map<String, Value>, told: &mut Told) {
+    for (name, value) in body {
+        let Some(text) = scalar(value).filter(|text| !is_absent(text)) else { continue };
+        let is_status = is_code_name(name) || ["status", "httpStatus", "http_status"].contains(&name.as_str());
+        match text.parse::<u16>() {
+            Ok(status) if is_status && (400..600).contains(&status) => drop(told.status.get_or_insert(status)),
+            _ if is_code_name(name) => drop(told.code.get_or_insert_with(|| shortened(&text))),
+            _ => {}
+        }
+    }
+    let says = [
+        "message",
+        "msg",
+        "errormessage",
+        "errmsg",
+        "errordescription",
+        "detail",
+        "faultstring",
+        "description",
+        "error",
+        "title",
+        "reason",
+        "text",
+    ];
+    if let Some(text) = says.iter().find_map(|name| member(body, name)?.as_str().filter(|text| !is_absent(text))) {
+        told.reason.get_or_insert_with(|| shortened(text));
+    }
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(MAX_REASON_CHARS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_body_tells_its_status_code_and_words() {
+        let told = told_by_body(&json!({"status": 422, "error": {"code": "E17", "message": "`from` is late"}}));
+        assert_eq!(
+            (told.status, told.code.as_deref(), told.reason.as_deref()),
+            (Some(422), Some("E17"), Some("`from` is late"))
+        );
+        assert_eq!(told_by_body(&json!({"code": 0, "message": ""})), Told::default());
+    }
+
+    #[test]
+    fn a_text_tells_its_first_line_and_a_traceback_its_last() {
+        let told = told_by_text("\nError code: 404 - gone\nmore", true);
+        assert_eq!((told.status, told.reason.as_deref()), (Some(404), Some("Error code: 404 - gone")));
+        let told = told_by_text("Traceback (most recent call last):\n  File\nKeyError: 'a'\n", false);
+        assert_eq!((told.status, told.reason.as_deref()), (None, Some("KeyError: 'a'")));
+    }
+}

@@ -1,0 +1,198 @@
+//! How a text reports a failure, as data: a rule for each way, from the surest.
+//!
+//! Expressions are anchored at the first line's beginning wherever that is possible: texts that speak of errors have them in their midst.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::Grounds;
+use super::text::Said;
+
+/// A rule that recognises the report of a failure in a text.
+pub struct TextRule {
+    /// Name, as records show it.
+    pub name: &'static str,
+    /// What it goes by. Rules that go by words are only asked about short texts.
+    pub grounds: Grounds,
+    pub(super) holds: fn(&Said<'_>) -> bool,
+    /// A text that it recognises.
+    pub example: &'static str,
+    /// A text that looks like it and reports no failure.
+    pub look_alike: &'static str,
+}
+
+/// The rules, in the order in which they are asked.
+pub const TEXT_RULES: &[TextRule] = &[
+    TextRule {
+        name: "traceback",
+        grounds: Grounds::Form,
+        holds: |said| TRACEBACK.is_match(said.text) && RAISED.is_match(said.text),
+        example: "Traceback (most recent call last):\n  File \"a.py\", line 3, in run\nKeyError: 'city'",
+        look_alike: "In Python, a `Traceback (most recent call last):` ends with the error:\nKeyError: 'city'",
+    },
+    TextRule {
+        name: "status_line",
+        grounds: Grounds::Form,
+        holds: |said| status_line(said.line),
+        example: "404 Client Error: Not Found for url: https://api.example.org/rooms/9",
+        look_alike: "404 rooms were found",
+    },
+    TextRule {
+        name: "status_told",
+        grounds: Grounds::Form,
+        holds: |said| STATUS_TOLD.is_match(said.line),
+        example: "Request failed with status code 422",
+        look_alike: "Status code 422 means that the content cannot be processed.",
+    },
+    TextRule {
+        name: "exception",
+        grounds: Grounds::Form,
+        holds: |said| EXCEPTION.is_match(said.line) && !EXPLAINS.is_match(said.line),
+        example: "requests.exceptions.ConnectTimeout: HTTPSConnectionPool(host='api.example.org', port=443)",
+        look_alike: "KeyError: raised when a key is not in a dictionary.",
+    },
+    TextRule {
+        name: "error_word",
+        grounds: Grounds::Form,
+        holds: |said| error_word(said.line) && !is_log(said),
+        example: "Error: payment method not found",
+        look_alike: "Error: none",
+    },
+    TextRule {
+        name: "error_while",
+        grounds: Grounds::Form,
+        holds: |said| ERROR_WHILE.is_match(said.line) && !EXPLAINS.is_match(said.line),
+        example: "Error executing tool get_room: no such room",
+        look_alike: "Error handling in distributed systems: a survey",
+    },
+    TextRule {
+        name: "error_occurred",
+        grounds: Grounds::Form,
+        holds: |said| OCCURRED.is_match(said.line),
+        example: "An error occurred while running the tool. Please try again.",
+        look_alike: "An error budget is what a service may spend on failures.",
+    },
+    TextRule {
+        name: "call_failed",
+        grounds: Grounds::Form,
+        holds: |said| CALL_FAILED.is_match(said.line) && !TELLS.is_match(said.line),
+        example: "Tool execution failed: the room is taken",
+        look_alike: "Request failed three times last week, said the report; since then it works.",
+    },
+    TextRule {
+        name: "transport",
+        grounds: Grounds::Words,
+        holds: |said| TRANSPORT.is_match(said.line) && !TELLS.is_match(said.line),
+        example: "connect ECONNREFUSED 127.0.0.1:8080",
+        look_alike: "The server restarted after the connection timeout was raised to 30 s.",
+    },
+    TextRule {
+        name: "unable",
+        grounds: Grounds::Words,
+        holds: |said| UNABLE.is_match(said.line) && !said.text.contains('?'),
+        example: "Unable to find a room for 12 persons",
+        look_alike: "Unable to sleep? Try these five hotels.",
+    },
+    TextRule {
+        name: "refusal",
+        grounds: Grounds::Words,
+        holds: |said| {
+            REFUSAL.is_match(said.text)
+                && !TELLS.is_match(said.line)
+                && !EXPLAINS.is_match(said.line)
+                && !said.text.contains('?')
+                && said.text.lines().count() <= 2
+        },
+        example: "Gift card balance is not enough",
+        look_alike: "Booked room 12. Breakfast is not available on Mondays.",
+    },
+];
+
+fn expression(text: &str) -> Regex {
+    // Not input: the texts stand below, and the tests compile them.
+    Regex::new(text).expect("the expressions of the rules are valid")
+}
+
+macro_rules! expressions {
+    ($($name:ident: $text:expr;)*) => { $(static $name: LazyLock<Regex> = LazyLock::new(|| expression($text));)* };
+}
+
+expressions! {
+    TRACEBACK: r"(?i)^(?:[^\n]{0,80}:\s*)?traceback \(most recent call last\)|^(?:exception in thread|unhandled exception|caused by:)[^\n]*\n\s+at ";
+    RAISED: r"(?m)^(?:[A-Za-z_][\w.]*\.)?[A-Za-z_]\w*(?::|$)|^\s+at ";
+    STATUS_LINE: r"(?i)^(?:error:?\s*)?(?:http(?:/[0-9.]+)?\s*)?\(?([45][0-9]{2})\)?(?:\s+(client error|server error|error)\b|[\s:,-]+([a-z' -]+?)\s*(?:$|[:.,({\[\n<-]|for url)|\s*$)";
+    STATUS_TOLD: r#"(?i)^(?:\w+error:?\s*|error:?\s*)?(?:(?:the )?(?:\w+ )?(?:request|call|api|server|service|tool)\b[^.:]{0,60}?\b(?:failed|returned|responded|answered|replied)\b[^.:]{0,30}?(?:with |an? )?(?:http )?(?:error )?(?:status )?(?:code )?:?|http[ -]?(?:error|status)!?(?: status| code)?[:=( ]*(?:status[:= ]*)?|(?:error|status) code:|received (?:http )?(?:status )?(?:code )?|unexpected (?:http )?status(?: code)?:?|\w*(?:http\w*|api|status)(?:error|exception)\()\s*["'(]?[45][0-9]{2}\b(?:[^a-z]|$|[ ]?[-:,.(])"#;
+    EXCEPTION: r"^(?:[Ee]rror:\s*)?(?:[A-Za-z_][\w.]*[.:])?[A-Z]\w*(?:Error|Exception|Timeout|Failure|Fault|Interrupt|Exit|NotFound|Denied)(?:\s*$|:\s|\(|:$|\s+\[)";
+    EXPLAINS: r"(?i)\b(?:(?:is |are )?(?:raised|thrown|returned|given|used) (?:when|if|where|by|for)|occurs (?:when|if)|means|explained|how to|a (?:guide|survey|review)|is an? )\b";
+    ERROR_WORD: ERROR_WORDS;
+    BRACKETED: r"(?i)^\[(?:errors?|err|fatal|critical|fail(?:ed|ure)?)\]\s+(.*)$";
+    ERROR_WHILE: r"(?i)^(?:\w+ )?(?:error|exception|failure|problem)\s+(?:while|when|executing|invoking|calling|running|during|from|processing|fetching|getting|creating|updating|deleting|loading|reading|writing|parsing|sending|searching|connecting|retrieving|accessing|querying|opening|validating|code)\b.{0,200}(?:[:.(]|$)|^(?:fehler (?:beim|bei|in)|erreur (?:lors|de)|erro (?:ao|na|no)|errore (?:durante|nel|di)|fout bij)\b";
+    OCCURRED: r"(?i)^(?:sorry,? |oops[!,.]? |uh oh[!,.]? )?(?:(?:there (?:was|has been) |i(?:'ve| have)? encountered |encountered |got |we encountered )(?:an? )?(?:\w+ ){0,2}(?:error|exception|problem|issue)\b|an? (?:\w+ ){0,3}(?:error|exception) (?:has )?(?:occurred|happened|was (?:raised|thrown|encountered))|(?:error|exception) (?:occurred|happened|raised)|something went wrong|es ist ein fehler|une erreur|se produjo un error|ocurri[oó] un error|ocorreu um erro|si [eè] verificato un errore|произошла ошибка|wystąpił błąd|er is een fout|bir hata oluştu|発生しました)";
+    CALL_FAILED: r"(?i)^(?:the |your |this )?(?:\S+ ){0,2}?(?:tool|function|api|request|call|action|operation|command|query|execution|step|task|login|authentication|authorization|validation|connection|upload|download|payment|booking|transaction|invocation|lookup|search|update|deletion|creation)\s+(?:\S+ ){0,2}?(?:has |was |is )?(?:failed|errored|failure|timed out|aborted|denied|rejected|refused|unsuccessful|declined)(?:\s*$|\s*[:.!;,(-]|\s+(?:with|because|due to|after|for|on|to|by)\b)";
+    TRANSPORT: r"(?i)\b(?:timed out|time[- ]?out(?: (?:after|of|exceeded|waiting|reached|occurred|expired|while)|[:.!]|$)|econn\w+|enotfound|etimedout|eai_again|enoent|eacces|connection (?:refused|reset|aborted|closed|error|lost)|name or service not known|no route to host|host (?:is )?unreachable|network (?:is )?unreachable|deadline exceeded|max retries exceeded|temporary failure in name resolution|certificate verify failed|socket hang up|broken pipe|bad gateway|gateway timeout|service (?:is )?(?:temporarily )?unavailable|circuit breaker is open|no response from|remote end closed)(?:\b|$)";
+    UNABLE: r"(?i)^(?:sorry,? |i(?:'m| am|'m sorry,? i)? |we(?:'re| are)? |the \w+ )?(?:(?:failed|unable|not able|was unable|were unable) to\b|(?:could not|couldn['’]t|cannot|can['’]t|can not) (?:be )?\w+)";
+    TELLS: r"(?i)^(?:i(?:'ve| have)? (?:told|sent|informed|opened|notified|found|created|booked|updated|added|saved|asked)|done|ok\b|found\b|no errors?\b|0 |booked|created|updated|added|deleted|removed|saved|sent|cancell?ed|refunded|scheduled|moved|returned|imported|retried|here (?:is|are)|results? (?:of|for)|subject:|test result|success|successful|[0-9]+[.)] |#|\||def |class |import |from |function \w*\(|const |- |\w+ successfully)|\bsuccessfully\b|\b[0-9]+ passed\b|\bno (?:\w+ )?(?:errors|problems|issues|failures)\b";
+    REFUSAL: REFUSALS;
+}
+
+/// Words for an error in the languages that tools speak, with what stands behind the colon.
+const ERROR_WORDS: &str = r#"(?i)^(?:\[?(?:\w+[ _-])??(?:fatal|critical|unexpected|internal|validation|runtime|system|server|client|network|api|tool|input|database|auth|authentication|permission|parse|syntax)?[ _-]?(?:errors?|err|exception|failure|failed|fail|fatal|fault|denied|aborted|abort)\]?|error message|error detail|reason for failure|fehler(?:meldung)?|erreur|error al \w+|erro|errore|fout|fel|feil|fejl|virhe|błąd|chyba|hiba|hata|eroare|greška|грешка|ошибка|помилка|σφάλμα|خطأ|שגיאה|त्रुटि|lỗi|ข้อผิดพลาด|kesalahan|gagal|错误|錯誤|错误信息|失败|失敗|エラー|오류|에러|실패)\s*(?:\([^)]{0,40}\)|\[[^\]]{0,40}\]|(?:code )?#?[A-Z]?[0-9]{3,6})?\s*(?:[:：!|]|\s[-–—]\s|\.\s|$)\s*(.*)$"#;
+
+/// What a refusal in words says.
+const REFUSALS: &str = r"(?ix)
+    \b(?: not\x20found | (?:does|do|did)(?:\x20not|n['’]t)\x20\w+ | violat(?:es|ed|ion) | is\x20down | bad\x20\w+
+    | not\x20(?:yet\x20)?(?:authori[sz]ed|permitted|allowed|available|supported|valid|enough|authenticated|satisfiable|implemented|acceptable|eligible|sufficient|recogni[sz]ed|unique|possible|configured|enabled|active|accessible|specified|provided|a\x20valid|have\x20permission)
+    | unauthori[sz]ed | unauthenticated | (?:is\x20|are\x20|^)forbidden | forbidden[.:!]?$ | (?:access|permission)\x20(?:is\x20)?denied | denied
+    | invalid\x20\w+ | (?:is|are|was|were)\x20(?:not\x20)?(?:in)?valid | malformed | missing | (?:is|are|was)\x20(?:required|mandatory|missing|incorrect|wrong|taken|closed|locked|disabled|suspended|full|blocked)
+    | must\x20(?:be|have|not|contain|provide|include|match|specify) | cannot | can\x20?not | can['’]t | could\x20?n[o'’]t | couldn['’]t | unable\x20to
+    | exceed(?:s|ed|ing)? | too\x20(?:many|large|long|short|big|small|late|early|high|low) | expired | unsupported | insufficient
+    | already\x20(?:exists?|in\x20use|been|registered|taken|cancell?ed|used|done) | conflicts? | bad\x20request | no\x20such | no\x20longer
+    | rate\x20limit | quota | (?:limit|maximum)\x20(?:has\x20been\x20)?reached | unavailable | internal\x20(?:server\x20)?error | no\x20longer
+    | failed(?:[.!:]|$|\x20(?:to|because|due|with|validation|after|at)\b) | (?:error|failure)[.!]?$ | rejected | refused | unknown | unrecogni[sz]ed | unexpected | incorrect | out\x20of\x20(?:range|stock|bounds)
+    | (?:requires?|needs?)\x20(?:an?\x20)?(?:authentication|authori[sz]ation|permission|login|approval) | add\x20up | not\x20enough | no\x20permission | not\x20logged\x20in
+    | nicht\x20(?:gefunden|verfügbar|erlaubt|möglich|genug|vorhanden) | ungültig\w* | fehlgeschlagen | introuvable | non\x20autorisé | invalide | no\x20(?:encontrado|encontrada|disponible|válido|autorizado) | inválid[oa] | não\x20(?:encontrado|encontrada|disponível|autorizado) | non\x20(?:trovato|valido|autorizzato|disponibile) | niet\x20(?:gevonden|beschikbaar|toegestaan)
+    )(?:\b|\s|$)
+    | 未找到 | 不存在 | 无效 | 余额不足 | 失败 | 見つかりません | 無効 | できません | 찾을\x20수\x20없 | 없습니다 | не\x20найден | недостаточно | неверн | nie\x20znalezion";
+
+/// "404 Not Found", "HTTP/1.1 500", "404 Client Error: ...": the number must be followed by its own reason, or by nothing.
+fn status_line(line: &str) -> bool {
+    let Some(found) = STATUS_LINE.captures(line) else { return false };
+    let status = found.get(1).and_then(|status| status.as_str().parse::<u16>().ok());
+    let reason =
+        status.and_then(|status| http::StatusCode::from_u16(status).ok()).and_then(|status| status.canonical_reason());
+    match found.get(3) {
+        // Behind the protocol's name any reason will do (RFC 9112 section 4).
+        Some(_) if line.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("http/")) => true,
+        Some(words) => reason.is_some_and(|reason| starts_with_ignoring_case(words.as_str(), reason)),
+        // A bare number is a result; behind `HTTP/1.1`, `HTTP` or `Error` it is a status.
+        None => found.get(2).is_some() || !line.starts_with(|letter: char| letter.is_ascii_digit()),
+    }
+}
+
+fn starts_with_ignoring_case(text: &str, beginning: &str) -> bool {
+    text.get(..beginning.len()).is_some_and(|start| start.eq_ignore_ascii_case(beginning))
+}
+
+/// "Error: ...", "[ERROR] ...", in any language, with something behind it.
+fn error_word(line: &str) -> bool {
+    let found = ERROR_WORD.captures(line).or_else(|| BRACKETED.captures(line));
+    found.and_then(|found| found.get(1)).is_some_and(|rest| tells(rest.as_str()))
+}
+
+/// Does what stands behind "Error:" tell of one: more than a number, a zero or a word for none?
+fn tells(rest: &str) -> bool {
+    let rest = rest.trim().trim_end_matches(['.', ',', ';']);
+    let is_number = rest.trim_end_matches('%').parse::<f64>().is_ok();
+    let none = [
+        "none", "null", "no", "nil", "n/a", "na", "false", "-", "[]", "{}", "\"\"", "''", "ok", "keine", "aucune",
+        "ninguno",
+    ];
+    !is_number && !none.contains(&rest.to_lowercase().as_str()) && !EXPLAINS.is_match(rest)
+}
+
+/// A list of log lines holds more than its errors.
+fn is_log(said: &Said<'_>) -> bool {
+    let marks = ["INFO", "DEBUG", "WARN", "info:", "debug:", "warning:"];
+    said.text.lines().skip(1).any(|line| marks.iter().any(|mark| line.contains(mark)))
+}

@@ -1,0 +1,300 @@
+//! The code or name at the head of a heading, a sentence or a list item: what the text below or behind it defines.
+
+use super::codes::{Strength, normal_form, strength};
+use super::labels::is_label;
+
+/// Codes that one head names, at most: more are a list, not a head.
+const MAX_CODES: usize = 8;
+
+/// Words before a code that say that it is one (`Error 30007`, `HTTP status code 404`), in lower case.
+const ANNOUNCERS: [&str; 16] = [
+    "error",
+    "err",
+    "code",
+    "codes",
+    "errors",
+    "status",
+    "http",
+    "warning",
+    "fault",
+    "exception",
+    "response",
+    "result",
+    "return",
+    "close",
+    "reason",
+    "no",
+];
+
+/// Characters behind a code that part it from what it means.
+const SEPARATORS: [char; 7] = [':', '-', '–', '—', '|', '=', '→'];
+
+/// What a head names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Head {
+    /// The codes or names, in normal form.
+    pub(super) codes: Vec<String>,
+    /// How much they look like codes: that of the one that looks most like it.
+    pub(super) strength: Strength,
+    /// Does nothing follow?
+    pub(super) alone: bool,
+}
+
+/// The codes that a heading names: alone (`` `card_declined` ``), before a message (`21211: Invalid number`, `404 Not Found`), behind an
+/// announcing word (`ERROR 30007`), or behind the message in brackets (`Invalid number (21211)`).
+pub(super) fn of_title(title: &str) -> Option<Head> {
+    leading_of_title(title).or_else(|| trailing(title))
+}
+
+/// The codes or names that a sentence or list item defines: those at its head, before a colon or a dash (`` `A1`: because ``,
+/// `20000 - because`, `origin (query, required): because`), or alone before what explains them.
+pub(super) fn of_sentence(text: &str) -> Option<Head> {
+    let lead = leading(text)?;
+    let head = lead.head?;
+    let rest = lead.rest;
+    let alone = rest.is_empty() && head.strength > Strength::Name;
+    let parted = is_parted(rest) || lead.bracketed && rest.starts_with(':');
+    let numbered = parted && head.strength == Strength::Name && is_number(&head);
+    let strength = if numbered { Strength::Weak } else { head.strength };
+    (alone || parted).then_some(Head { strength, ..head })
+}
+
+/// The number that a heading consists of: a code where the headings beside it are codes.
+pub(super) fn of_number(title: &str) -> Option<Head> {
+    let head = Head { codes: vec![normal_form(title)?], strength: Strength::Weak, alone: true };
+    is_number(&head).then_some(head)
+}
+
+fn leading_of_title(title: &str) -> Option<Head> {
+    let lead = leading(title)?;
+    let head = lead.head?;
+    let small = title.starts_with(char::is_lowercase) || lead.announced;
+    match (lead.rest.is_empty(), head.strength) {
+        (true, Strength::Name) => (small && !is_number(&head)).then_some(head),
+        (true, _) | (false, Strength::Strong) => Some(head),
+        (false, Strength::Weak) => is_parted(lead.rest).then_some(head),
+        (false, Strength::Name) => {
+            let numbered = is_number(&head) && lead.rest.starts_with([':', '-', '–', '—']);
+            numbered.then_some(Head { strength: Strength::Weak, ..head })
+        }
+    }
+}
+
+fn is_number(head: &Head) -> bool {
+    head.codes.iter().all(|code| code.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// What begins a text: codes, and what follows them.
+struct Lead<'a> {
+    head: Option<Head>,
+    rest: &'a str,
+    /// Did an announcing word stand before the code?
+    announced: bool,
+    /// Was there a remark in brackets behind the name: `origin (query, required)`?
+    bracketed: bool,
+}
+
+fn leading(text: &str) -> Option<Lead<'_>> {
+    let text = text.trim();
+    let (mut rest, announced) = behind_announcers(text);
+    let mut found: Vec<Token<'_>> = Vec::new();
+    while found.len() < MAX_CODES {
+        let Some((token, behind)) = token(rest) else { break };
+        found.push(token);
+        rest = behind.trim_start();
+        let Some(next) = behind_joint(rest) else { break };
+        // `21211, 21212: why` lists codes; `gone, but why` does not.
+        if token_strength(&token).is_none_or(|strength| strength == Strength::Name) || !next_is_code(next) {
+            break;
+        }
+        rest = next;
+    }
+    let codes: Vec<String> = found.iter().filter_map(|token| normal_form(token.text)).collect();
+    if codes.is_empty() {
+        return None;
+    }
+    let plain_label = found.len() == 1 && !found[0].marked && is_label(found[0].text);
+    let strongest = found.iter().filter_map(token_strength).max();
+    let announced_number = announced && found[0].text.bytes().any(|byte| byte.is_ascii_digit());
+    let strength = if announced_number { Some(Strength::Strong) } else { strongest };
+    let (rest, bracketed) = behind_remark(rest);
+    let rest = if rest == "." { "" } else { rest };
+    let head =
+        strength.filter(|_| !plain_label || bracketed).map(|strength| Head { codes, strength, alone: rest.is_empty() });
+    Some(Lead { head, rest, announced, bracketed })
+}
+
+/// Takes the announcing words off, if something that looks like a code follows.
+fn behind_announcers(text: &str) -> (&str, bool) {
+    let mut rest = text;
+    while let Some((word, behind)) = rest.split_once([' ', ':', '#']) {
+        let is_announcer = ANNOUNCERS.contains(&word.trim_end_matches('.').to_ascii_lowercase().as_str());
+        if !is_announcer && !(word.is_empty() && rest != text) {
+            break;
+        }
+        rest = behind.trim_start_matches([' ', ':', '#']);
+    }
+    let number = rest.starts_with(|first: char| first.is_ascii_digit());
+    if rest.len() < text.len() && (number || next_is_code(rest)) { (rest, true) } else { (text, false) }
+}
+
+fn next_is_code(text: &str) -> bool {
+    token(text).and_then(|(token, _)| token_strength(&token)).is_some_and(|strength| strength > Strength::Name)
+}
+
+#[derive(Clone, Copy)]
+struct Token<'a> {
+    text: &'a str,
+    /// Does it stand in a code span, quotes or brackets?
+    marked: bool,
+}
+
+fn token_strength(token: &Token<'_>) -> Option<Strength> {
+    let own = normal_form(token.text).map(|_| strength(token.text))?;
+    Some(if token.marked { own.max(Strength::Weak) } else { own })
+}
+
+/// The first word of a text, or what its opening mark encloses, and what stands behind.
+fn token(text: &str) -> Option<(Token<'_>, &str)> {
+    for (open, close) in [('`', '`'), ('"', '"'), ('“', '”'), ('[', ']')] {
+        if let Some(inner) = text.strip_prefix(open) {
+            let (inner, behind) = inner.split_once(close)?;
+            return Some((Token { text: inner, marked: true }, behind));
+        }
+    }
+    let end =
+        text.char_indices().find(|(at, character)| ends_word(*at, *character, text)).map_or(text.len(), |(at, _)| at);
+    let (word, behind) = (text.get(..end)?, text.get(end..)?);
+    (!word.is_empty()).then_some((Token { text: word, marked: false }, behind))
+}
+
+fn ends_word(at: usize, character: char, text: &str) -> bool {
+    let next = text[at..].chars().nth(1);
+    let at_end = next.is_none_or(char::is_whitespace);
+    match character {
+        ',' | ';' | '|' | '(' | '—' | '–' | '=' | '→' => true,
+        // Part of a word: `a:b`, `1.2`, `a/b`.
+        ':' | '.' | '/' => at_end,
+        _ => character.is_whitespace(),
+    }
+}
+
+/// What follows a comma, a slash or an `or` between codes.
+fn behind_joint(text: &str) -> Option<&str> {
+    [",", "/", "or ", "and ", "&"].iter().find_map(|joint| text.strip_prefix(joint)).map(str::trim_start)
+}
+
+/// Takes a remark in brackets off: `(query, required)`.
+fn behind_remark(text: &str) -> (&str, bool) {
+    match text.strip_prefix('(').and_then(|inner| inner.split_once(')')) {
+        Some((_, behind)) => (behind.trim_start(), true),
+        None => (text, false),
+    }
+}
+
+/// Does a separator and then something follow?
+fn is_parted(rest: &str) -> bool {
+    let behind = rest.trim_start_matches(SEPARATORS);
+    behind.len() < rest.len() && (behind.is_empty() || behind.starts_with(char::is_whitespace))
+}
+
+/// The code behind a message: `Invalid number (21211)`, `Not sent [E_SEND]`, `Invalid number - 21211`.
+fn trailing(title: &str) -> Option<Head> {
+    let title = title.trim();
+    let bracketed = [('(', ')'), ('[', ']')].into_iter().find_map(|(open, close)| {
+        let inner = title.strip_suffix(close)?;
+        inner.rsplit_once(open).map(|(_, inner)| inner)
+    });
+    let parted =
+        || [" - ", " – ", " — ", ": ", " #"].iter().find_map(|mark| title.rsplit_once(mark)).map(|(_, last)| last);
+    let lead = leading(bracketed.or_else(parted)?)?;
+    let head = lead.head?;
+    let wanted = if bracketed.is_some() { Strength::Weak } else { Strength::Strong };
+    (lead.rest.is_empty() && head.strength >= wanted).then_some(head)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn title(text: &str) -> Option<String> {
+        of_title(text).map(|head| head.codes.join("+"))
+    }
+
+    fn sentence(text: &str) -> Option<String> {
+        of_sentence(text).map(|head| head.codes.join("+"))
+    }
+
+    #[test]
+    fn headings_of_error_catalogues_name_codes() {
+        let cases = [
+            ("21211: Invalid 'To' number", "21211"),
+            ("21211 - Invalid number", "21211"),
+            ("21211 Invalid number", "21211"),
+            ("ERROR 30007", "30007"),
+            ("Error code: 7", "7"),
+            ("HTTP 404 Not Found", "404"),
+            ("`card_declined`", "card_declined"),
+            ("card_declined", "card_declined"),
+            ("unauthorized", "unauthorized"),
+            ("Error: E_SEND (fatal)", "e_send"),
+            ("Invalid number (21211)", "21211"),
+            ("Invalid number [error `E_NUMBER`]", "e_number"),
+            ("Invalid number – 21211", "21211"),
+            ("PARSE_ERROR: not readable", "parse_error"),
+            ("21211, 21212: Invalid number", "21211+21212"),
+            ("`a_b` / `c_d`", "a_b+c_d"),
+            ("-32700 Parse error", "32700"),
+            ("7: Resume", "7"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(title(text).as_deref(), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn other_headings_name_none() {
+        for text in [
+            "Error codes",
+            "Errors",
+            "Possible causes",
+            "Description",
+            "description",
+            "1. Overview",
+            "1.2 Errors",
+            "10 tips",
+            "Gateway Close Event Codes",
+            "API Reference",
+            "Status codes and their meaning",
+            "Note (important)",
+            "",
+            "(",
+            "`",
+            "Error",
+        ] {
+            assert_eq!(title(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_head_of_a_sentence_is_what_it_defines() {
+        let cases = [
+            ("`E_TOKEN`: the token is wrong.", Some("e_token")),
+            ("20000 - Illegal parameters", Some("20000")),
+            ("origin (query, required): Where it starts.", Some("origin")),
+            ("To: the destination", Some("to")),
+            ("Error 20000: Illegal parameters", Some("20000")),
+            ("20000", Some("20000")),
+            ("`a_b`, `c_d`: both", Some("a_b+c_d")),
+            ("Errors are short: see below.", None),
+            ("20000 rows are read.", None),
+            ("Cause: it is wrong.", None),
+            ("No head here.", None),
+            ("More.", None),
+            ("", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(sentence(text).as_deref(), expected, "{text}");
+        }
+    }
+}

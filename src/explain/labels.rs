@@ -1,0 +1,219 @@
+//! What the columns of tables and the members of objects are for, by their names: those of error catalogues are much alike.
+
+/// What a labelled value is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Role {
+    /// The code that the record defines; a smaller number is a better guess.
+    Code(u8),
+    /// A few words that name the error.
+    Message,
+    /// What explains it; the label says nothing that the text does not.
+    Description,
+    /// What tells a reader nothing about the call: links, log levels, dates.
+    Useless,
+    /// Anything else: the label belongs to the text.
+    Other,
+}
+
+/// The role of a label.
+pub(super) fn role(label: &str) -> Role {
+    let folded = folded(label);
+    let is = |list: &[&str]| list.contains(&folded.as_str());
+    if is(&CODES) || folded.ends_with("errorcode") {
+        Role::Code(0)
+    } else if is(&USELESS) {
+        Role::Useless
+    } else if is(&MESSAGES) {
+        Role::Message
+    } else if is(&DESCRIPTIONS) {
+        Role::Description
+    } else if folded.ends_with("code") && !is_status(&folded) {
+        Role::Code(1)
+    } else if is(&NAMES) {
+        Role::Code(2)
+    } else if is_status(&folded) {
+        Role::Code(3)
+    } else {
+        Role::Other
+    }
+}
+
+/// Does a label need no mention where its value is a code, because it says only that?
+pub(super) fn says_only_code(label: &str) -> bool {
+    let folded = folded(label);
+    CODES.contains(&folded.as_str()) || NAMES.contains(&folded.as_str()) || MESSAGES.contains(&folded.as_str())
+}
+
+/// Is a word before a colon a label of what follows, rather than a name that is defined?
+pub(super) fn is_label(word: &str) -> bool {
+    let folded = folded(word);
+    let known = matches!(role(word), Role::Description | Role::Useless) || MESSAGES.contains(&folded.as_str());
+    known || PARTS.contains(&folded.as_str())
+}
+
+/// Labels of the code itself (folded).
+const CODES: [&str; 12] = [
+    "code",
+    "codes",
+    "errorcode",
+    "errcode",
+    "errno",
+    "errornumber",
+    "errorid",
+    "closecode",
+    "resultcode",
+    "responsecode",
+    "returncode",
+    "number",
+];
+
+/// Labels of a name that can serve as the code (folded).
+const NAMES: [&str; 19] = [
+    "id",
+    "key",
+    "name",
+    "identifier",
+    "constant",
+    "enum",
+    "value",
+    "error",
+    "errorname",
+    "errortype",
+    "type",
+    "slug",
+    "exception",
+    "reason",
+    "parameter",
+    "field",
+    "property",
+    "argument",
+    "header",
+];
+
+/// Labels of the error's short name (folded).
+const MESSAGES: [&str; 12] = [
+    "message",
+    "msg",
+    "errormessage",
+    "errmsg",
+    "title",
+    "summary",
+    "shortdescription",
+    "text",
+    "errortext",
+    "messagetext",
+    "errortitle",
+    "label",
+];
+
+/// Labels of an explanation that say nothing beside it (folded).
+const DESCRIPTIONS: [&str; 15] = [
+    "description",
+    "desc",
+    "meaning",
+    "explanation",
+    "detail",
+    "details",
+    "longdescription",
+    "errordescription",
+    "definition",
+    "overview",
+    "what",
+    "secondarymessage",
+    "information",
+    "info",
+    "content",
+];
+
+/// Labels of what does not help to mend a call (folded).
+const USELESS: [&str; 26] = [
+    "docs",
+    "doc",
+    "docsurl",
+    "documentation",
+    "documentationurl",
+    "moreinfo",
+    "moreinformation",
+    "url",
+    "uri",
+    "link",
+    "links",
+    "href",
+    "helpurl",
+    "helplink",
+    "loglevel",
+    "logtype",
+    "loglevels",
+    "lastupdated",
+    "updatedat",
+    "createdat",
+    "icon",
+    "seealso",
+    "sidebarlabel",
+    "sidebarposition",
+    "tableofcontents",
+    "onthispage",
+];
+
+/// Labels of an entry's parts (folded), beside those above.
+const PARTS: [&str; 24] = [
+    "cause",
+    "causes",
+    "possiblecauses",
+    "possiblecause",
+    "solution",
+    "solutions",
+    "possiblesolutions",
+    "possiblesolution",
+    "fix",
+    "resolution",
+    "remedy",
+    "action",
+    "note",
+    "notes",
+    "warning",
+    "tip",
+    "important",
+    "caution",
+    "example",
+    "examples",
+    "errors",
+    "parameters",
+    "response",
+    "request",
+];
+
+fn is_status(folded: &str) -> bool {
+    folded.contains("status") || folded.contains("http")
+}
+
+/// A label without case and separators.
+fn folded(label: &str) -> String {
+    label.chars().filter(|character| character.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_have_roles_however_they_are_written() {
+        let cases = [
+            ("Code", Role::Code(0)),
+            ("error_code", Role::Code(0)),
+            ("Vendor Error Code", Role::Code(0)),
+            ("info_code", Role::Code(1)),
+            ("Name", Role::Code(2)),
+            ("HTTP status code", Role::Code(3)),
+            ("Error message", Role::Message),
+            ("Meaning", Role::Description),
+            ("log_level", Role::Useless),
+            ("moreInfo", Role::Useless),
+            ("Possible causes", Role::Other),
+            ("", Role::Other),
+        ];
+        for (label, expected) in cases {
+            assert_eq!(role(label), expected, "{label}");
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! What the members of an error body are for, by their names.
+//!
+//! Broader than the names by which a failure is recognised: what is taken for a code here explains only where the documentation
+//! defines it.
+
+/// What a member's value is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Meaning {
+    /// A code.
+    Code,
+    /// What kind of error it is.
+    Kind,
+    /// A status of HTTP, or a code.
+    Status,
+    /// The name of a parameter.
+    Parameter,
+    /// The address of a page.
+    Link,
+    /// What tells this failure from others like it: ids, times, hosts.
+    Noise,
+    /// Words.
+    Text,
+}
+
+/// Endings of the names of codes, folded.
+const CODES: [&str; 7] = ["code", "errno", "errornumber", "errnum", "errorid", "errid", "errorno"];
+
+/// Codes of something else, folded.
+const OTHER_CODES: [&str; 11] = [
+    "countrycode",
+    "zipcode",
+    "postcode",
+    "postalcode",
+    "areacode",
+    "langcode",
+    "languagecode",
+    "promocode",
+    "currencycode",
+    "barcode",
+    "qrcode",
+];
+
+/// Parts of the names of what differs from failure to failure, folded.
+const NOISE: [&str; 12] = [
+    "requestid",
+    "traceid",
+    "spanid",
+    "correlationid",
+    "logid",
+    "eventid",
+    "timestamp",
+    "datetime",
+    "hostname",
+    "useragent",
+    "transactionid",
+    "rayid",
+];
+
+/// What is a member called `name` for?
+pub(super) fn meaning(name: &str) -> Meaning {
+    let name: String =
+        name.chars().filter(|character| character.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+    let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
+    match name.as_str() {
+        "status" | "statuscode" | "httpstatus" | "httpstatuscode" | "httpcode" => Meaning::Status,
+        "error" | "type" | "reason" | "errortype" | "kind" | "info" | "exception" | "fault" | "errorname"
+        | "exceptiontype" => Meaning::Kind,
+        "param" | "parameter" | "field" | "property" | "loc" | "location" | "path" | "pointer" | "argument"
+        | "attribute" | "source" => Meaning::Parameter,
+        "time" | "date" | "host" | "server" | "version" | "stack" | "stacktrace" | "trace" | "nonce" => Meaning::Noise,
+        "moreinfo" | "link" | "href" | "helplink" | "errorlink" => Meaning::Link,
+        _ if ends(&CODES) && !ends(&OTHER_CODES) => Meaning::Code,
+        _ if ends(&["url", "uri"]) => Meaning::Link,
+        _ if NOISE.iter().any(|part| name.contains(part)) => Meaning::Noise,
+        _ => Meaning::Text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_are_known_by_their_names() {
+        let cases = [
+            ("code", Meaning::Code),
+            ("error_subcode", Meaning::Code),
+            ("infoCode", Meaning::Code),
+            ("errno", Meaning::Code),
+            ("country_code", Meaning::Text),
+            ("statusCode", Meaning::Status),
+            ("__type", Meaning::Kind),
+            ("x-request-id", Meaning::Noise),
+            ("documentation_url", Meaning::Link),
+            ("loc", Meaning::Parameter),
+            ("message", Meaning::Text),
+            ("", Meaning::Text),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(meaning(name), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Blocks → sections of passages: which blocks make one entry of a catalogue, and which are prose.
+
+use std::collections::HashMap;
+
+use super::Settings;
+use super::blocks::{BOLD_LINE, Block, FLOW, Kind};
+use super::codes::Strength;
+use super::entry::entry;
+use super::heads::{self, Head};
+use super::passages::{Joiner, Piece};
+
+/// Codes that stand below a head, from which on it is the head of a list of codes and no entry.
+const LEAST_LIST: usize = 2;
+
+/// Blocks below a heading among which its code is looked for.
+const LOOKED_FOR_CODE: usize = 4;
+
+/// What stands below one heading.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Outlined {
+    /// The headings, outermost first.
+    pub(super) path: Vec<String>,
+    /// Its passages.
+    pub(super) pieces: Vec<Piece>,
+}
+
+/// Parts blocks into sections at their headings. A block that defines a code, with all that belongs to it, is an *entry*: one passage that
+/// says what the code means and what to do, unless it heads a list of further codes.
+pub(super) fn outline(mut blocks: Vec<Block>, settings: &Settings) -> Vec<Outlined> {
+    blocks.iter_mut().for_each(promote);
+    let heads = heads(&blocks);
+    let mut outliner = Outliner {
+        settings,
+        path: Vec::new(),
+        done: Vec::new(),
+        pending: None,
+        joiner: Joiner::new(settings.passage_chars),
+    };
+    let mut at = 0;
+    while let Some(block) = blocks.get(at) {
+        let end = end_of(&blocks, at);
+        let below = blocks.get(at + 1..end).unwrap_or_default();
+        match heads.get(at).and_then(Option::as_ref) {
+            Some(head) if is_entry(block, head, heads.get(at + 1..end).unwrap_or_default()) => {
+                outliner.entry(block, head, below);
+                at = end;
+            }
+            head => {
+                outliner.plain(block, head);
+                at += 1;
+            }
+        }
+    }
+    outliner.finish()
+}
+
+/// A paragraph that is nothing but a code (`Error code: 21211`) heads those that follow.
+fn promote(block: &mut Block) {
+    let head = block.head();
+    if let Kind::Prose(text) = &mut block.kind
+        && block.depth == FLOW
+        && head.is_some_and(|head| head.alone && head.strength == Strength::Strong)
+    {
+        *block = Block { depth: BOLD_LINE, kind: Kind::Heading(std::mem::take(text)) };
+    }
+}
+
+/// What each block defines. A code that has a heading of its own is only referred to elsewhere.
+fn heads(blocks: &[Block]) -> Vec<Option<Head>> {
+    let mut heads: Vec<Option<Head>> = blocks.iter().map(Block::head).collect();
+    let mut titled: HashMap<String, usize> = HashMap::new();
+    for (at, (block, head)) in blocks.iter().zip(&heads).enumerate() {
+        if let (Kind::Heading(_), Some(head)) = (&block.kind, head) {
+            head.codes.iter().for_each(|code| {
+                titled.entry(code.clone()).or_insert(at);
+            });
+        }
+    }
+    adopt(blocks, &mut heads);
+    join_siblings(blocks, &mut heads);
+    for (block, head) in blocks.iter().zip(&mut heads) {
+        let refers = |head: &Head| head.codes.iter().all(|code| titled.contains_key(code));
+        if matches!(block.kind, Kind::Item(_) | Kind::Prose(_)) && head.as_ref().is_some_and(refers) {
+            *head = None;
+        }
+    }
+    heads
+}
+
+/// A heading that names no code takes it from the line below (`Code: 21211`), if that is the only one.
+fn adopt(blocks: &[Block], heads: &mut [Option<Head>]) {
+    for at in 0..blocks.len() {
+        let is_title = matches!(blocks.get(at), Some(Block { kind: Kind::Heading(_), depth }) if *depth < BOLD_LINE);
+        if !is_title || heads.get(at).is_some_and(Option::is_some) {
+            continue;
+        }
+        let below = heads.get(at + 1..end_of(blocks, at)).unwrap_or_default();
+        let stated = |head: &&Head| head.alone && head.strength == Strength::Strong;
+        let first = below.iter().take(LOOKED_FOR_CODE).flatten().find(stated).cloned();
+        let only = below.iter().flatten().filter(stated).take(LEAST_LIST).count() < LEAST_LIST;
+        if let (Some(first), true, Some(head)) = (first, only, heads.get_mut(at)) {
+            *head = Some(Head { alone: false, ..first });
+        }
+    }
+}
+
+/// A heading that is a short number is a code if others of its level are (`7` beside `21211`).
+fn join_siblings(blocks: &[Block], heads: &mut [Option<Head>]) {
+    let mut strong = [0; BOLD_LINE + 1];
+    for (block, head) in blocks.iter().zip(heads.iter()) {
+        if head.as_ref().is_some_and(|head| head.strength == Strength::Strong)
+            && let Some(count) = strong.get_mut(block.depth)
+        {
+            *count += 1;
+        }
+    }
+    for (block, head) in blocks.iter().zip(heads) {
+        let Kind::Heading(title) = &block.kind else { continue };
+        if head.is_none() && strong.get(block.depth).is_some_and(|count| *count >= LEAST_LIST) {
+            *head = heads::of_number(title);
+        }
+    }
+}
+
+/// Where the blocks that belong to the one at `at` end.
+fn end_of(blocks: &[Block], at: usize) -> usize {
+    let depth = blocks.get(at).map_or(0, |block| block.depth);
+    let behind = blocks.iter().enumerate().skip(at + 1);
+    behind.take_while(|(_, block)| block.depth > depth).last().map_or(at + 1, |(last, _)| last + 1)
+}
+
+/// Is a block with what belongs to it one entry? Not where as many codes as make a list stand below that look as much like codes as its own.
+fn is_entry(block: &Block, head: &Head, below: &[Option<Head>]) -> bool {
+    if matches!(block.kind, Kind::Prose(_)) || head.strength == Strength::Name && matches!(block.kind, Kind::Heading(_))
+    {
+        return false;
+    }
+    let others = below.iter().flatten().filter(|other| other.strength >= head.strength && other.codes != head.codes);
+    others.take(LEAST_LIST).count() < LEAST_LIST
+}
+
+struct Outliner<'a> {
+    settings: &'a Settings,
+    /// The headings that the next block stands below, with their depths.
+    path: Vec<(usize, String)>,
+    done: Vec<Outlined>,
+    joiner: Joiner,
+    /// A heading that begins the next passage, if that is prose.
+    pending: Option<Pending>,
+}
+
+struct Pending {
+    depth: usize,
+    title: String,
+    head: Option<Head>,
+}
+
+impl Pending {
+    /// Is it enough that the path of what stands below has the heading?
+    fn is_context(&self) -> bool {
+        self.depth < BOLD_LINE && self.head.as_ref().is_none_or(|head| head.strength == Strength::Name)
+    }
+}
+
+impl Outliner<'_> {
+    fn entry(&mut self, block: &Block, head: &Head, below: &[Block]) {
+        if matches!(block.kind, Kind::Heading(_)) {
+            self.leave(block.depth);
+        }
+        self.pending.take_if(|pending| pending.is_context());
+        self.begin();
+        self.joiner.flush();
+        self.joiner.done.extend(entry(block, head, below, self.settings.entry_chars));
+    }
+
+    fn plain(&mut self, block: &Block, head: Option<&Head>) {
+        if let Kind::Heading(title) = &block.kind {
+            self.leave(block.depth);
+            self.path.push((block.depth, title.clone()));
+            self.pending = Some(Pending { depth: block.depth, title: title.clone(), head: head.cloned() });
+            return;
+        }
+        self.begin();
+        match &block.kind {
+            Kind::Item(text) | Kind::Prose(text) => self.joiner.add_prose(text),
+            Kind::Heading(text) | Kind::Code(text) => self.joiner.add(text, &[]),
+            Kind::Row(record) => {
+                self.joiner.flush();
+                self.joiner.add(&record.lines().join(" "), &[]);
+                self.joiner.flush();
+            }
+        }
+    }
+
+    /// Begins a passage with the heading above it.
+    fn begin(&mut self) {
+        if let Some(Pending { title, head, .. }) = self.pending.take() {
+            self.joiner.flush();
+            self.joiner.add(&title, head.as_ref().map_or(&[], |head| &head.codes));
+        }
+    }
+
+    /// Ends the section, and the headings that are not above one of `depth`.
+    fn leave(&mut self, depth: usize) {
+        self.pending.take_if(|pending| pending.depth < depth && pending.is_context());
+        self.end_section();
+        self.path.retain(|(above, _)| *above < depth);
+    }
+
+    fn end_section(&mut self) {
+        self.begin();
+        self.joiner.flush();
+        let pieces = std::mem::take(&mut self.joiner.done);
+        if pieces.is_empty() {
+            return;
+        }
+        // A bold line is a heading for its paragraphs, and too small a thing to say where they stand.
+        let path = self.path.iter().filter(|(depth, _)| *depth < BOLD_LINE).map(|(_, title)| title.clone()).collect();
+        match self.done.last_mut() {
+            Some(last) if last.path == path => last.pieces.extend(pieces),
+            _ => self.done.push(Outlined { path, pieces }),
+        }
+    }
+
+    fn finish(mut self) -> Vec<Outlined> {
+        self.end_section();
+        self.done
+    }
+}

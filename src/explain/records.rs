@@ -1,0 +1,222 @@
+//! Labelled values (a table's row, an object) → compact text, and the codes that they define.
+
+use super::codes::{Strength, normal_form, strength};
+use super::heads::{self, Head};
+use super::labels::{Role, role, says_only_code};
+
+/// Codes that one row defines, at most.
+const MAX_CODES: usize = 16;
+
+/// Values with their labels, in the order of the document; a label may be empty.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Record {
+    /// Label and value, both folded.
+    pub(super) fields: Vec<(String, String)>,
+}
+
+impl Record {
+    /// Values under the labels of a table's header.
+    pub(super) fn of_row(header: &[String], cells: Vec<String>) -> Self {
+        let labels = header.iter().map(String::as_str).chain(std::iter::repeat(""));
+        Self { fields: labels.map(str::to_owned).zip(cells).collect() }
+    }
+
+    /// The codes or names that the record defines: the value of the column for codes, or else the first that is a single word; beside it
+    /// what looks like a code in other columns for codes and names.
+    pub(super) fn head(&self) -> Option<Head> {
+        let primary = self.primary()?;
+        let (label, value) = self.fields.get(primary)?;
+        let mut codes = codes_of(value);
+        let is_code = matches!(role(label), Role::Code(0 | 1)) && value.bytes().any(|byte| byte.is_ascii_digit());
+        let mut strongest = if is_code { Strength::Strong } else { strength_of(value) };
+        for (label, value) in self.fields.iter().enumerate().filter(|(at, _)| *at != primary).map(|(_, field)| field) {
+            let is_name = matches!(role(label), Role::Code(0..=2) | Role::Message) || label.is_empty();
+            if is_name && strength_of(value) > Strength::Name && codes.len() < MAX_CODES {
+                strongest = strongest.max(strength_of(value));
+                codes.extend(codes_of(value));
+            }
+        }
+        codes.dedup();
+        (!codes.is_empty()).then_some(Head { codes, strength: strongest, alone: false })
+    }
+
+    /// The field whose value is the code or name: by its label, by its looks, or because it is the first.
+    fn primary(&self) -> Option<usize> {
+        let is_word = |value: &str| !codes_of(value).is_empty();
+        let labelled = self.fields.iter().enumerate().filter(|(_, (_, value))| is_word(value));
+        let labelled = labelled.filter_map(|(at, (label, value))| match role(label) {
+            // A name is a code only where it looks like one, or comes first.
+            Role::Code(2) if at > 0 && strength_of(value) == Strength::Name => None,
+            Role::Code(rank) => Some((rank, at)),
+            _ => None,
+        });
+        let by_looks = || {
+            let mut fields = self.fields.iter().enumerate();
+            fields.find(|(_, (_, value))| is_word(value) && strength_of(value) > Strength::Name).map(|(at, _)| at)
+        };
+        let first = || self.fields.first().filter(|(_, value)| is_word(value)).map(|_| 0);
+        labelled.min().map(|(_, at)| at).or_else(by_looks).or_else(first)
+    }
+
+    /// The text in lines, of which the first begins with the code and goes on with the message: `21211: Invalid number`. Labels stay
+    /// where they say something; what tells nothing (empty, said already, a link) is left out.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let primary = self.primary();
+        let message = self.message(primary);
+        let code = primary.and_then(|at| self.fields.get(at)).map(|(label, value)| code_text(label, value));
+        let title = message.and_then(|at| self.fields.get(at)).map(|(_, value)| value.clone());
+        let first: Vec<&str> = [code.as_ref(), title.as_ref()].into_iter().flatten().map(String::as_str).collect();
+        let mut lines = if first.is_empty() { Vec::new() } else { vec![first.join(": ")] };
+        for (at, (label, value)) in self.fields.iter().enumerate() {
+            let is_told = Some(at) == primary || Some(at) == message || title.as_ref() == Some(value);
+            lines.extend(line(label, value).filter(|line| !is_told && !lines.contains(line)));
+        }
+        lines
+    }
+
+    /// The field that names the error in a few words.
+    fn message(&self, primary: Option<usize>) -> Option<usize> {
+        let fits = |at: usize, value: &str| Some(at) != primary && !is_empty(value);
+        let of = |wanted: fn(Role) -> bool| {
+            let mut fields = self.fields.iter().enumerate();
+            fields.find(|(at, (label, value))| wanted(role(label)) && fits(*at, value)).map(|(at, _)| at)
+        };
+        of(|role| role == Role::Message)
+            .or_else(|| of(|role| role == Role::Code(2)))
+            .or_else(|| of(|role| role == Role::Description))
+    }
+}
+
+/// A value behind its label, unless it tells nothing.
+pub(super) fn line(label: &str, value: &str) -> Option<String> {
+    if is_empty(value) || is_address(value) {
+        return None;
+    }
+    match role(label) {
+        Role::Useless => None,
+        Role::Message | Role::Description => Some(value.to_owned()),
+        _ if label.is_empty() => Some(value.to_owned()),
+        _ => Some(format!("{}: {value}", spoken(label))),
+    }
+}
+
+/// Texts behind each other; those that do not end as sentences do are parted by semicolons.
+pub(super) fn joined(parts: &[String]) -> String {
+    let mut text = String::new();
+    for part in parts.iter().filter(|part| !part.is_empty()) {
+        if !text.is_empty() {
+            text.push_str(if text.ends_with(['.', '!', '?', ':', ';', ',', '。']) { " " } else { "; " });
+        }
+        text.push_str(part);
+    }
+    text
+}
+
+/// The code, behind its label where that says what kind of code it is.
+fn code_text(label: &str, value: &str) -> String {
+    if label.is_empty() || says_only_code(label) { value.to_owned() } else { format!("{label} {value}") }
+}
+
+/// `possible_causes` → `Possible causes`
+fn spoken(label: &str) -> String {
+    let words = label.replace(['_', '-'], " ");
+    let mut characters = words.chars();
+    characters.next().map(|first| first.to_uppercase().chain(characters).collect()).unwrap_or_default()
+}
+
+/// The codes of a value that is one, or a list of such: `21211`, `` `a_b`, `c_d` ``.
+fn codes_of(value: &str) -> Vec<String> {
+    match normal_form(value) {
+        Some(code) => vec![code],
+        None => heads::of_sentence(value).map(|head| head.codes).filter(|codes| codes.len() > 1).unwrap_or_default(),
+    }
+}
+
+fn strength_of(value: &str) -> Strength {
+    match normal_form(value) {
+        Some(_) if value.starts_with('`') => strength(value).max(Strength::Weak),
+        Some(_) => strength(value),
+        None => {
+            heads::of_sentence(value).filter(|head| head.codes.len() > 1).map_or(Strength::Name, |head| head.strength)
+        }
+    }
+}
+
+/// Nothing, or a word or dash for it.
+fn is_empty(value: &str) -> bool {
+    let core = value.trim_matches(|character: char| !character.is_alphanumeric());
+    core.is_empty() || matches!(core.to_ascii_lowercase().as_str(), "null" | "n/a" | "none" | "tbd" | "undefined")
+}
+
+/// An address and nothing else.
+pub(super) fn is_address(value: &str) -> bool {
+    let value = value.trim_matches(['<', '>', '`', '"', '(', ')', '.']);
+    !value.contains(char::is_whitespace)
+        && (value.contains("://") || value.starts_with("www.") || value.starts_with('/'))
+        && value.len() > 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(fields: &[(&str, &str)]) -> Record {
+        let fields = fields.iter().map(|(label, value)| ((*label).to_owned(), (*value).to_owned())).collect();
+        Record { fields }
+    }
+
+    #[test]
+    fn a_record_is_told_with_its_code_first_and_without_what_tells_nothing() {
+        let record = record(&[
+            ("log_level", "ERROR"),
+            ("message", "Invalid number"),
+            ("docs", "https://docs.example/errors/7101"),
+            ("code", "7101"),
+            ("description", "The number cannot be called."),
+            ("possible_causes", "It is a landline."),
+            ("product", ""),
+            ("secondary_message", "Invalid number"),
+            ("HTTP status", "400"),
+        ]);
+        assert_eq!(
+            record.lines(),
+            [
+                "7101: Invalid number",
+                "The number cannot be called.",
+                "Possible causes: It is a landline.",
+                "HTTP status: 400"
+            ]
+        );
+        assert_eq!(record.head(), Some(Head { codes: vec!["7101".into()], strength: Strength::Strong, alone: false }));
+    }
+
+    #[test]
+    fn the_code_is_found_by_label_by_looks_or_by_place() {
+        let cases: [(&[(&str, &str)], &[&str]); 8] = [
+            (&[("Name", "Dispatch"), ("Code", "0")], &["0"]),
+            (&[("", "Not sent"), ("", "E_SEND"), ("", "400")], &["e_send", "400"]),
+            (&[("info_code", "20000"), ("info", "INVALID_PARAMS"), ("Meaning", "two words")], &["20000"]),
+            (
+                &[("error", "INVALID_PARAMS"), ("code", "17"), ("type", "card_error")],
+                &["17", "invalid_params", "card_error"],
+            ),
+            (&[("Parameter", "origin"), ("Type", "string"), ("Required", "yes")], &["origin"]),
+            (&[("Code", "`a_b`, `c_d`"), ("Meaning", "both")], &["a_b", "c_d"]),
+            (&[("Status", "404"), ("Meaning", "No such room.")], &["404"]),
+            (&[("Meaning", "two words"), ("More", "and more")], &[]),
+        ];
+        for (fields, expected) in cases {
+            let codes = record(fields).head().map(|head| head.codes).unwrap_or_default();
+            assert_eq!(codes, expected, "{fields:?}");
+        }
+    }
+
+    #[test]
+    fn a_code_keeps_the_label_that_says_what_it_is() {
+        assert_eq!(record(&[("info_code", "7"), ("Meaning", "No way.")]).lines(), ["info_code 7: No way."]);
+        assert_eq!(
+            record(&[("Code", "7"), ("Name", "Resume"), ("Client action", "Send")]).lines(),
+            ["7: Resume", "Client action: Send"]
+        );
+    }
+}

@@ -1,0 +1,45 @@
+//! What codes look like: in one catalogue they all look alike, so an entry of another code of the same shape is about another failure.
+
+use super::codes::{Strength, strength};
+
+/// What a code looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Shape {
+    /// `not_found`
+    Words,
+    /// `E4711`, `0x80070005`, `42P01`
+    Mixed,
+    /// `4711`
+    Number,
+}
+
+/// The shape of a code; `None` for a name that need not be one.
+pub(super) fn shape_of(code: &str) -> Option<Shape> {
+    if !code.is_empty() && code.bytes().all(|byte| byte.is_ascii_digit()) {
+        Some(Shape::Number)
+    } else if code.bytes().any(|byte| byte.is_ascii_digit()) && strength(code) > Strength::Name {
+        Some(Shape::Mixed)
+    } else {
+        (strength(code) > Strength::Name).then_some(Shape::Words)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_have_shapes_and_names_have_none() {
+        let cases = [
+            ("4711", Some(Shape::Number)),
+            ("0x80070005", Some(Shape::Mixed)),
+            ("e4711", Some(Shape::Mixed)),
+            ("not_found", Some(Shape::Words)),
+            ("origin", None),
+            ("", None),
+        ];
+        for (code, expected) in cases {
+            assert_eq!(shape_of(code), expected, "{code}");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Other spellings of a code: what APIs send and what their documentation lists is not always written alike.
+
+/// Least digits of a number that is a code by itself.
+const LEAST_DIGITS: usize = 3;
+
+/// The codes that may hide in one that is sent: the end of a type (`com.example#NoSuchKey`, `urn:problem:out-of-credit`), and the number
+/// of one with a prefix (`ERR-4711`, `E4711`, `ERR-0x80070005`).
+pub(super) fn derived(code: &str) -> Vec<String> {
+    let code = code.trim();
+    let end = code.rsplit(['#', ':', '/']).next().filter(|end| end.len() < code.len() && end.len() > 1);
+    let last = code.rsplit(['-', '_']).next().filter(|last| last.len() < code.len() && is_number(last));
+    let mut found: Vec<String> = end.into_iter().chain(last).chain(number(code)).map(str::to_owned).collect();
+    found.dedup();
+    found
+}
+
+/// Another form under which a documented code is found where its own is not: without separators, and by its number alone.
+pub(super) fn forms(code: &str) -> impl Iterator<Item = String> {
+    let folded = folded(code);
+    let number = number(code).map(str::to_owned);
+    [Some(folded), number].into_iter().flatten().filter(move |form| form != code)
+}
+
+/// The code without separators.
+pub(super) fn folded(code: &str) -> String {
+    code.chars().filter(|character| character.is_alphanumeric()).collect()
+}
+
+/// The digits at the end of what has only letters before them: `00942` of `ORA-00942`. Where digits and letters alternate, it is an id.
+fn number(code: &str) -> Option<&str> {
+    let before = code.trim_end_matches(|character: char| character.is_ascii_digit());
+    let digits = code.get(before.len()..)?;
+    let prefixed = !before.is_empty()
+        && before.chars().all(|character| character.is_alphabetic() || matches!(character, '-' | '_'));
+    (prefixed && digits.len() >= LEAST_DIGITS).then_some(digits)
+}
+
+/// Digits alone, or a hexadecimal number.
+fn is_number(text: &str) -> bool {
+    let hexadecimal = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
+    match hexadecimal {
+        Some(digits) => !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit()),
+        None => !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()),
+    }
+}
+
+/// The last part of a link's path: `21211` of `https://docs.example.com/errors/21211?x=1#top`.
+pub(super) fn last_of_link(link: &str) -> Option<&str> {
+    let (_, behind) = link.split_once("://")?;
+    let (_, path) = behind.split_once('/')?;
+    let path = path.split(['?', '#']).next()?;
+    path.trim_end_matches('/').rsplit('/').next().filter(|last| !last.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prefixes_and_namespaces_are_taken_off() {
+        let cases: [(&str, &[&str]); 9] = [
+            ("ERR-29", &["29"]),
+            ("req_21543c3667", &[]),
+            ("ERR-4711", &["4711"]),
+            ("E4711", &["4711"]),
+            ("ERR-0x80070005", &["0x80070005"]),
+            ("com.example#NoSuchKey", &["NoSuchKey"]),
+            ("urn:problem:out-of-credit", &["out-of-credit"]),
+            ("4711", &[]),
+            ("NOT_FOUND", &[]),
+        ];
+        for (code, expected) in cases {
+            assert_eq!(derived(code), expected, "{code}");
+        }
+    }
+
+    #[test]
+    fn a_documented_code_is_found_in_other_spellings() {
+        let found = |code: &str| forms(code).collect::<Vec<_>>();
+        assert_eq!(found("not_found"), ["notfound"]);
+        assert_eq!(found("ora-00942"), ["ora00942", "00942"]);
+        assert!(found("4711").is_empty() && found("gone").is_empty());
+    }
+
+    #[test]
+    fn the_end_of_a_link_is_its_last_part() {
+        assert_eq!(last_of_link("https://docs.example.com/errors/21211/?x=1"), Some("21211"));
+        assert_eq!(last_of_link("https://docs.example.com/"), None);
+        assert_eq!(last_of_link("errors/21211"), None);
+    }
+}

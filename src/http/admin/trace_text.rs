@@ -1,0 +1,310 @@
+//! A trace as a person reads it, who has to find out what happened or to take over: request, attempts, executions, rounds, how it ended.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use crate::domain::trace::{Attempt, Enrichment, Execution, Observation, Round};
+use crate::domain::{Call, Diagnosis, Explanation, Repair, Trace};
+use crate::openai::{ChatRequest, Completion};
+
+/// Characters of a text that are shown, and lines.
+const MAX_CHARS: usize = 4_000;
+
+/// Tools whose names are shown.
+const MAX_TOOLS: usize = 20;
+
+/// Writes the trace.
+pub(super) fn write(trace: &Trace) -> String {
+    let mut page = Page::default();
+    head(&mut page, trace);
+    page.section("Request");
+    request(&mut page, trace);
+    page.items("Failures that the client's tool messages report", &trace.observed, observation);
+    page.items("Attempts", &trace.attempts, attempt);
+    page.items("Executions", &trace.executions, execution);
+    page.items("Rounds of feedback", &trace.record, round);
+    if let Some(said) = trace.answer.as_ref().and_then(answer) {
+        page.section("Answer");
+        page.text(&said);
+    }
+    if trace.request.is_none() {
+        page.section("Texts are left out");
+        page.line("What users, models and APIs wrote is stored where the policy key `record.bodies` says so.");
+    }
+    page.out
+}
+
+fn head(page: &mut Page, trace: &Trace) {
+    page.line(&format!("Trace {}", trace.id));
+    page.line(&format!("{}  {}  model {} at {}", trace.started_at, trace.endpoint, trace.model, trace.upstream));
+    let session = trace.session.as_deref().map(|session| format!(", session {session}")).unwrap_or_default();
+    page.line(&format!("policy {} ({}){session}", trace.policy, trace.mode));
+    page.line(&format!(
+        "status {}, verdict {}, {} tokens, {} ms of which {} ms are the proxy's own{}",
+        trace.status,
+        trace.verdict,
+        trace.usage.total_tokens,
+        trace.duration_ms,
+        trace.overhead_ms,
+        if trace.stream { ", streamed" } else { "" },
+    ));
+    if let Some(limit) = &trace.exhausted {
+        page.line(&format!(
+            "LIMIT REACHED: {limit}. The answer is not what the model was after; a person has to take over."
+        ));
+    }
+    if let Some(error) = &trace.error {
+        page.line(&format!("ERROR: {error}"));
+    }
+}
+
+/// What the user said last, and what was offered.
+fn request(page: &mut Page, trace: &Trace) {
+    let chat = trace.request.as_ref().and_then(|request| ChatRequest::parse(request.to_string().into()).ok());
+    if let Some(chat) = chat {
+        let messages = chat.messages();
+        let last = messages.iter().rev().find(|message| message.role == "user");
+        page.line(&format!("{} messages; the user said last:", messages.len()));
+        page.text(last.and_then(|message| message.text.as_deref()).unwrap_or_default());
+    }
+    let named: Vec<&str> = trace.tools_offered.iter().take(MAX_TOOLS).map(String::as_str).collect();
+    let more = trace.tools_offered.len().saturating_sub(MAX_TOOLS);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    page.line(&format!("tools offered: {}{more}", if named.is_empty() { "none".to_owned() } else { named.join(", ") }));
+    if trace.rejoined > 0 {
+        page.line(&format!("{} earlier answers got the proxy's part back", trace.rejoined));
+    }
+}
+
+/// What the model said in the end.
+fn answer(body: &Value) -> Option<String> {
+    let completion = Completion::parse(body.to_string().into()).ok()?;
+    let message = &completion.choices().first()?.message;
+    let calls = message.calls().iter().map(called).collect::<Vec<_>>().join("\n");
+    let text = message.text().unwrap_or_default();
+    Some([text.as_str(), calls.as_str()].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n"))
+}
+
+fn observation(page: &mut Page, observation: &Observation) {
+    let done = match observation.done {
+        Enrichment::Added => "the explanation was added to the message",
+        Enrichment::Noted => "noted, the message stays as it is",
+        Enrichment::Unexplained => "the documentation says nothing about it",
+        Enrichment::LeftOut => "left out, later ones are explained",
+    };
+    let again = if observation.again { " (as in an earlier turn)" } else { "" };
+    page.line(&format!("{}{again}", called(&observation.call)));
+    page.line(&format!("recognised by `{}`; {done}", observation.rule));
+    explanation(page, observation.explanation.as_ref());
+}
+
+fn attempt(page: &mut Page, attempt: &Attempt) {
+    let status = attempt.status.map(|status| format!(" {status}")).unwrap_or_default();
+    let verdict = attempt.verdict.map(|verdict| format!(", verdict {verdict}")).unwrap_or_default();
+    page.line(&format!(
+        "{} → {}{status}{verdict} ({} ms, {} tokens)",
+        attempt.purpose, attempt.outcome, attempt.duration_ms, attempt.usage.total_tokens
+    ));
+    attempt.calls.iter().for_each(|call| page.line(&format!("call {}", called(call))));
+    attempt.diagnoses.iter().for_each(|found| diagnosis(page, "fault", found));
+    attempt.advice.iter().for_each(|found| diagnosis(page, "noted", found));
+    attempt.repairs.iter().for_each(|made| repair(page, made));
+}
+
+fn diagnosis(page: &mut Page, kind: &str, diagnosis: &Diagnosis) {
+    let place = if diagnosis.path.is_root() { String::new() } else { format!(" at {}", diagnosis.path.as_str()) };
+    page.line(&format!("{kind} {} {}{place}: {}", diagnosis.code, diagnosis.code.name(), diagnosis.message));
+}
+
+fn repair(page: &mut Page, repair: &Repair) {
+    page.line(&format!(
+        "repaired {} at {}: {} → {}",
+        repair.kind.label(),
+        if repair.path.is_root() { "the call" } else { repair.path.as_str() },
+        repair.from,
+        repair.to
+    ));
+}
+
+fn execution(page: &mut Page, execution: &Execution) {
+    let status = execution.status.map(|status| format!(" {status}")).unwrap_or_default();
+    page.line(&called(&execution.call));
+    page.line(&format!(
+        "{} of {} → {}{status} ({} ms)",
+        execution.operation, execution.toolset, execution.outcome, execution.duration_ms
+    ));
+    if let Some(fault) = execution.credential {
+        page.line(&format!(
+            "the credential of toolset {} is {}: its operator has to mend that",
+            execution.toolset,
+            fault.label()
+        ));
+    }
+    if let Some(approval) = &execution.approval {
+        page.line(&format!("approval {}: {}", approval.id, approval.status.label()));
+    }
+    if let Some(body) = &execution.body {
+        page.line("answer:");
+        page.text(body);
+    }
+    explanation(page, execution.explanation.as_ref());
+}
+
+fn explanation(page: &mut Page, explanation: Option<&Explanation>) {
+    for passage in explanation.into_iter().flat_map(|explanation| &explanation.passages) {
+        page.line(&format!("explained by {}:", passage.source));
+        page.text(&passage.text);
+    }
+}
+
+fn round(page: &mut Page, round: &Round) {
+    page.line(&format!("{} feedback", round.kind));
+    let parts = [
+        ("action", Some(round.action.as_str())),
+        ("observation", Some(round.observation.as_str())),
+        ("thought", round.thought.as_deref()),
+        ("new action", round.new_action.as_deref()),
+    ];
+    for (name, text) in parts.into_iter().filter_map(|(name, text)| Some((name, text.filter(|text| !text.is_empty())?)))
+    {
+        page.line(&format!("{name}:"));
+        page.text(text);
+    }
+}
+
+fn called(call: &Call) -> String {
+    format!("{}({})", call.name, call.arguments)
+}
+
+/// The text as it grows.
+#[derive(Debug, Default)]
+struct Page {
+    out: String,
+    /// What a line of the item that is being written begins with.
+    indent: &'static str,
+    /// What its first line begins with.
+    mark: Option<String>,
+}
+
+impl Page {
+    fn section(&mut self, title: &str) {
+        self.indent = "";
+        let _ = writeln!(self.out, "\n{title}\n{}", "-".repeat(title.chars().count()));
+    }
+
+    /// A section of numbered items; nothing where there are none.
+    fn items<T>(&mut self, title: &str, items: &[T], write: fn(&mut Page, &T)) {
+        if items.is_empty() {
+            return;
+        }
+        self.section(title);
+        for (number, item) in (1..).zip(items) {
+            self.mark = Some(format!("{number:>2}. "));
+            self.indent = "    ";
+            write(self, item);
+        }
+        self.indent = "";
+    }
+
+    /// One line, whatever stands in it.
+    fn line(&mut self, text: &str) {
+        let mark = self.mark.take().unwrap_or_else(|| self.indent.to_owned());
+        let _ = writeln!(self.out, "{mark}{}", plain(&text.replace(['\n', '\r'], " ")));
+    }
+
+    /// A text of several lines, set in.
+    fn text(&mut self, text: &str) {
+        let end = text.char_indices().nth(MAX_CHARS).map_or(text.len(), |(end, _)| end);
+        for line in text.get(..end).unwrap_or_default().lines() {
+            let _ = writeln!(self.out, "{}  | {}", self.indent, plain(line));
+        }
+        if end < text.len() {
+            let _ = writeln!(self.out, "{}  | ({} bytes more)", self.indent, text.len() - end);
+        }
+    }
+}
+
+/// A line in which nothing acts on a terminal: neither control characters nor those that turn the order of what is shown (Unicode
+/// Standard Annex 9, section 2).
+fn plain(line: &str) -> String {
+    let acts = |letter: char| {
+        letter.is_control() && letter != '\t'
+            || matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    line.replace(acts, "\u{fffd}")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn trace(bodies: bool) -> Trace {
+        let text = |text: &str| if bodies { text.to_owned() } else { String::new() };
+        let call = |arguments: &str| json!({"id": "1", "name": "route", "arguments": text(arguments)});
+        let mut trace = json!({
+            "id": "0af7", "started_at": "2026-01-01T00:00:00Z", "endpoint": "/v1/chat/completions", "model": "m",
+            "upstream": "main", "policy": "default", "mode": "guard", "stream": false, "status": 200, "verdict": "faulty",
+            "tools_offered": (0..25).map(|n| format!("tool_{n}")).collect::<Vec<_>>(), "exhausted": "dynamic_feedback",
+            "observed": [{"call": call("{}"), "rule": "error", "done": "added",
+                "explanation": {"passages": [{"text": "It is closed.", "source": "a.yaml#/x", "score": 1.0}]}}],
+            "attempts": [{"purpose": "first", "upstream": "main", "status": 200, "outcome": "success", "verdict": "faulty",
+                "calls": [call("{\"x\":1}")], "repairs": [], "usage": {"total_tokens": 10}, "duration_ms": 2.0,
+                "diagnoses": [{"code": "E3.4", "call": 0, "path": "/y", "message": text("y is missing"), "facts": null}]}],
+            "executions": [{"call": call("{\"x\":1}"), "toolset": "maps", "operation": "GET /route", "outcome": "client_error",
+                "status": 401, "credential": "refused", "duration_ms": 5.0,
+                "explanation": {"passages": [{"text": "20000: longitude first.", "source": "a.yaml#/y", "score": 1.0}]}}],
+            "record": [{"kind": "dynamic", "action": "route({\"x\":1})", "observation": text("400\n\u{1b}[31mred"),
+                "thought": text("I see."), "new_action": "route({\"x\":2})"}],
+            "usage": {"total_tokens": 10}, "duration_ms": 9.5, "overhead_ms": 0.5,
+        });
+        if bodies {
+            trace["executions"][0]["body"] = json!("{\"info_code\":\"20000\"}");
+            trace["request"] = json!({"messages": [{"role": "user", "content": "Plan\na route."}]});
+            trace["answer"] =
+                json!({"choices": [{"index": 0, "message": {"role": "assistant", "content": "I cannot."}}]});
+        }
+        serde_json::from_value(trace).unwrap()
+    }
+
+    #[test]
+    fn a_person_finds_everything_in_the_order_in_which_it_happened() {
+        let text = write(&trace(true));
+        let parts = [
+            "Trace 0af7\n",
+            "LIMIT REACHED: dynamic_feedback",
+            "  | Plan\n  | a route.\n",
+            "tool_19 and 5 more",
+            " 1. route({})\n    recognised by `error`; the explanation was added",
+            "explained by a.yaml#/x:\n      | It is closed.",
+            " 1. first → success 200, verdict faulty (2 ms, 10 tokens)\n    call route({\"x\":1})\n    fault E3.4 parameter_missing at /y: y is missing",
+            "GET /route of maps → client_error 401 (5 ms)\n    the credential of toolset maps is refused",
+            "  | {\"info_code\":\"20000\"}",
+            "  | 20000: longitude first.",
+            " 1. dynamic feedback\n    action:\n      | route({\"x\":1})\n    observation:\n      | 400\n      | \u{fffd}[31mred",
+            "thought:\n      | I see.\n    new action:\n      | route({\"x\":2})",
+            "Answer\n------\n  | I cannot.",
+        ];
+        let mut from = 0;
+        for part in parts {
+            let at = text.get(from..).unwrap().find(part);
+            from += at.unwrap_or_else(|| panic!("{part}\n{text}"));
+        }
+    }
+
+    #[test]
+    fn without_bodies_it_says_what_is_left_out() {
+        let text = write(&trace(false));
+        assert!(text.contains("policy key `record.bodies`") && !text.contains("observation:"), "{text}");
+        assert!(text.contains("fault E3.4 parameter_missing at /y: \n"), "{text}");
+    }
+
+    #[test]
+    fn a_long_text_is_cut() {
+        let mut trace = trace(true);
+        trace.executions[0].body = Some("ä".repeat(MAX_CHARS + 1));
+        assert!(write(&trace).contains("(2 bytes more)"));
+    }
+}

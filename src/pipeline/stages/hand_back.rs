@@ -1,0 +1,82 @@
+//! Hand back: outcomes → results for the model, failed ones as dynamic feedback; and the rounds of the record.
+
+use crate::domain::trace::Round;
+use crate::domain::{Call, Outcome};
+use crate::feedback::{self, FailedOutcome};
+use crate::pipeline::Pipeline;
+use crate::pipeline::dialogue::{Purpose, Step};
+use crate::pipeline::turn::Turn;
+
+use super::compose::Draft;
+use super::judge::{JudgedAnswer, action};
+use super::run::Ran;
+
+/// The results as the model reads them: what succeeded as it is, what failed with its explanation (dynamic feedback).
+pub(crate) fn texts(pipeline: &Pipeline, turn: &mut Turn, ran: &Ran) -> Vec<(Call, String)> {
+    let earlier = turn.record.trace().record.clone();
+    let mut results: Vec<(Call, String)> = Vec::with_capacity(ran.results.len());
+    for result in &ran.results {
+        let call = result.checked.call();
+        let text = match (&result.outcome, &result.explanation) {
+            (Outcome::Unapproved(note), _) => pipeline.templates.unapproved_call(call, note),
+            (outcome, None) => succeeded(outcome, pipeline.settings.outcome_chars),
+            (outcome, Some(explanation)) => pipeline.templates.failed_outcome(&FailedOutcome {
+                call,
+                outcome,
+                explanation,
+                tool: result.checked.tool(),
+                only_reads: result.only_reads,
+                credential: result.credential,
+                earlier: &earlier,
+                tokens: pipeline.settings.feedback_tokens,
+            }),
+        };
+        // What costs no round is told in the record all the same: it is what a person needs.
+        if result.failed || result.explanation.is_some() {
+            turn.record.round(Round {
+                kind: "dynamic".to_owned(),
+                action: action(call),
+                observation: text.clone(),
+                thought: None,
+                new_action: None,
+            });
+        }
+        results.push((call.clone(), text));
+    }
+    results
+}
+
+/// Hands the results to the model.
+pub(crate) fn hand_back(
+    pipeline: &Pipeline,
+    turn: &mut Turn,
+    draft: &mut Draft,
+    judged: &JudgedAnswer,
+    ran: &Ran,
+    next: Step,
+) {
+    let results = texts(pipeline, turn, ran);
+    let mut completion = judged.completion.clone();
+    let Some(choice) = completion.choices_mut().first_mut() else { return };
+    let calls: Vec<Call> = results.iter().map(|(call, _)| call.clone()).collect();
+    match judged.choices.first().and_then(|choice| choice.rescued.as_ref()) {
+        Some(rescued) => choice.rescue(&rescued.text, &calls, turn.request.is_legacy()),
+        None => choice.set_calls(&calls),
+    }
+    draft.commit_results(&choice.message, &results);
+    if next == Step::Ask(Purpose::Closing) {
+        draft.append_closing(&pipeline.templates.closing(&turn.record.trace().record));
+    }
+}
+
+/// A successful outcome as the model reads it.
+fn succeeded(outcome: &Outcome, limit: usize) -> String {
+    match outcome {
+        Outcome::Answered(answer) => feedback::answer::shown(answer, limit),
+        Outcome::Unreachable { .. }
+        | Outcome::Unknown { .. }
+        | Outcome::Refused { .. }
+        | Outcome::Unauthorised { .. }
+        | Outcome::Unapproved(_) => String::new(),
+    }
+}

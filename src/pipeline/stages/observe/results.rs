@@ -1,0 +1,100 @@
+//! The results of the client's calls, read off its conversation.
+
+use std::collections::HashMap;
+
+use crate::domain::Call;
+use crate::openai::{ChatRequest, MessageView};
+
+/// A tool message, and the call that it answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ToolResult {
+    /// The message's place in the conversation.
+    pub(super) place: usize,
+    /// The call; of a message that answers none that is known, what the message itself says of it.
+    pub(super) call: Call,
+    /// What the message says.
+    pub(super) text: String,
+    /// How often the user had spoken before.
+    pub(super) request: usize,
+    /// Has the model not answered since?
+    pub(super) is_new: bool,
+}
+
+/// The tool messages of a conversation that say something, in order.
+pub(super) fn results(request: &ChatRequest) -> Vec<ToolResult> {
+    let messages = request.messages();
+    let last_answer = messages.iter().rposition(|message| message.role == "assistant");
+    let mut calls = Calls::default();
+    let mut spoken = 0;
+    let mut results = Vec::new();
+    for (place, message) in messages.into_iter().enumerate() {
+        match message.role.as_ref() {
+            "user" => spoken += 1,
+            "assistant" => calls.add(message),
+            "tool" | "function" => {
+                let call = calls.answered_by(&message);
+                let is_new = last_answer.is_none_or(|last| last < place);
+                let text = message.text.map(|text| text.into_owned()).filter(|text| !text.trim().is_empty());
+                results.extend(text.map(|text| ToolResult { place, call, text, request: spoken, is_new }));
+            }
+            _ => {}
+        }
+    }
+    results
+}
+
+/// Calls that were made, by their ids and, those of the legacy form, by their tools' names; the last of each.
+#[derive(Debug, Default)]
+struct Calls {
+    by_id: HashMap<String, Call>,
+    by_name: HashMap<String, Call>,
+}
+
+impl Calls {
+    fn add(&mut self, message: MessageView<'_>) {
+        for call in message.calls {
+            let (key, calls) = match call.id.is_empty() {
+                false => (call.id.clone(), &mut self.by_id),
+                true => (call.name.clone(), &mut self.by_name),
+            };
+            calls.insert(key, call);
+        }
+    }
+
+    fn answered_by(&self, message: &MessageView<'_>) -> Call {
+        let id = message.tool_call_id.as_deref().unwrap_or_default();
+        let name = message.name.as_deref().unwrap_or_default();
+        let known = self.by_id.get(id).or_else(|| self.by_name.get(name));
+        let unknown = || Call { id: id.to_owned(), name: name.to_owned(), arguments: String::new() };
+        known.cloned().unwrap_or_else(unknown)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    #[test]
+    fn results_are_read_with_their_calls_in_both_forms() {
+        let text = r#"{"messages":[
+            {"role":"user","content":"a"},
+            {"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}},
+                {"id":"2","type":"function","function":{"name":"g","arguments":"{\"x\":1}"}}]},
+            {"role":"tool","tool_call_id":"2","content":[{"type":"text","text":"two"}]},
+            {"role":"tool","tool_call_id":"1","content":" "},
+            {"role":"user","content":"b"},
+            {"role":"assistant","function_call":{"name":"h","arguments":"{}"}},
+            {"role":"function","name":"h","content":"three"},
+            {"role":"tool","tool_call_id":"9","content":"four"}]}"#;
+        let request = ChatRequest::parse(Bytes::from_static(text.as_bytes())).unwrap();
+        let found: Vec<_> = results(&request)
+            .into_iter()
+            .map(|result| (result.place, result.call.name, result.text, result.request, result.is_new))
+            .collect();
+        let owned = |place, name: &str, text: &str, request, is_new| (place, name.into(), text.into(), request, is_new);
+        let expected = [owned(2, "g", "two", 1, false), owned(6, "h", "three", 2, true), owned(7, "", "four", 2, true)];
+        assert_eq!(found, expected);
+    }
+}

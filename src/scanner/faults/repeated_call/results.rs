@@ -1,0 +1,153 @@
+//! What results say about themselves.
+
+/// Bytes of a result that are read for what it says about itself.
+const MAX_READ: usize = 4_000;
+
+/// The beginning of a result, in lower case.
+fn beginning(result: &str) -> String {
+    let end = (0..=MAX_READ.min(result.len())).rev().find(|end| result.is_char_boundary(*end)).unwrap_or(0);
+    result.get(..end).unwrap_or_default().to_lowercase()
+}
+
+/// Words with which results that are failures begin.
+const FAILURE: [&str; 6] = ["error", "exception", "failed", "failure", "invalid", "traceback"];
+
+/// Does a result say at its very beginning that it is a failure? `{"error": null}` says that it is none.
+pub(super) fn has_failed(result: &str) -> bool {
+    let beginning = beginning(result);
+    let head = beginning.trim_start_matches(|letter: char| !letter.is_alphanumeric());
+    let rest = FAILURE.iter().find_map(|word| head.strip_prefix(word));
+    let value = rest.map(|rest| rest.trim_start_matches(['"', ' ', ':', '=', 's']));
+    value
+        .is_some_and(|value| !["null", "none", "false", "[]", "{}", "0", "\"\""].iter().any(|no| value.starts_with(no)))
+}
+
+/// HTTP statuses of failures that pass.
+const STATUSES: [&str; 7] = ["408", "425", "429", "500", "502", "503", "504"];
+
+/// Words of failures that pass and of work that is under way.
+const COME_BACK: [&str; 33] = [
+    "timeout",
+    "timed out",
+    "time out",
+    "rate limit",
+    "rate-limit",
+    "too many requests",
+    "quota",
+    "temporar",
+    "unavailable",
+    "overload",
+    "busy",
+    "try again",
+    "retry",
+    "later",
+    "connection",
+    "network",
+    "internal server error",
+    "pending",
+    "processing",
+    "queued",
+    "running",
+    "in progress",
+    "in_progress",
+    "inprogress",
+    "not ready",
+    "waiting",
+    "wait",
+    "scheduled",
+    "started",
+    "loading",
+    "starting",
+    "building",
+    "initializing",
+];
+
+pub(super) fn says_to_come_back(result: &str) -> bool {
+    let beginning = beginning(result);
+    let mut words = beginning.split(|letter: char| !letter.is_alphanumeric());
+    COME_BACK.iter().any(|word| beginning.contains(word)) || words.any(|word| STATUSES.contains(&word))
+}
+
+/// Bytes up to which a result can be a note that it was taken away.
+const MAX_NOTE: usize = 200;
+
+/// Words of notes that agents leave where they took old results away to save space.
+const TAKEN_AWAY: [&str; 7] = ["cleared", "truncated", "omitted", "removed", "elided", "compacted", "pruned"];
+
+/// Is the result no longer there to be read?
+pub(super) fn is_gone(result: &str) -> bool {
+    let short = beginning(result);
+    result.trim().is_empty() || (result.len() <= MAX_NOTE && TAKEN_AWAY.iter().any(|word| short.contains(word)))
+}
+
+/// Words of results that only acknowledge an action.
+const ACKNOWLEDGING: [&str; 34] = [
+    "accepted",
+    "ack",
+    "acknowledged",
+    "action",
+    "added",
+    "applied",
+    "changed",
+    "clicked",
+    "completed",
+    "created",
+    "deleted",
+    "done",
+    "executed",
+    "finished",
+    "message",
+    "moved",
+    "none",
+    "null",
+    "ok",
+    "okay",
+    "performed",
+    "pressed",
+    "received",
+    "removed",
+    "result",
+    "saved",
+    "sent",
+    "set",
+    "status",
+    "success",
+    "successful",
+    "successfully",
+    "true",
+    "updated",
+];
+
+/// Does a result tell no more than that something was done? Doing it again does it again.
+pub(super) fn only_acknowledges(result: &str) -> bool {
+    let beginning = beginning(result);
+    let mut words =
+        beginning.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty()).peekable();
+    // An empty list is an answer; nothing at all is none.
+    let says_nothing = words.peek().is_none() && !beginning.trim_start().starts_with('[');
+    says_nothing || words.peek().is_some() && words.all(|word| ACKNOWLEDGING.contains(&word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_only_acknowledges_is_told_from_what_informs() {
+        for result in [
+            "ok",
+            "{\"success\": true}",
+            "Done.",
+            "{}",
+            "",
+            "Moved successfully",
+            "null",
+            "{\"status\":\"OK\",\"message\":\"updated\"}",
+        ] {
+            assert!(only_acknowledges(result), "{result}");
+        }
+        for result in ["[]", "sunny", "{\"price\": 5}", "5", "Error: no such room", "No rooms found."] {
+            assert!(!only_acknowledges(result), "{result}");
+        }
+    }
+}
