@@ -18,7 +18,8 @@ pub struct Passage {
     pub text: String,
     /// Where they stand: document and JSON Pointer, or file and heading.
     pub source: String,
-    /// Relevance to the failed outcome; comparable only within one explanation.
+    /// How sure it is that the passage is about the failure, 0 to 1. Order is not by it alone: of passages that are equally sure, those of the
+    /// operation come first.
     pub score: f32,
 }
 

@@ -53,7 +53,7 @@ pub(super) fn of_sentence(text: &str) -> Option<Head> {
     let head = lead.head?;
     let rest = lead.rest;
     let alone = rest.is_empty() && head.strength > Strength::Name;
-    let parted = is_parted(rest) || lead.bracketed && rest.starts_with(':');
+    let parted = is_parted(rest) || lead.bracketed && rest.starts_with(':') || lead.named;
     let numbered = parted && head.strength == Strength::Name && is_number(&head);
     let strength = if numbered { Strength::Weak } else { head.strength };
     (alone || parted).then_some(Head { strength, ..head })
@@ -99,6 +99,8 @@ struct Lead<'a> {
     rest: &'a str,
     /// Did an announcing word stand before the code?
     announced: bool,
+    /// Does the constant stand behind a number that names the same: `4711 NOT_FOUND`?
+    named: bool,
     /// Was there a remark in brackets behind the name: `origin (query, required)`?
     bracketed: bool,
 }
@@ -111,6 +113,9 @@ fn leading(text: &str) -> Option<Lead<'_>> {
         let Some((token, behind)) = token(rest) else { break };
         found.push(token);
         rest = behind.trim_start();
+        if names_the_same(&found, rest) {
+            continue;
+        }
         let Some(next) = behind_joint(rest) else { break };
         // `21211, 21212: why` lists codes; `gone, but why` does not.
         if token_strength(&token).is_none_or(|strength| strength == Strength::Name) || !next_is_code(next) {
@@ -122,6 +127,7 @@ fn leading(text: &str) -> Option<Lead<'_>> {
     if codes.is_empty() {
         return None;
     }
+    let named = found.windows(2).any(|pair| matches!(pair, [number, name] if are_number_and_name(number, name)));
     let plain_label = found.len() == 1 && !found[0].marked && is_label(found[0].text);
     let strongest = found.iter().filter_map(token_strength).max();
     let announced_number = announced && found[0].text.bytes().any(|byte| byte.is_ascii_digit());
@@ -130,7 +136,7 @@ fn leading(text: &str) -> Option<Lead<'_>> {
     let rest = if rest == "." { "" } else { rest };
     let head =
         strength.filter(|_| !plain_label || bracketed).map(|strength| Head { codes, strength, alone: rest.is_empty() });
-    Some(Lead { head, rest, announced, bracketed })
+    Some(Lead { head, rest, announced, named, bracketed })
 }
 
 /// Takes the announcing words off, if something that looks like a code follows.
@@ -190,6 +196,19 @@ fn ends_word(at: usize, character: char, text: &str) -> bool {
 }
 
 /// What follows a comma, a slash or an `or` between codes.
+/// Does a constant follow the number of the same error without anything between them: `4711 NOT_FOUND`?
+fn names_the_same(found: &[Token<'_>], rest: &str) -> bool {
+    let pair = found.last().zip(token(rest));
+    pair.is_some_and(|(number, (name, _))| are_number_and_name(number, &name))
+}
+
+fn are_number_and_name(number: &Token<'_>, name: &Token<'_>) -> bool {
+    let constant = |text: &str| text.contains('_') && text.chars().all(|character| !character.is_lowercase());
+    number.text.starts_with(|first: char| first.is_ascii_digit())
+        && token_strength(number) == Some(Strength::Strong)
+        && constant(name.text)
+}
+
 fn behind_joint(text: &str) -> Option<&str> {
     [",", "/", "or ", "and ", "&"].iter().find_map(|joint| text.strip_prefix(joint)).map(str::trim_start)
 }

@@ -43,6 +43,8 @@ pub(super) struct Query {
     pub(super) said: String,
     /// The HTTP status, where it says that the request failed.
     pub(super) status: Option<u16>,
+    /// Does the body say nothing, or the status again?
+    pub(super) repeats_status: bool,
 }
 
 /// What may be a code.
@@ -171,6 +173,7 @@ impl<'a> Reading<'a> {
         let mut before = "";
         for (at, word) in words(&text).enumerate() {
             self.name(word);
+            self.query.repeats_status |= self.query.status.is_some() && *word == self.status.to_string();
             self.word_as_code(word, before, at == 0);
             if says_something(word) && !self.is_echo(word) {
                 let words = if is_filler(word) { &mut self.filler } else { &mut self.query.words };
@@ -251,6 +254,7 @@ impl<'a> Reading<'a> {
             self.query.words = self.filler;
         }
         if self.query.words.is_empty() {
+            self.query.repeats_status = self.query.status.is_some();
             let reason = http::StatusCode::from_u16(self.status).ok().and_then(|status| status.canonical_reason());
             self.query.words = self.query.status.and(reason).unwrap_or_default().to_owned();
         }

@@ -53,7 +53,7 @@ const DEFINES_NAME: f32 = 1.2;
 const MENTIONS_NAME: f32 = 0.8;
 /// The passage belongs to the response of exactly this status, or defines the status in a list of codes.
 const SAME_STATUS: f32 = 1.2;
-/// The list says what a status of HTTP means, which the body's message tends to repeat.
+/// The list says what a status of HTTP means, and the body says no more than that status.
 const STATUS_LISTED: f32 = 1.3;
 /// The passage belongs to the response of this class of statuses, or to the default one.
 const SAME_CLASS: f32 = 0.7;
@@ -126,7 +126,8 @@ fn add_status(index: &Index, operation: &str, query: &Query, ties: &mut BTreeMap
         let is_status =
             |entry: &Entry| index.places().defines_statuses(entry.place) && !is_of_another_code(entry, query);
         if index.passage(named.passage).is_some_and(is_status) {
-            ties.entry(named.passage).or_default().status = SAME_STATUS + STATUS_LISTED;
+            ties.entry(named.passage).or_default().status =
+                SAME_STATUS + if query.repeats_status { STATUS_LISTED } else { 0.0 };
         }
     }
     for passage in index.places().operation(operation).into_iter().flatten() {

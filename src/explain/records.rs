@@ -126,13 +126,19 @@ fn spoken(label: &str) -> String {
 
 /// The codes of a value that is one, or a list of such: `21211`, `` `a_b`, `c_d` ``.
 fn codes_of(value: &str) -> Vec<String> {
-    match normal_form(value) {
+    match normal_form(without_remark(value)) {
         Some(code) => vec![code],
         None => heads::of_sentence(value).map(|head| head.codes).filter(|codes| codes.len() > 1).unwrap_or_default(),
     }
 }
 
+/// A value without the remark in brackets behind it: `404 (NOT FOUND)`.
+fn without_remark(value: &str) -> &str {
+    value.strip_suffix(')').and_then(|value| value.split_once(" (")).map_or(value, |(value, _)| value)
+}
+
 fn strength_of(value: &str) -> Strength {
+    let value = without_remark(value);
     match normal_form(value) {
         Some(_) if value.starts_with('`') => strength(value).max(Strength::Weak),
         Some(_) => strength(value),
