@@ -8,6 +8,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use tokio::runtime::Handle;
 
 use crate::catalog::{self, Catalog, Changes, DOCUMENT_ENDINGS, Fetch, LoadError, Offline, Toolset, ToolsetSettings};
 use crate::config::Settings;
@@ -23,7 +24,7 @@ use crate::watch::{self, Watched, Watcher};
 use super::{StartError, further_docs};
 
 /// Loads the documents of all toolsets, and looks for changes of them where the settings say so. Turns that run keep what they began with.
-pub(super) fn load(
+pub(super) async fn load(
     settings: &Settings,
     base_dir: &Path,
     embedder: Option<Arc<dyn Embedder>>,
@@ -39,7 +40,8 @@ pub(super) fn load(
         base_dir: base_dir.to_owned(),
         fetch,
         explain: settings.explain.clone(),
-        _embedder: embedder,
+        embedder,
+        runtime: Handle::current(),
         pipeline: settings.pipeline.clone(),
         metrics: metrics.clone(),
         seen: stamps(&catalog),
@@ -47,7 +49,7 @@ pub(super) fn load(
     };
     let documents = Documents { seen_docs: documents.stamps_of_docs(), ..documents };
     tell(&catalog, metrics);
-    let current = Arc::new(ArcSwap::from_pointee(documents.tooling(catalog)));
+    let current = Arc::new(ArcSwap::from_pointee(documents.tooling(catalog).await));
     let documents = Shared { documents: Arc::new(Mutex::new(documents)), current: current.clone() };
     let watchers = [documents.watch_files(&settings.catalog), documents.watch_remote(&settings.catalog)];
     Ok((current, watchers.into_iter().flatten().collect()))
@@ -89,7 +91,9 @@ struct Documents {
     fetch: Box<dyn Fetch>,
     explain: explain::Settings,
     /// What passages are to be compared by, besides their words.
-    _embedder: Option<Arc<dyn Embedder>>,
+    embedder: Option<Arc<dyn Embedder>>,
+    /// Where reloads, which have threads of their own, have the embedder work.
+    runtime: Handle,
     pipeline: pipeline::Settings,
     metrics: Arc<Metrics>,
     /// What the files looked like when they were last read, for good or ill.
@@ -162,7 +166,7 @@ impl Documents {
     /// Reads the further documentation anew; catalog and offers stay.
     fn reload_docs(&self, current: &ArcSwap<Tooling>) {
         let before = current.load_full();
-        let explainer = self.explainer(&before.catalog);
+        let explainer = self.runtime.block_on(self.explainer(&before.catalog));
         current.store(Arc::new(before.with_explainer(explainer, &self.pipeline)));
         self.metrics.catalog_reloads.inc(ResultLabel::Success);
     }
@@ -182,7 +186,7 @@ impl Documents {
                 self.seen.entry(file.to_owned()).or_insert_with(|| stamp(file));
             }
             tell(&catalog, &self.metrics);
-            current.store(Arc::new(self.tooling(catalog)));
+            current.store(Arc::new(self.runtime.block_on(self.tooling(catalog))));
             self.metrics.catalog_reloads.inc(if errors.is_empty() {
                 ResultLabel::Success
             } else {
@@ -196,14 +200,20 @@ impl Documents {
         }
     }
 
-    fn tooling(&self, catalog: Catalog) -> Tooling {
-        let explainer = self.explainer(&catalog);
+    async fn tooling(&self, catalog: Catalog) -> Tooling {
+        let explainer = self.explainer(&catalog).await;
         Tooling::new(catalog, explainer, &self.pipeline)
     }
 
-    fn explainer(&self, catalog: &Catalog) -> Explainer {
+    async fn explainer(&self, catalog: &Catalog) -> Explainer {
         let sections = further_docs::sections(catalog, &self.toolsets, &self.base_dir, &self.explain);
-        Explainer::with_sections(documentation(catalog), sections, &self.explain)
+        let docs = documentation(catalog);
+        let Some(embedder) = &self.embedder else { return Explainer::with_sections(docs, sections, &self.explain) };
+        let (explainer, failed) = Explainer::with_meanings(docs, sections, &self.explain, embedder).await;
+        if let Some(error) = failed {
+            tracing::warn!(%error, "documentation is parted and searched by words alone");
+        }
+        explainer
     }
 
     fn watched(&self, catalog: &Catalog) -> Watched {

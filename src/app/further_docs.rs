@@ -20,8 +20,7 @@ pub(super) fn sections(
             for error in &found.errors {
                 tracing::error!(toolset = entry, %error, "documentation is left out");
             }
-            let passages: usize = found.sections.iter().map(|section| section.pieces.len()).sum();
-            tracing::info!(toolset = entry, path = docs.path, passages, "documentation loaded");
+            tracing::info!(toolset = entry, path = docs.path, sections = found.sections.len(), "documentation loaded");
             for toolset in catalog.toolsets().filter(|toolset| toolset.entry == *entry) {
                 let mut sections = found.sections.clone();
                 tie(&mut sections, docs, toolset);

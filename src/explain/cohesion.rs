@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::retrieval::{is_stop_word, tokens};
 
 /// Sentences on each side of a gap whose words are compared: one alone has too few.
-const WINDOW: usize = 3;
+pub(super) const WINDOW: usize = 3;
 
 /// The cohesion of a row of sentences at the gaps between them: the cosine of the counts of words before and behind, as TextTiling
 /// compares blocks (Hearst 1997, section 4.2).

@@ -9,10 +9,11 @@ use super::Settings;
 use super::codes::normal_form;
 use super::documents::Section;
 use super::failures::{FailureKind, Judged, is_failure, suspected_code};
-use super::index::{Entry, Index};
+use super::index::{Builder, Entry, Index};
 use super::meanings::Closeness;
 use super::query::{Query, query};
 use super::ranking::{Claim, rank};
+use super::sentence_vectors::SentenceVectors;
 use super::verdict_words::calls_it_an_error;
 use crate::domain::rules::FailureRule;
 use crate::domain::{DocText, Explanation, OperationRef, Outcome, Passage};
@@ -45,28 +46,38 @@ impl Explainer {
 
     /// As [`Self::build`], with further documentation of toolsets, each section with the toolset's name.
     pub fn with_sections(docs: Vec<OperationDocs>, sections: Vec<(String, Section)>, settings: &Settings) -> Self {
-        let mut builders = BTreeMap::new();
-        for OperationDocs { toolset, tool, texts } in docs {
-            let builder = builders.entry(toolset).or_insert_with(|| Index::builder(settings));
-            builder.add_operation(&tool, &texts);
-        }
-        for (toolset, section) in sections {
-            builders.entry(toolset).or_insert_with(|| Index::builder(settings)).add_section(section);
-        }
+        let builders = builders(docs, sections, settings);
         let toolsets = builders.into_iter().map(|(name, builder)| (name, builder.build())).collect();
         Self { toolsets, settings: settings.clone() }
     }
 
-    /// Asks for the vectors of all passages, which find what is said in other words than the failure's. They are asked for once; every
-    /// failure that no code explains costs the vector of one more text.
+    /// As [`Self::with_sections`], with an embedder. Sentences that do not fit into one passage are parted where their meaning changes, and
+    /// passages are found that say in other words what a failure says. Vectors are asked for once; every failure that no code explains
+    /// costs the vector of one more text.
     ///
-    /// # Errors
-    /// [`EmbedError`]. Toolsets whose vectors were not had go on with words alone.
-    pub async fn understand(&mut self, embedder: &Arc<dyn Embedder>) -> Result<(), EmbedError> {
-        for index in self.toolsets.values_mut() {
-            index.understand(embedder).await?;
+    /// The second is why some vectors were not had: what they are missing for, and all that would have been asked for behind them, goes
+    /// by words alone.
+    pub async fn with_meanings(
+        docs: Vec<OperationDocs>,
+        sections: Vec<(String, Section)>,
+        settings: &Settings,
+        embedder: &Arc<dyn Embedder>,
+    ) -> (Self, Option<EmbedError>) {
+        let mut toolsets = BTreeMap::new();
+        let mut failed = None;
+        for (name, builder) in builders(docs, sections, settings) {
+            let index = match failed {
+                None => {
+                    let (index, error) = with_meanings(builder, settings, embedder).await;
+                    failed = error;
+                    index
+                }
+                // Whoever has just failed is not asked again: it may take its time to fail.
+                Some(_) => builder.build(),
+            };
+            toolsets.insert(name, index);
         }
-        Ok(())
+        (Self { toolsets, settings: settings.clone() }, failed)
     }
 
     /// How many passages there are.
@@ -153,6 +164,38 @@ impl Explainer {
             }
         }
         Explanation { passages }
+    }
+}
+
+/// Reads the documentation of each toolset.
+fn builders(
+    docs: Vec<OperationDocs>,
+    sections: Vec<(String, Section)>,
+    settings: &Settings,
+) -> BTreeMap<String, Builder<'_>> {
+    let mut builders = BTreeMap::new();
+    for OperationDocs { toolset, tool, texts } in docs {
+        let builder = builders.entry(toolset).or_insert_with(|| Index::builder(settings));
+        builder.add_operation(&tool, &texts);
+    }
+    for (toolset, section) in sections {
+        builders.entry(toolset).or_insert_with(|| Index::builder(settings)).add_section(section);
+    }
+    builders
+}
+
+async fn with_meanings(
+    builder: Builder<'_>,
+    settings: &Settings,
+    embedder: &Arc<dyn Embedder>,
+) -> (Index, Option<EmbedError>) {
+    match SentenceVectors::of(builder.wanted_sentences(), embedder).await {
+        Ok(vectors) => {
+            let mut index = builder.build_by(&vectors);
+            let understood = index.understand(embedder, settings.max_embedded_texts).await;
+            (index, understood.err())
+        }
+        Err(error) => (builder.build(), Some(error)),
     }
 }
 

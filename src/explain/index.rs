@@ -6,8 +6,9 @@ use std::sync::Arc;
 use super::Settings;
 use super::documents::Section;
 use super::meanings::Meanings;
-use super::passages::{Piece, passages};
+use super::passages::{Part, Piece, parts};
 use super::places::{Place, Places};
+use super::sentence_vectors::{SentenceVectors, wanted};
 use super::shape::{Shape, shape_of};
 use super::spellings::{folded, forms};
 use crate::domain::DocText;
@@ -65,7 +66,13 @@ pub(super) struct Index {
 
 impl Index {
     pub(super) fn builder(settings: &Settings) -> Builder<'_> {
-        Builder { settings, entries: Vec::new(), names: HashMap::new(), places: Places::default() }
+        Builder {
+            settings,
+            stretches: Vec::new(),
+            entries: Vec::new(),
+            names: HashMap::new(),
+            places: Places::default(),
+        }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -93,12 +100,12 @@ impl Index {
         self.meanings.as_ref()
     }
 
-    /// Asks for the vectors of the passages.
+    /// Asks for the vectors of the first `most` passages.
     ///
     /// # Errors
     /// [`EmbedError`]; the passages go on without.
-    pub(super) async fn understand(&mut self, embedder: &Arc<dyn Embedder>) -> Result<(), EmbedError> {
-        let texts = self.entries.iter().map(|entry| entry.text.clone()).collect();
+    pub(super) async fn understand(&mut self, embedder: &Arc<dyn Embedder>, most: usize) -> Result<(), EmbedError> {
+        let texts = self.entries.iter().take(most).map(|entry| entry.text.clone()).collect();
         self.meanings = Some(Meanings::of(embedder, texts).await?);
         Ok(())
     }
@@ -116,36 +123,76 @@ impl Index {
 
 pub(super) struct Builder<'a> {
     settings: &'a Settings,
+    /// What has been read, in its order, until it is parted.
+    stretches: Vec<Stretch>,
     entries: Vec<Entry>,
     names: HashMap<String, Vec<Named>>,
     places: Places,
 }
 
+/// What is read of one operation or section.
+struct Stretch {
+    owner: Owner,
+    texts: Vec<Text>,
+}
+
+enum Owner {
+    Operation(String),
+    Section { path: Vec<String>, tools: Vec<String> },
+}
+
+/// What is read of one text.
+struct Text {
+    parts: Vec<Part>,
+    source: String,
+    response: Option<Response>,
+}
+
 impl Builder<'_> {
-    /// Adds the documentation of one operation.
+    /// Reads the documentation of one operation.
     pub(super) fn add_operation(&mut self, tool: &str, texts: &[DocText]) {
-        let start = self.entries.len();
-        let place = self.places.next();
         let mut room = self.settings.max_document_chars;
-        for DocText { text, source } in texts {
+        let read = |DocText { text, source }: &DocText| {
             let taken: String = text.chars().take(room).collect();
             room = room.saturating_sub(taken.chars().count());
             let (labelled, rest) = split_label(&taken);
             let response = response_of(source).or(labelled);
-            for piece in passages(rest, self.settings) {
-                self.add_piece(piece, source, response, place);
-            }
-        }
-        self.places.push_operation(tool, start..self.entries.len());
+            Text { parts: parts(rest, self.settings), source: source.clone(), response }
+        };
+        let texts = texts.iter().map(read).collect();
+        self.stretches.push(Stretch { owner: Owner::Operation(tool.to_owned()), texts });
     }
 
     /// Adds a section of documentation that no operation owns.
     pub(super) fn add_section(&mut self, section: Section) {
-        let (start, place, source) = (self.entries.len(), self.places.next(), section.source());
-        for piece in section.pieces {
-            self.add_piece(piece, &source, None, place);
+        let source = section.source();
+        let Section { path, tools, parts, .. } = section;
+        let texts = vec![Text { parts, source, response: None }];
+        self.stretches.push(Stretch { owner: Owner::Section { path, tools }, texts });
+    }
+
+    /// The sentences by whose meanings runs are to be parted, as many as the settings allow.
+    pub(super) fn wanted_sentences(&self) -> Vec<String> {
+        let parts = self.stretches.iter().flat_map(|stretch| &stretch.texts).flat_map(|text| &text.parts);
+        let runs = parts.filter_map(|part| match part {
+            Part::Run(run) => Some(run),
+            Part::Passage(_) => None,
+        });
+        wanted(runs, self.settings.max_embedded_texts)
+    }
+
+    fn add_stretch(&mut self, Stretch { owner, texts }: Stretch, vectors: &SentenceVectors) {
+        let (start, place) = (self.entries.len(), self.places.next());
+        for Text { parts, source, response } in texts {
+            for piece in parts.into_iter().flat_map(|part| vectors.passages(part)) {
+                self.add_piece(piece, &source, response, place);
+            }
         }
-        self.places.push_section(&section.path, &section.tools, start..self.entries.len());
+        let passages = start..self.entries.len();
+        match owner {
+            Owner::Operation(tool) => self.places.push_operation(&tool, passages),
+            Owner::Section { path, tools } => self.places.push_section(&path, &tools, passages),
+        }
     }
 
     fn add_piece(&mut self, piece: Piece, source: &str, response: Option<Response>, place: Place) {
@@ -163,7 +210,16 @@ impl Builder<'_> {
         self.entries.push(Entry { text: piece.text, source: source.to_owned(), response, place, shape });
     }
 
-    pub(super) fn build(mut self) -> Index {
+    /// Parts what was read by words alone, and indexes it.
+    pub(super) fn build(self) -> Index {
+        self.build_by(&SentenceVectors::default())
+    }
+
+    /// Parts what was read, by the meanings of sentences where they have vectors, and indexes it.
+    pub(super) fn build_by(mut self, vectors: &SentenceVectors) -> Index {
+        for stretch in std::mem::take(&mut self.stretches) {
+            self.add_stretch(stretch, vectors);
+        }
         let words = Bm25::build(self.entries.iter().map(|entry| ((), entry.text.as_str())));
         let leads = Bm25::build(self.entries.iter().map(|entry| ((), lead(&entry.text))));
         self.places.finish();

@@ -26,8 +26,10 @@ mod places;
 mod query;
 mod ranking;
 mod records;
+mod runs;
 #[cfg(test)]
 mod sample_documents_tests;
+mod sentence_vectors;
 mod sentences;
 mod settings;
 mod shape;

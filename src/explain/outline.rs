@@ -7,7 +7,7 @@ use super::blocks::{BOLD_LINE, Block, FLOW, Kind};
 use super::codes::Strength;
 use super::entry::entry;
 use super::heads::{self, Head};
-use super::passages::{Joiner, Piece};
+use super::passages::{Joiner, Part};
 
 /// Neighbours that begin with codes, from which on they are a list of codes although nothing parts the codes from what they mean.
 const LEAST_SERIES: usize = 3;
@@ -23,8 +23,8 @@ const LOOKED_FOR_CODE: usize = 4;
 pub(super) struct Outlined {
     /// The headings, outermost first.
     pub(super) path: Vec<String>,
-    /// Its passages.
-    pub(super) pieces: Vec<Piece>,
+    /// Its passages, and what is too long for one.
+    pub(super) parts: Vec<Part>,
 }
 
 /// Parts blocks into sections at their headings. A block that defines a code, with all that belongs to it, is an *entry*: one passage that
@@ -208,7 +208,8 @@ impl Outliner<'_> {
         self.pending.take_if(|pending| pending.is_context());
         self.begin();
         self.joiner.flush();
-        self.joiner.done.extend(entry(block, head, below, self.settings.entry_chars));
+        let pieces = entry(block, head, below, self.settings.entry_chars);
+        self.joiner.done.extend(pieces.into_iter().map(Part::Passage));
     }
 
     fn plain(&mut self, block: &Block, head: Option<&Head>) {
@@ -248,15 +249,15 @@ impl Outliner<'_> {
     fn end_section(&mut self) {
         self.begin();
         self.joiner.flush();
-        let pieces = std::mem::take(&mut self.joiner.done);
-        if pieces.is_empty() {
+        let parts = std::mem::take(&mut self.joiner.done);
+        if parts.is_empty() {
             return;
         }
         // A bold line is a heading for its paragraphs, and too small a thing to say where they stand.
         let path = self.path.iter().filter(|(depth, _)| *depth < BOLD_LINE).map(|(_, title)| title.clone()).collect();
         match self.done.last_mut() {
-            Some(last) if last.path == path => last.pieces.extend(pieces),
-            _ => self.done.push(Outlined { path, pieces }),
+            Some(last) if last.path == path => last.parts.extend(parts),
+            _ => self.done.push(Outlined { path, parts }),
         }
     }
 

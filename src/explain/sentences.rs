@@ -101,6 +101,7 @@ fn is_abbreviation(before: &str, next: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use proptest::test_runner::RngSeed;
 
     use super::*;
 
@@ -133,7 +134,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig { cases: 256, rng_seed: RngSeed::Fixed(1), failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
         fn no_character_but_whitespace_is_lost(prose in "[a-zA-Z_0-9.!?。` )\"]{0,120}") {

@@ -19,6 +19,9 @@ pub struct Settings {
     pub min_confidence: f32,
     /// Characters of one operation's documentation that are indexed, at most; the rest is left out.
     pub max_document_chars: usize,
+    /// Texts of one toolset that the model of meaning is given when documentation is loaded, at most: sentences that are too many for one
+    /// passage, and again passages. The rest goes by words alone.
+    pub max_embedded_texts: usize,
     /// Bytes of the largest file of further documentation (`toolsets.NAME.docs`) that is read.
     pub max_file_bytes: u64,
 }
@@ -31,6 +34,7 @@ impl Default for Settings {
             entry_chars: 1_000,
             min_confidence: 0.33,
             max_document_chars: 1_000_000,
+            max_embedded_texts: 20_000,
             max_file_bytes: 32 * 1024 * 1024,
         }
     }

@@ -52,8 +52,8 @@ fn read(name: &str, text: &str) -> Vec<Section> {
     sections
 }
 
-fn pieces(sections: &[Section]) -> Vec<&Piece> {
-    sections.iter().flat_map(|section| &section.pieces).collect()
+fn pieces(sections: &[Section]) -> Vec<Piece> {
+    sections.iter().flat_map(Section::passages).collect()
 }
 
 /// One passage defines each code and holds all parts; no other passage defines it.
@@ -152,8 +152,7 @@ fn markdown_tables() {
     let tables = tables.replace("| | |\n|---|---|\n| **Code**", "| Property | Value |\n|---|---|\n| Code");
     let sections = read("errors.md", &tables);
     for error in &ERRORS {
-        let piece =
-            pieces(&sections).into_iter().find(|piece| piece.defines.iter().any(|code| code == error.code)).cloned();
+        let piece = pieces(&sections).into_iter().find(|piece| piece.defines.iter().any(|code| code == error.code));
         let text = piece.map(|piece| piece.text).unwrap_or_default();
         assert!([error.description, error.cause, error.solution].iter().all(|part| text.contains(part)), "{text}");
     }

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use super::Settings;
 use super::blocks::{Block, folded};
 use super::outline::{Outlined, outline};
-use super::passages::Piece;
+use super::passages::Part;
 use super::records::joined;
 pub use files::DOCUMENTATION_ENDINGS;
 use files::Found;
@@ -32,8 +32,8 @@ pub struct Section {
     pub file: String,
     /// The headings that it stands below, outermost first; empty for what stands before the first.
     pub path: Vec<String>,
-    /// Its passages, in their order.
-    pub pieces: Vec<Piece>,
+    /// Its passages and what is to be parted into some, in their order.
+    pub(super) parts: Vec<Part>,
     /// The tools whose operations it belongs to (their names within the toolset); empty: the whole toolset, or what its headings say.
     pub tools: Vec<String>,
 }
@@ -42,6 +42,13 @@ impl Section {
     /// File and headings, for people: `errors.md > Gateway > Close codes`.
     pub fn source(&self) -> String {
         std::iter::once(&self.file).chain(&self.path).map(String::as_str).collect::<Vec<_>>().join(" > ")
+    }
+
+    /// Its passages, parted by words alone.
+    #[cfg(test)]
+    fn passages(&self) -> Vec<super::passages::Piece> {
+        let by_words = super::sentence_vectors::SentenceVectors::default();
+        self.parts.iter().cloned().flat_map(|part| by_words.passages(part)).collect()
     }
 }
 
@@ -150,10 +157,10 @@ pub fn documents(paths: &[PathBuf], settings: &Settings) -> Documents {
 /// The sections of a file called `name`, and what was wrong with it.
 fn sections(name: &str, bytes: &[u8], settings: &Settings) -> (Vec<Section>, Option<serde_json::Error>) {
     let (blocks, error) = blocks(Path::new(name), bytes);
-    let sections = outline(blocks, settings).into_iter().map(|Outlined { path, pieces }| Section {
+    let sections = outline(blocks, settings).into_iter().map(|Outlined { path, parts }| Section {
         file: name.to_owned(),
         path,
-        pieces,
+        parts,
         tools: Vec::new(),
     });
     (sections.collect(), error)

@@ -22,11 +22,15 @@ pub(super) struct Library {
 }
 
 impl Library {
-    /// Reads the folder.
+    /// Reads the folder; with an embedder, by the meaning of its sentences too.
     ///
     /// # Errors
-    /// [`OfflineError::Unreadable`] where it cannot be read, or has no documentation.
-    pub(super) fn read(folder: &Path, settings: &Settings) -> Result<Self, OfflineError> {
+    /// [`OfflineError::Unreadable`] where it cannot be read, or has no documentation, [`OfflineError::Unembedded`] where the embedder fails.
+    pub(super) async fn read(
+        folder: &Path,
+        settings: &Settings,
+        embedder: Option<&Arc<dyn Embedder>>,
+    ) -> Result<Self, OfflineError> {
         let name = folder.display().to_string();
         let unreadable = |source: io::Error, fix| OfflineError::Unreadable { file: name.clone(), source, fix };
         std::fs::read_dir(folder).map_err(|source| unreadable(source, FOLDER_FIX))?;
@@ -37,15 +41,14 @@ impl Library {
             let source = io::Error::new(io::ErrorKind::NotFound, "there is no documentation in it");
             return Err(unreadable(source, FOLDER_FIX));
         }
-        Ok(Self { explainer: Explainer::with_sections(Vec::new(), sections, settings), apis, folder: name })
-    }
-
-    /// Asks for the vectors of the passages.
-    ///
-    /// # Errors
-    /// [`OfflineError::Unembedded`].
-    pub(super) async fn understand(&mut self, embedder: &Arc<dyn Embedder>) -> Result<(), OfflineError> {
-        self.explainer.understand(embedder).await.map_err(OfflineError::Unembedded)
+        let explainer = match embedder {
+            None => Explainer::with_sections(Vec::new(), sections, settings),
+            Some(embedder) => match Explainer::with_meanings(Vec::new(), sections, settings, embedder).await {
+                (explainer, None) => explainer,
+                (_, Some(error)) => return Err(OfflineError::Unembedded(error)),
+            },
+        };
+        Ok(Self { explainer, apis, folder: name })
     }
 
     pub(super) fn explainer(&self) -> &Explainer {

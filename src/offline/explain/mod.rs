@@ -46,10 +46,7 @@ pub struct ExplainJob {
 /// [`OfflineError`]: a file that cannot be read or written, or a folder without documentation. Lines that cannot be used are told to
 /// the watcher and counted in the summary instead.
 pub fn explain(job: &ExplainJob, runtime: &Handle, watcher: &dyn Watcher) -> Result<ExplainSummary, OfflineError> {
-    let mut library = Library::read(&job.docs, &job.settings)?;
-    if let Some(embedder) = &job.embedder {
-        runtime.block_on(library.understand(embedder))?;
-    }
+    let library = runtime.block_on(Library::read(&job.docs, &job.settings, job.embedder.as_ref()))?;
     let failures = Lines::of(Input::open(&job.failures)?);
     let mut output = Output::create(&job.explanations, &[&job.failures])?;
     let name = failures.name().to_owned();

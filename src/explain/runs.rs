@@ -1,0 +1,127 @@
+//! Sentences that are too many for one passage, and where they are parted.
+
+use super::codes::mentioned;
+use super::passages::{Part, Piece};
+
+/// A sentence with the codes that it defines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Sentence {
+    text: String,
+    chars: usize,
+    defines: Vec<String>,
+}
+
+impl Sentence {
+    pub(super) fn new(text: &str, defines: &[String]) -> Self {
+        Self { text: text.to_owned(), chars: text.chars().count(), defines: defines.to_vec() }
+    }
+}
+
+/// Sentences that stand behind each other and do not fit into one passage.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Run {
+    sentences: Vec<Sentence>,
+    /// Characters of a passage, at most.
+    limit: usize,
+}
+
+impl Run {
+    /// What sentences become, none of which is longer than `limit`: one passage if they fit, or else a run; nothing, if there are none.
+    ///
+    /// Sentences that fit stay together however far apart their meanings are. A bound on closeness would be another number for every
+    /// model, and the one sentence that explains a failure is best read with its neighbours.
+    pub(super) fn ended(sentences: Vec<Sentence>, limit: usize) -> Option<Part> {
+        match fitting(&sentences, limit) {
+            _ if sentences.is_empty() => None,
+            fitting if fitting < sentences.len() => Some(Part::Run(Self { sentences, limit })),
+            _ => joined(&sentences).map(Part::Passage),
+        }
+    }
+
+    /// The texts of its sentences.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.sentences.iter().map(|sentence| sentence.text.as_str())
+    }
+
+    /// Parts the sentences where they are least close. `closeness` tells it of the sentences before a number and those from it on.
+    pub(super) fn passages(&self, closeness: impl Fn(usize) -> f32) -> Vec<Piece> {
+        let mut passages = Vec::new();
+        let mut rest = self.sentences.as_slice();
+        while !rest.is_empty() {
+            let fitting = fitting(rest, self.limit);
+            let taken = if fitting < rest.len() {
+                let begin = self.sentences.len() - rest.len();
+                let least = fitting_half(rest, fitting, self.limit);
+                // Of gaps that are equal the last: the passage is the longest.
+                let gaps = (least..=fitting).rev().map(|taken| (closeness(begin + taken), taken));
+                gaps.min_by(|left, right| left.0.total_cmp(&right.0)).map(|(_, taken)| taken)
+            } else {
+                Some(fitting)
+            };
+            let (passage, behind) = rest.split_at(taken.unwrap_or(fitting).max(1));
+            passages.extend(joined(passage));
+            rest = behind;
+        }
+        passages
+    }
+}
+
+/// How many of the sentences fit into a passage; at least one.
+fn fitting(sentences: &[Sentence], limit: usize) -> usize {
+    let mut chars = 0;
+    let fits = |sentence: &&Sentence| {
+        chars += sentence.chars + usize::from(chars > 0);
+        chars <= limit
+    };
+    sentences.iter().take_while(fits).count().max(1)
+}
+
+/// How many sentences a passage must have, of those that fit, to be half full: parting them sooner would tear apart what is read together.
+fn fitting_half(sentences: &[Sentence], fitting: usize, limit: usize) -> usize {
+    let mut chars = 0;
+    let short = |sentence: &&Sentence| {
+        chars += sentence.chars + 1;
+        chars < limit / 2
+    };
+    (sentences.iter().take_while(short).count() + 1).min(fitting)
+}
+
+fn joined(sentences: &[Sentence]) -> Option<Piece> {
+    let texts: Vec<&str> = sentences.iter().map(|sentence| sentence.text.as_str()).collect();
+    let text = texts.join(" ");
+    let mentions = texts.iter().flat_map(|text| mentioned(text)).collect();
+    let defines = sentences.iter().flat_map(|sentence| sentence.defines.iter().cloned()).collect();
+    (!text.is_empty()).then_some(Piece { text, defines, mentions })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use proptest::test_runner::RngSeed;
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 512, rng_seed: RngSeed::Fixed(1), failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn no_sentence_is_lost_whatever_the_closeness(
+            lengths in prop::collection::vec(1_usize..=40, 1..60),
+            limit in 40_usize..160,
+            closeness in prop::collection::vec(prop_oneof![3 => any::<f32>(), 1 => Just(f32::NAN), 1 => Just(-f32::NAN)], 1..60),
+        ) {
+            let texts: Vec<String> = lengths.iter().enumerate()
+                .map(|(number, length)| format!("{number:0>2}{}", "x".repeat(length - 1)).chars().take(40).collect())
+                .collect();
+            let sentences: Vec<Sentence> = texts.iter().map(|text| Sentence::new(text, &[])).collect();
+            let passages = match Run::ended(sentences, limit) {
+                Some(Part::Run(run)) => run.passages(|gap| closeness[gap % closeness.len()]),
+                Some(Part::Passage(piece)) => vec![piece],
+                None => Vec::new(),
+            };
+            let told: Vec<&str> = passages.iter().map(|piece| piece.text.as_str()).collect();
+            prop_assert_eq!(told.join(" "), texts.join(" "));
+            prop_assert!(told.iter().all(|text| text.chars().count() <= limit), "{:?}", told);
+        }
+    }
+}
