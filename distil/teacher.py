@@ -14,13 +14,18 @@ class Teacher:
     """Mean of the last hidden states over the tokens, normalised, as sentence-transformers/all-MiniLM-L6-v2 does it."""
 
     def __init__(self, folder, threads=0):
-        self.tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        self.tokenizer.no_padding()
-        self.tokenizer.enable_truncation(TOKENS)
+        self.tokenizer = self.tokenizer_of(folder)
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         self.session = onnxruntime.InferenceSession(str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
         self.dimensions = json.loads((folder / "config.json").read_text())["hidden_size"]
+
+    @staticmethod
+    def tokenizer_of(folder):
+        tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(TOKENS)
+        return tokenizer
 
     def vectors_of_ids(self, lists):
         """One vector for each list of token ids, specials included; similar lengths are run together."""

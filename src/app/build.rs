@@ -74,7 +74,7 @@ pub(super) async fn build(
     let dropped = metrics.clone();
     let traces = TraceQueue::start(store.clone(), &settings.store, move |count| dropped.traces_dropped.inc_by(count));
 
-    let embedder = embedder::load(&settings.embedding, base_dir, downloads).await?;
+    let embedder = embedder::load(&settings.embedding, base_dir, store.clone(), downloads).await?;
     let (tooling, document_watchers) = documents::load(&settings, base_dir, embedder, &metrics)?;
     let executor = Executor::build(&settings.executor, store.clone())?;
     let (templates, template_watcher) = templates::load(&settings.feedback)?;

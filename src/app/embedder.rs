@@ -4,17 +4,19 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::embedding::{self, DownloadWatcher, Embedder, Settings};
+use crate::store::Store;
 
 use super::StartError;
 
-/// Loads the model that the settings ask for. Where the machine has no ONNX Runtime, or the hub gives no model, the proxy goes on without
-/// vectors and says so: what is configured is right, and everything works by words alone.
+/// Loads the model that the settings ask for. Where the machine has no ONNX Runtime, or the hub gives no model, the proxy goes on with the
+/// built-in one and says so: what is configured is right.
 pub(super) async fn load(
     settings: &Settings,
     base_dir: &Path,
+    store: Arc<Store>,
     downloads: &dyn DownloadWatcher,
 ) -> Result<Option<Arc<dyn Embedder>>, StartError> {
-    match embedding::build(settings, base_dir, downloads).await {
+    match embedding::build(settings, base_dir, store, downloads).await {
         Ok(embedder) => {
             if let Some(embedder) = &embedder {
                 tracing::info!(
@@ -26,8 +28,8 @@ pub(super) async fn load(
             Ok(embedder)
         }
         Err(error) if error.is_of_the_machine() => {
-            tracing::warn!(%error, "going on without vectors");
-            Ok(None)
+            tracing::warn!(%error, "going on with the built-in model of meaning");
+            Ok(Some(embedding::built_in(settings)?))
         }
         Err(error) => Err(error.into()),
     }

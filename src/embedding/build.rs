@@ -3,9 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::cache::CachedEmbedder;
 use super::endpoint::EndpointEmbedder;
 use super::local::{DownloadWatcher, LocalEmbedder, RuntimeAbsent, fetch};
+use super::table::TableEmbedder;
 use super::{Embedder, Kind, LocalSettings, Settings};
+use crate::store::Vectors;
 
 /// Why there is no embedder. Each message names the key or file, and what mends it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -57,20 +60,38 @@ impl BuildError {
     }
 }
 
-/// The embedder that the settings ask for; `None` for [`Kind::None`]. Relative paths start at `base_dir`.
+/// The embedder that the settings ask for; `None` for [`Kind::None`]. What it makes is kept in the store. Needs a Tokio runtime. Relative paths start at `base_dir`.
 ///
 /// # Errors
 /// [`BuildError`]. Where it [is of the machine](BuildError::is_of_the_machine), whoever asks may go on without.
 pub async fn build(
     settings: &Settings,
     base_dir: &Path,
+    store: Arc<dyn Vectors>,
     downloads: &dyn DownloadWatcher,
 ) -> Result<Option<Arc<dyn Embedder>>, BuildError> {
-    match settings.kind {
-        Kind::None => Ok(None),
-        Kind::Fastembed => local(settings.clone(), base_dir.to_owned(), downloads).await.map(Some),
-        Kind::Endpoint => Ok(Some(Arc::new(EndpointEmbedder::build(settings, base_dir)?))),
+    let model: Arc<dyn Embedder> = match settings.kind {
+        Kind::None => return Ok(None),
+        // It is made faster than it is looked up.
+        Kind::Static => return built_in(settings).map(Some),
+        Kind::Fastembed => local(settings.clone(), base_dir.to_owned(), downloads).await?,
+        Kind::Endpoint => Arc::new(EndpointEmbedder::build(settings, base_dir)?),
+    };
+    if !settings.cache {
+        return Ok(Some(model));
     }
+    Ok(Some(Arc::new(CachedEmbedder::start(model, store, settings.cache_queue_vectors))))
+}
+
+/// The model that comes with the program.
+///
+/// # Errors
+/// [`BuildError::BrokenOff`] where the program was built with a damaged one.
+pub fn built_in(settings: &Settings) -> Result<Arc<dyn Embedder>, BuildError> {
+    let table = TableEmbedder::new(settings.max_text_chars);
+    Ok(Arc::new(
+        table.ok_or_else(|| BuildError::BrokenOff("the program's own table is damaged; build it again".to_owned()))?,
+    ))
 }
 
 async fn local(

@@ -5,16 +5,20 @@
 
 mod batches;
 mod build;
+mod cache;
 mod embedder;
 mod endpoint;
 mod local;
+mod quantised;
 mod settings;
+mod table;
 #[cfg(test)]
 mod test_server;
 mod vector;
 
-pub use build::{BuildError, build, open_folder};
+pub use build::{BuildError, build, built_in, open_folder};
 pub use embedder::{EmbedError, Embedder};
 pub use local::{DownloadWatcher, RuntimeAbsent};
+pub use quantised::QuantisedVectors;
 pub use settings::{EndpointSettings, Kind, LocalSettings, Pooling, Settings};
 pub use vector::Vector;

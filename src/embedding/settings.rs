@@ -14,6 +14,10 @@ pub struct Settings {
     pub batch_texts: usize,
     /// Characters of a text that a model is given; the rest is cut off. Models read no further than some hundred words anyway.
     pub max_text_chars: usize,
+    /// Are vectors kept in the store?
+    pub cache: bool,
+    /// Vectors that may wait to be written to the store; more are dropped, and made again when they are needed.
+    pub cache_queue_vectors: usize,
     /// The local model.
     pub fastembed: LocalSettings,
     /// The model behind an endpoint.
@@ -26,6 +30,8 @@ pub struct Settings {
 pub enum Kind {
     /// Nowhere: everything that could use them goes on with words alone.
     None,
+    /// The table that comes with the program.
+    Static,
     /// A local ONNX model.
     Fastembed,
     /// An OpenAI-compatible `/v1/embeddings`.
@@ -98,9 +104,11 @@ pub struct EndpointSettings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            kind: Kind::None,
+            kind: Kind::Static,
             batch_texts: 32,
             max_text_chars: 8192,
+            cache: true,
+            cache_queue_vectors: 10_000,
             fastembed: LocalSettings::default(),
             endpoint: EndpointSettings::default(),
         }

@@ -59,6 +59,15 @@ pub(super) fn of_sentence(text: &str) -> Option<Head> {
     (alone || parted).then_some(Head { strength, ..head })
 }
 
+/// The codes that a text begins with, without a mark that parts them from what they mean: `21211 Invalid number. The number is not valid.` By
+/// itself a sentence can begin so with any number; several list items or paragraphs that do are a list of codes. A short number is one only
+/// beside others that are evidently codes.
+pub(super) fn of_series(text: &str) -> Option<Head> {
+    let lead = leading(text)?;
+    let begins = lead.rest.starts_with(|first: char| first.is_uppercase() || matches!(first, '`' | '"' | '“'));
+    lead.head.filter(|head| begins && (head.strength == Strength::Strong || is_number(head)))
+}
+
 /// The number that a heading consists of: a code where the headings beside it are codes.
 pub(super) fn of_number(title: &str) -> Option<Head> {
     let head = Head { codes: vec![normal_form(title)?], strength: Strength::Weak, alone: true };
@@ -293,6 +302,17 @@ mod tests {
             "Error",
         ] {
             assert_eq!(title(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_text_of_a_series_begins_with_its_code() {
+        let series = |text: &str| of_series(text).map(|head| head.codes.join("+"));
+        assert_eq!(series("21211 Invalid number. It is not valid.").as_deref(), Some("21211"));
+        assert_eq!(series("7 Resume").as_deref(), Some("7"));
+        assert_eq!(series("E_SEND `to` is missing.").as_deref(), Some("e_send"));
+        for text in ["10000 requests a day", "Twice a day", "21211", ""] {
+            assert_eq!(series(text), None, "{text}");
         }
     }
 

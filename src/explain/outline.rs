@@ -1,6 +1,6 @@
 //! Blocks → sections of passages: which blocks make one entry of a catalogue, and which are prose.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::Settings;
 use super::blocks::{BOLD_LINE, Block, FLOW, Kind};
@@ -8,6 +8,9 @@ use super::codes::Strength;
 use super::entry::entry;
 use super::heads::{self, Head};
 use super::passages::{Joiner, Piece};
+
+/// Neighbours that begin with codes, from which on they are a list of codes although nothing parts the codes from what they mean.
+const LEAST_SERIES: usize = 3;
 
 /// Codes that stand below a head, from which on it is the head of a list of codes and no entry.
 const LEAST_LIST: usize = 2;
@@ -28,7 +31,8 @@ pub(super) struct Outlined {
 /// says what the code means and what to do, unless it heads a list of further codes.
 pub(super) fn outline(mut blocks: Vec<Block>, settings: &Settings) -> Vec<Outlined> {
     blocks.iter_mut().for_each(promote);
-    let heads = heads(&blocks);
+    let mut heads = heads(&blocks);
+    join_series(&mut blocks, &mut heads);
     let mut outliner = Outliner {
         settings,
         path: Vec::new(),
@@ -118,6 +122,40 @@ fn join_siblings(blocks: &[Block], heads: &mut [Option<Head>]) {
         let Kind::Heading(title) = &block.kind else { continue };
         if head.is_none() && strong.get(block.depth).is_some_and(|count| *count >= LEAST_LIST) {
             *head = heads::of_number(title);
+        }
+    }
+}
+
+/// List items or paragraphs of one section and depth, half of which or more begin with codes, each define theirs.
+fn join_series(blocks: &mut [Block], heads: &mut [Option<Head>]) {
+    let mut members: BTreeMap<(usize, usize, bool), Vec<usize>> = BTreeMap::new();
+    let mut section = 0;
+    for (at, block) in blocks.iter().enumerate() {
+        match block.kind {
+            Kind::Heading(_) => section = at,
+            Kind::Item(_) => members.entry((section, block.depth, true)).or_default().push(at),
+            Kind::Prose(_) => members.entry((section, block.depth, false)).or_default().push(at),
+            Kind::Row(_) | Kind::Code(_) => {}
+        }
+    }
+    for members in members.into_values() {
+        let begins = |at: &usize| match &blocks.get(*at)?.kind {
+            Kind::Item(text) | Kind::Prose(text) => heads::of_series(text).map(|head| (*at, head)),
+            _ => None,
+        };
+        let found: Vec<(usize, Head)> = members.iter().filter_map(begins).collect();
+        let evident = found.iter().map(|(_, head)| head).filter(|head| head.strength == Strength::Strong);
+        let codes: BTreeSet<&[String]> = evident.map(|head| head.codes.as_slice()).collect();
+        if codes.len() < LEAST_SERIES || 2 * found.len() < members.len() {
+            continue;
+        }
+        for (at, head) in found {
+            if let (Some(own), Some(block)) = (heads.get_mut(at), blocks.get_mut(at)) {
+                own.get_or_insert(head);
+                if let Kind::Prose(text) = &mut block.kind {
+                    block.kind = Kind::Item(std::mem::take(text));
+                }
+            }
         }
     }
 }

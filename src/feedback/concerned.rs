@@ -176,7 +176,7 @@ impl Search<'_> {
             Json::Array(parts) => {
                 let part = |part: &Json| part.as_str().map_or_else(|| part.to_string(), str::to_owned);
                 let parts: Vec<String> = parts.iter().take(MAX_PARTS).map(part).collect();
-                self.place_of(&parts) || parts.iter().fold(false, |found, part| self.place(part) || found)
+                self.place_of(&parts) || parts.iter().filter(|part| self.place(part)).count() > 0
             }
             _ => false,
         }

@@ -39,11 +39,9 @@ fn one(rule: &FailureRule, place: &Pointer) -> Result<(), Fault> {
 
 /// At most one condition, and at least something that a rule fits by.
 fn conditions(rule: &FailureRule, place: &Pointer) -> Result<(), Fault> {
-    if let Some(at) = &rule.at {
-        if !at.is_root() && !at.as_str().starts_with('/') {
-            let message = format!("`{at}` is no JSON Pointer; it must begin with `/`, such as `/{at}`");
-            return Err(Fault::new(place.child("at"), message));
-        }
+    if let Some(at) = rule.at.as_ref().filter(|at| !at.is_root() && !at.as_str().starts_with('/')) {
+        let message = format!("`{at}` is no JSON Pointer; it must begin with `/`, such as `/{at}`");
+        return Err(Fault::new(place.child("at"), message));
     }
     match rule.conditions().as_slice() {
         [] if rule.at.is_some() => {

@@ -12,8 +12,8 @@ use jiff::SignedDuration;
 
 use super::sqlite::Sqlite;
 use super::{
-    Ages, Beginning, Begun, Health, IntentKey, Intents, KeptParts, KeptRow, Location, Settings, StoreError,
-    TraceFilter, TracePage, TraceRow, Traces,
+    Ages, Beginning, Begun, Health, IntentKey, Intents, KeptParts, KeptRow, Location, Settings, StoreError, TextHash,
+    TraceFilter, TracePage, TraceRow, Traces, Vectors,
 };
 use crate::domain::Trace;
 
@@ -170,6 +170,24 @@ impl Traces for Store {
 
     fn expire(&self, ages: Ages, limit: u32) -> BoxFuture<'_, Result<u64, StoreError>> {
         Box::pin(async move { self.noted(self.sqlite()?.expire(ages, limit).await) })
+    }
+}
+
+impl Vectors for Store {
+    fn known<'a>(
+        &'a self,
+        model: &'a str,
+        texts: &'a [TextHash],
+    ) -> BoxFuture<'a, Result<Vec<Option<Vec<u8>>>, StoreError>> {
+        Box::pin(async move { self.sqlite()?.known_vectors(model, texts).await })
+    }
+
+    fn remember<'a>(
+        &'a self,
+        model: &'a str,
+        vectors: &'a [(TextHash, Vec<u8>)],
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move { self.noted(self.sqlite()?.remember_vectors(model, vectors).await) })
     }
 }
 

@@ -3,7 +3,8 @@
 //! The only room that knows SQL. Owns migrations, the bounded queue of traces, and what happens when the store is down. Must not
 //! know who asks.
 //!
-//! Two kinds of writing are kept apart. *Memory* ([`Traces`]) goes through [`TraceQueue`], and nothing waits for it. *Turn
+//! Two kinds of writing are kept apart. *Memory* ([`Traces`], [`Vectors`]) goes through queues such as [`TraceQueue`], and nothing waits
+//! for it. *Turn
 //! state* ([`Intents`], [`KeptParts`], [`Approvals`]) is committed before the request that depends on it leaves.
 
 mod approvals;
@@ -21,6 +22,7 @@ mod samples;
 mod settings;
 mod sqlite;
 mod traces;
+mod vectors;
 mod writer;
 
 pub use approvals::{
@@ -36,3 +38,4 @@ pub use queue::TraceQueue;
 pub use row::TraceRow;
 pub use settings::Settings;
 pub use traces::{Ages, DEFAULT_PAGE, MAX_PAGE, TraceFilter, TracePage, TraceSummary, Traces};
+pub use vectors::{TextHash, Vectors};

@@ -18,8 +18,8 @@ pub struct Settings {
     pub batch_milliseconds: u64,
     /// Seconds between two attempts to open or write a store that does not work.
     pub retry_seconds: u64,
-    /// Days after which traces, intents whose outcome is known, and approvals that have come to an end are removed; 0 keeps
-    /// them for ever.
+    /// Days after which traces, vectors, intents whose outcome is known, and approvals that have come to an end are removed; 0
+    /// keeps them for ever.
     pub retention_days: u32,
     /// Days after which intents whose outcome is unknown are removed; 0 keeps them for ever. Until then the same call of the same
     /// session is not sent again, unless the API itself would recognise a repeat.

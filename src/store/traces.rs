@@ -37,7 +37,7 @@ pub trait Traces: Send + Sync {
 /// What is too old to be kept; `None` keeps that kind for ever.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Ages {
-    /// Traces, intents whose outcome is known, and approvals that have come to an end, from before this time.
+    /// Traces, vectors, intents whose outcome is known, and approvals that have come to an end, from before this time.
     pub before: Option<Timestamp>,
     /// Intents whose outcome is unknown, from before this time: as long as one is kept its call is not sent again.
     pub unknown_before: Option<Timestamp>,

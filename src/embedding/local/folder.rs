@@ -1,6 +1,6 @@
 //! A folder with a model, as fastembed takes it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use fastembed::{TokenizerFiles, UserDefinedEmbeddingModel};
 use memchr::memmem;
@@ -12,8 +12,6 @@ use crate::domain::digest::{add_part, hex};
 
 /// The model, with its weights.
 const MODEL: &str = "model.onnx";
-/// Weights that a model keeps in files of their own, beside it, end so.
-const WEIGHTS_SUFFIX: &str = "onnx_data";
 
 /// Hexadecimal digits of the hash that tells two models of one name apart.
 const HASH_DIGITS: usize = 16;
@@ -52,11 +50,11 @@ impl ModelFiles {
             add_part(&mut hash, part);
         }
         let mixes_batches = memmem::find(&model_file, DYNAMIC_SCALE).is_some();
+        let weights = weight_files(folder, &model_file)?;
         let mut model = UserDefinedEmbeddingModel::new(model_file, tokenizer_files);
-        for weights in weight_files(folder)? {
-            let content = self::read(&weights)?;
+        for name in weights {
+            let content = read(&name)?;
             add_part(&mut hash, &content);
-            let name = weights.file_name().unwrap_or_default().to_string_lossy().into_owned();
             model = model.with_external_initializer(name, content);
         }
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
@@ -74,12 +72,14 @@ fn read(file: &Path) -> Result<Vec<u8>, BuildError> {
     std::fs::read(file).map_err(|error| BuildError::File { file: file.to_owned(), reason: reason(error) })
 }
 
-/// In the order of their names, so that the hash does not depend on the file system.
-fn weight_files(folder: &Path) -> Result<Vec<PathBuf>, BuildError> {
+/// Names of the files with weights that the model keeps beside itself (ONNX external data): those that it mentions. In the order of their
+/// names, so that the hash does not depend on the file system.
+fn weight_files(folder: &Path, model: &[u8]) -> Result<Vec<String>, BuildError> {
     let unreadable = |error: std::io::Error| BuildError::File { file: folder.to_owned(), reason: error.to_string() };
-    let paths = folder.read_dir().map_err(unreadable)?.flatten().map(|entry| entry.path());
-    let is_weights = |path: &PathBuf| path.extension().is_some_and(|extension| extension == WEIGHTS_SUFFIX);
-    let mut files: Vec<PathBuf> = paths.filter(is_weights).collect();
-    files.sort();
-    Ok(files)
+    let names = folder.read_dir().map_err(unreadable)?.flatten().map(|entry| entry.file_name());
+    let names = names.filter_map(|name| name.into_string().ok());
+    let mut found: Vec<String> =
+        names.filter(|name| name != MODEL && memmem::find(model, name.as_bytes()).is_some()).collect();
+    found.sort();
+    Ok(found)
 }

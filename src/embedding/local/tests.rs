@@ -9,6 +9,9 @@ use crate::embedding::{BuildError, Embedder, LocalSettings, Settings};
 
 use super::LocalEmbedder;
 
+/// What a clone without the large files has in their places.
+const LFS_POINTER: &str = "version https://git-lfs.github.com/spec/v1";
+
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/embedding")
 }
@@ -106,6 +109,23 @@ fn the_id_tells_models_and_poolings_apart() {
     assert_ne!(hash(open(folder.path()).unwrap().id()), hash(tiny.id()));
 }
 
+#[tokio::test]
+async fn weights_in_a_file_of_their_own_are_found() {
+    if !has_runtime() {
+        return;
+    }
+    let folder = copy();
+    std::fs::copy(fixtures().join("apart.onnx"), folder.path().join("model.onnx")).unwrap();
+    std::fs::copy(fixtures().join("weights.bin"), folder.path().join("weights.bin")).unwrap();
+    std::fs::write(folder.path().join("README.md"), "no weights").unwrap();
+    let embedder = open(folder.path()).unwrap();
+    assert!(similarity(&embedder, "city", "town").await > 0.95);
+    let message = message_of_spoiled(|folder| {
+        std::fs::copy(fixtures().join("apart.onnx"), folder.join("model.onnx")).unwrap();
+    });
+    assert!(message.contains("weights.bin"), "{message}");
+}
+
 #[test]
 fn a_file_that_is_missing_is_named() {
     if !has_runtime() {
@@ -122,14 +142,15 @@ fn a_file_of_something_else_is_named() {
     if !has_runtime() {
         return;
     }
-    for name in ["model.onnx", "tokenizer.json", "config.json", "special_tokens_map.json", "tokenizer_config.json"] {
-        for content in ["", "version https://git-lfs.github.com/spec/v1", "{}", "[1]"] {
-            // An empty object is a map of special tokens, and a model that does not say how many tokens it knows.
-            let is_fine = content != "" && name == "special_tokens_map.json" && content.starts_with(['{', '['])
-                || name == "config.json" && content.starts_with(['{', '[']);
-            if !is_fine {
-                message_of_spoiled(|folder| std::fs::write(folder.join(name), content).unwrap());
-            }
+    for (name, contents) in [
+        ("model.onnx", &["", LFS_POINTER, "{}", "[1]"][..]),
+        ("tokenizer.json", &["", LFS_POINTER, "{}", "[1]"]),
+        ("config.json", &["", LFS_POINTER]),
+        ("special_tokens_map.json", &["", LFS_POINTER]),
+        ("tokenizer_config.json", &["", LFS_POINTER, "{}", "[1]"]),
+    ] {
+        for content in contents {
+            message_of_spoiled(|folder| std::fs::write(folder.join(name), content).unwrap());
         }
     }
 }

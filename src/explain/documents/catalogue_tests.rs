@@ -349,3 +349,22 @@ fn plain_text() {
     });
     assert_tells_all("labelled lines", "errors.txt", &labelled);
 }
+
+#[test]
+fn lists_and_paragraphs_that_begin_with_codes_and_no_mark_behind_them() {
+    let all = |begin: &str, end: &str| {
+        each(|error| {
+            let Error { code, message, description, cause, solution } = error;
+            format!("{begin}{code}{end} {message}. {description} {cause} {solution}\n\n")
+        })
+    };
+    assert_tells_all("list", "errors.md", &format!("# Errors\n\n{}", all("- **", "**")));
+    assert_tells_all("paragraphs", "errors.md", &format!("# Errors\n\nThese are all errors.\n\n{}", all("", "")));
+    assert_tells_all("HTML paragraphs", "errors.html", &all("<p><b>", "</b>").replace("\n\n", "</p>"));
+}
+
+#[test]
+fn a_few_numbers_at_the_head_of_lines_are_no_codes() {
+    let sections = read("limits.md", "- 10000 requests a day\n- 1000 requests an hour\n- 100 requests a minute\n");
+    assert!(pieces(&sections).iter().all(|piece| piece.defines.is_empty()), "{sections:#?}");
+}

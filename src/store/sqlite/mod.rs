@@ -6,6 +6,7 @@ mod intents;
 mod kept;
 mod open;
 mod traces;
+mod vectors;
 
 #[cfg(test)]
 mod tests;

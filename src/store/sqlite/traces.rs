@@ -47,6 +47,10 @@ const EXPIRE_APPROVALS: &str = "\
         (SELECT id FROM approvals WHERE created_at < ?1 AND expires_at < ?1 AND status NOT IN ('pending', 'approved') \
         ORDER BY created_at LIMIT ?2)";
 
+const EXPIRE_VECTORS: &str = "\
+    DELETE FROM vectors WHERE (model, text) IN \
+        (SELECT model, text FROM vectors WHERE written_at < ? ORDER BY written_at LIMIT ?)";
+
 const SUMMARY: &str = "\
     SELECT t.id, t.started_at, t.session, t.endpoint, t.model, t.upstream, t.policy, t.mode, t.verdict, t.status, t.duration_ms ";
 
@@ -104,6 +108,7 @@ impl Sqlite {
                 (EXPIRE_FINISHED_INTENTS, ages.before),
                 (EXPIRE_UNKNOWN_INTENTS, ages.unknown_before),
                 (EXPIRE_APPROVALS, ages.before),
+                (EXPIRE_VECTORS, ages.before),
             ];
             for (statement, before) in statements {
                 let Some(before) = before else { continue };

@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(found.files.len(), 5);
         let quantised = Repository::find("nomic-ai/nomic-embed-text-v1.5/onnx/model_quantized.onnx").unwrap();
         assert_eq!(quantised.files.last().unwrap().0, "onnx/model_quantized.onnx");
-        assert!(Repository::find("intfloat/multilingual-e5-large").is_ok_and(|model| model.files.len() > 5));
+        assert!(Repository::find("Qdrant/multilingual-e5-large-onnx").is_ok_and(|model| model.files.len() > 5));
     }
 
     #[test]

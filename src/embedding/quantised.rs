@@ -1,0 +1,138 @@
+//! Many vectors in a quarter of the memory, and the nearest among them.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::Vector;
+
+/// Vectors of one embedder with components of eight bits, one scale for each vector. Cosines are off by less than 0.02.
+#[derive(Debug, Clone)]
+pub struct QuantisedVectors {
+    dimensions: usize,
+    /// One vector after the other.
+    numbers: Vec<i8>,
+    /// What a number 1 means, for each vector.
+    scales: Vec<f32>,
+}
+
+impl QuantisedVectors {
+    /// None yet, of `dimensions` components each.
+    pub fn new(dimensions: usize) -> Self {
+        Self { dimensions: dimensions.max(1), numbers: Vec::new(), scales: Vec::new() }
+    }
+
+    /// Adds a vector behind the others; its index is their number. Missing components are zero, further ones are left out: callers hold
+    /// vectors of one embedder.
+    pub fn push(&mut self, vector: &Vector) {
+        let (numbers, scale) = quantise(vector.components(), self.dimensions);
+        self.numbers.extend_from_slice(&numbers);
+        self.scales.push(scale);
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.scales.len()
+    }
+
+    /// Are there none?
+    pub fn is_empty(&self) -> bool {
+        self.scales.is_empty()
+    }
+
+    /// Cosines with each, in their order.
+    pub fn cosines(&self, query: &Vector) -> impl Iterator<Item = f32> {
+        let (query, query_scale) = quantise(query.components(), self.dimensions);
+        let rows = self.numbers.chunks_exact(self.dimensions);
+        rows.zip(&self.scales).map(move |(row, scale)| dot(row, &query) as f32 * scale * query_scale)
+    }
+
+    /// Index and cosine of the `count` nearest, the nearest first; of equally near ones the earlier.
+    pub fn nearest(&self, query: &Vector, count: usize) -> Vec<(usize, f32)> {
+        let mut best: BinaryHeap<Reverse<Candidate>> = BinaryHeap::with_capacity(count.min(self.len()) + 1);
+        for (index, cosine) in self.cosines(query).enumerate() {
+            let candidate = Candidate { cosine, index };
+            if best.len() < count {
+                best.push(Reverse(candidate));
+            } else if best.peek().is_some_and(|Reverse(worst)| candidate > *worst) {
+                best.pop();
+                best.push(Reverse(candidate));
+            }
+        }
+        best.into_sorted_vec().into_iter().map(|Reverse(candidate)| (candidate.index, candidate.cosine)).collect()
+    }
+}
+
+/// Greater is nearer, then earlier.
+#[derive(Debug, PartialEq)]
+struct Candidate {
+    cosine: f32,
+    index: usize,
+}
+
+impl Eq for Candidate {}
+
+impl PartialOrd for Candidate {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Candidate {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.cosine.total_cmp(&other.cosine).then(other.index.cmp(&self.index))
+    }
+}
+
+/// The components in steps of the largest one's 127th part.
+fn quantise(components: &[f32], dimensions: usize) -> (Vec<i8>, f32) {
+    let largest = components.iter().fold(0.0_f32, |largest, component| largest.max(component.abs()));
+    let scale = largest / f32::from(i8::MAX);
+    let steps = if scale > 0.0 { scale.recip() } else { 0.0 };
+    // A float becomes the nearest number of the target's range.
+    let numbers = components.iter().map(|component| (component * steps).round() as i8);
+    (numbers.chain(std::iter::repeat(0)).take(dimensions).collect(), scale)
+}
+
+fn dot(left: &[i8], right: &[i8]) -> i32 {
+    left.iter().zip(right).map(|(left, right)| i32::from(i16::from(*left) * i16::from(*right))).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn vector(components: &[f32]) -> Vector {
+        Vector::new(components.to_vec()).unwrap()
+    }
+
+    #[test]
+    fn the_nearest_come_first_and_equals_in_their_order() {
+        let mut vectors = QuantisedVectors::new(2);
+        for components in [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.0, 2.0], [-1.0, 0.0], [0.0, 0.0]] {
+            vectors.push(&vector(&components));
+        }
+        let indices = |count: usize| -> Vec<usize> {
+            vectors.nearest(&vector(&[0.0, 1.0]), count).into_iter().map(|(index, _)| index).collect()
+        };
+        assert_eq!(indices(3), [1, 3, 2]);
+        assert_eq!(indices(0), Vec::<usize>::new());
+        assert_eq!(indices(9), [1, 3, 2, 0, 4, 5]);
+    }
+
+    proptest! {
+        #[test]
+        fn cosines_are_those_of_the_vectors(
+            left in vec(-1.0_f32..1.0, 24),
+            right in vec(-1.0_f32..1.0, 24),
+        ) {
+            let (left, right) = (vector(&left), vector(&right));
+            let mut vectors = QuantisedVectors::new(24);
+            vectors.push(&left);
+            let cosine = vectors.cosines(&right).next().unwrap();
+            prop_assert!((cosine - left.cosine(&right)).abs() < 0.02, "{cosine} {}", left.cosine(&right));
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! The sum of a text's tokens.
+
+use std::fmt;
+use std::sync::{Arc, LazyLock};
+
+use futures_util::future::BoxFuture;
+
+use super::file::{self, Rows};
+use super::words::Vocabulary;
+use crate::embedding::{EmbedError, Embedder, Vector};
+
+/// The table that comes with the program.
+static FILE: &[u8] = include_bytes!("vectors.bin");
+
+/// Read once in a process, when it is first needed: that takes some milliseconds.
+static TABLE: LazyLock<Option<Arc<Table>>> = LazyLock::new(|| Table::read(FILE).map(Arc::new));
+
+/// Bytes of texts that are embedded at once. More, some milliseconds' worth, are left to a thread for blocking work.
+const BYTES_AT_ONCE: usize = 128 * 1024;
+
+struct Table {
+    id: String,
+    rows: Rows,
+    vocabulary: Vocabulary,
+}
+
+impl Table {
+    fn read(file: &'static [u8]) -> Option<Self> {
+        let (rows, words) = file::read(file)?;
+        Some(Self { id: format!("static@{}", rows.hash), rows, vocabulary: Vocabulary::new(words.into_iter()) })
+    }
+
+    /// The direction of the sum; of length zero where no word is known.
+    fn vector(&self, text: &str) -> Vector {
+        let mut sum = vec![0.0; self.rows.dimensions];
+        self.vocabulary.tokens(text, |token| self.rows.add(token, &mut sum));
+        Vector::new(sum).unwrap_or_else(|| Vector::zero(self.rows.dimensions))
+    }
+}
+
+/// The built-in model.
+#[derive(Clone)]
+pub(in crate::embedding) struct TableEmbedder {
+    table: Arc<Table>,
+    /// Characters of a text that are read.
+    chars: usize,
+}
+
+impl TableEmbedder {
+    /// `None` where the program was built with a file that is no table.
+    pub(in crate::embedding) fn new(max_text_chars: usize) -> Option<Self> {
+        Some(Self { table: Arc::clone(TABLE.as_ref()?), chars: max_text_chars })
+    }
+
+    fn vectors(&self, texts: &[String]) -> Vec<Vector> {
+        let cut = |text: &'_ str| text.char_indices().nth(self.chars).map_or(text.len(), |(end, _)| end);
+        texts.iter().map(|text| self.table.vector(text.get(..cut(text)).unwrap_or_default())).collect()
+    }
+}
+
+impl Embedder for TableEmbedder {
+    fn id(&self) -> &str {
+        &self.table.id
+    }
+
+    fn dimensions(&self) -> usize {
+        self.table.rows.dimensions
+    }
+
+    fn embed(&self, texts: Vec<String>) -> BoxFuture<'_, Result<Vec<Vector>, EmbedError>> {
+        Box::pin(async move {
+            if texts.iter().map(String::len).sum::<usize>() <= BYTES_AT_ONCE {
+                return Ok(self.vectors(&texts));
+            }
+            let embedder = self.clone();
+            let run = tokio::task::spawn_blocking(move || embedder.vectors(&texts));
+            run.await.map_err(|error| EmbedError { model: self.id().to_owned(), reason: error.to_string() })
+        })
+    }
+}
+
+impl fmt::Debug for TableEmbedder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TableEmbedder").field("id", &self.table.id).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::file::tests::SMALL;
+    use super::*;
+
+    fn embedder() -> TableEmbedder {
+        TableEmbedder::new(8192).unwrap()
+    }
+
+    async fn cosine(left: &str, right: &str) -> f32 {
+        let vectors = embedder().embed(vec![left.to_owned(), right.to_owned()]).await.unwrap();
+        vectors[0].cosine(&vectors[1])
+    }
+
+    #[test]
+    fn a_text_is_the_direction_of_its_tokens_sum() {
+        let table = Table::read(SMALL).unwrap();
+        let components = |text: &str| table.vector(text).components().to_vec();
+        assert_eq!(components("get"), [1.0, 0.0]);
+        assert_eq!(components("List, GET!"), components("get list"));
+        assert_eq!(components("of nothing known"), [0.0, 0.0]);
+    }
+
+    #[tokio::test]
+    async fn texts_of_one_meaning_are_closer_than_others() {
+        for (text, close, far) in [
+            ("cancel my subscription", "end a recurring payment plan", "get the weather of a city"),
+            ("Retrieve the current weather forecast", "what will the weather be like tomorrow", "list invoices"),
+            ("delete a user account", "remove a member", "convert an image to another format"),
+        ] {
+            let (close, far) = (cosine(text, close).await, cosine(text, far).await);
+            assert!(close > far + 0.1, "{text}: {close} {far}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_text_that_says_nothing_is_close_to_nothing() {
+        for text in ["", " \n", "\u{0}\u{1}", "\u{e000}"] {
+            assert!(cosine(text, "list users").await.abs() < 1e-6);
+        }
+    }
+
+    #[tokio::test]
+    async fn many_texts_have_the_vectors_that_each_has_alone() {
+        let texts: Vec<String> =
+            (0..200).map(|number| format!("text {number} {}", "of many words ".repeat(60))).collect();
+        let together = embedder().embed(texts.clone()).await.unwrap();
+        for (text, vector) in texts.into_iter().zip(together) {
+            assert_eq!(embedder().embed(vec![text]).await.unwrap(), [vector]);
+        }
+    }
+}

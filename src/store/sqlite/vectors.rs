@@ -1,0 +1,97 @@
+//! Vectors in SQLite.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+use sqlx::{QueryBuilder, Row};
+
+use super::Sqlite;
+use super::fault::fault;
+use crate::store::{StoreError, TextHash};
+
+/// Values of one `IN (...)`: far below the variables that SQLite allows a statement.
+const TEXTS_PER_SELECT: usize = 500;
+
+const REMEMBER: &str =
+    "INSERT INTO vectors (model, text, written_at, vector) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING";
+
+impl Sqlite {
+    /// See [`crate::store::Vectors::known`].
+    pub(in crate::store) async fn known_vectors(
+        &self,
+        model: &str,
+        texts: &[TextHash],
+    ) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+        let mut known: HashMap<Vec<u8>, Vec<u8>> = HashMap::new();
+        for texts in texts.chunks(TEXTS_PER_SELECT) {
+            let mut query = QueryBuilder::new("SELECT text, vector FROM vectors WHERE model = ");
+            query.push_bind(model).push(" AND text IN (");
+            let mut values = query.separated(", ");
+            for text in texts {
+                values.push_bind(&text[..]);
+            }
+            query.push(")");
+            for row in query.build().fetch_all(&self.reader).await.map_err(fault)? {
+                known.insert(row.try_get("text").map_err(fault)?, row.try_get("vector").map_err(fault)?);
+            }
+        }
+        // A text may stand in the list more than once.
+        Ok(texts.iter().map(|text| known.get(&text[..]).cloned()).collect())
+    }
+
+    /// See [`crate::store::Vectors::remember`].
+    pub(in crate::store) async fn remember_vectors(
+        &self,
+        model: &str,
+        vectors: &[(TextHash, Vec<u8>)],
+    ) -> Result<(), StoreError> {
+        let now = Timestamp::now().as_millisecond();
+        let write = async {
+            let mut transaction = self.writer.begin_with("BEGIN IMMEDIATE").await?;
+            for (text, vector) in vectors {
+                let insert = sqlx::query(REMEMBER).bind(model).bind(&text[..]).bind(now).bind(vector);
+                insert.execute(&mut *transaction).await?;
+            }
+            transaction.commit().await
+        };
+        write.await.map_err(fault)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{Ages, Location};
+
+    fn hash(number: u32) -> TextHash {
+        let mut hash = [0; 32];
+        hash[..4].copy_from_slice(&number.to_le_bytes());
+        hash
+    }
+
+    #[tokio::test]
+    async fn a_model_finds_its_own_vectors_in_the_order_of_the_texts() {
+        let store = Sqlite::open(&Location::Memory).await.unwrap();
+        let vectors: Vec<(TextHash, Vec<u8>)> = (0..1_200).map(|number| (hash(number), vec![number as u8])).collect();
+        store.remember_vectors("a", &vectors).await.unwrap();
+        store.remember_vectors("b", &[(hash(3), vec![99])]).await.unwrap();
+        let texts: Vec<TextHash> = (0..1_300).rev().chain([7]).map(hash).collect();
+        let known = store.known_vectors("a", &texts).await.unwrap();
+        assert_eq!(known.len(), 1_301);
+        assert!(known[..100].iter().all(Option::is_none));
+        assert_eq!(known[100], Some(vec![1_199_u32 as u8]));
+        assert_eq!((&known[1_299], &known[1_300]), (&Some(vec![0]), &Some(vec![7])));
+        assert_eq!(store.known_vectors("b", &[hash(3), hash(4)]).await.unwrap(), [Some(vec![99]), None]);
+    }
+
+    #[tokio::test]
+    async fn a_vector_that_is_known_stays_and_old_ones_go() {
+        let store = Sqlite::open(&Location::Memory).await.unwrap();
+        store.remember_vectors("a", &[(hash(1), vec![1])]).await.unwrap();
+        store.remember_vectors("a", &[(hash(1), vec![2]), (hash(2), vec![2])]).await.unwrap();
+        assert_eq!(store.known_vectors("a", &[hash(1)]).await.unwrap(), [Some(vec![1])]);
+        let ages = Ages { before: Some(Timestamp::MAX), unknown_before: None };
+        assert_eq!(store.expire(ages, 10).await, Ok(2));
+        assert_eq!(store.known_vectors("a", &[hash(1)]).await.unwrap(), [None]);
+    }
+}
