@@ -168,8 +168,10 @@ impl<'a> Reading<'a> {
         let room = MAX_TEXT_CHARS.saturating_sub(self.query.words.len());
         let text: String = text.chars().take(room).collect();
         text.split_whitespace().filter(|word| word.contains("://")).for_each(|link| self.link(link));
-        self.query.said.push_str(&text);
-        self.query.said.push(' ');
+        if !text.trim().is_empty() {
+            self.query.said.push_str(&text);
+            self.query.said.push(' ');
+        }
         let mut before = "";
         for (at, word) in words(&text).enumerate() {
             self.name(word);
@@ -185,6 +187,9 @@ impl<'a> Reading<'a> {
     }
 
     fn word_as_code(&mut self, word: &str, before: &str, first: bool) {
+        if self.is_echo(word) {
+            return;
+        }
         let digits = word.bytes().filter(u8::is_ascii_digit).count();
         let numeric = digits == word.len();
         let announced = announces_code(before) && (numeric || looks_like_code(word));
@@ -274,13 +279,16 @@ fn inner_json(text: &str) -> Option<Value> {
 
 /// Words behind which a code stands: "error 20000", "code: 17".
 fn announces_code(word: &str) -> bool {
-    let word = word.trim_start_matches('/').to_ascii_lowercase();
-    matches!(word.as_str(), "code" | "error" | "errno" | "err" | "errorcode" | "error_code" | "no" | "status")
+    matches!(
+        word.to_ascii_lowercase().as_str(),
+        "code" | "error" | "errno" | "err" | "errorcode" | "error_code" | "no" | "status"
+    )
 }
 
 /// A word that any failure has, and that tells none from the others.
 fn is_filler(word: &str) -> bool {
-    FILLER.contains(&word.to_ascii_lowercase().as_str())
+    // The closing tag of an element too.
+    FILLER.contains(&word.trim_start_matches('/').to_ascii_lowercase().as_str())
 }
 
 const FILLER: [&str; 16] = [

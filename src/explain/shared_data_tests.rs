@@ -13,7 +13,7 @@ use crate::domain::{OperationRef, Outcome};
 const LEAST_FIRST: f64 = 0.98;
 
 /// Share of records whose sentence is among the passages, below which ranking has become worse.
-const LEAST_FOUND: f64 = 0.995;
+const LEAST_FOUND: f64 = 0.998;
 
 fn folder() -> PathBuf {
     let shared = std::env::var_os("CALLWRIGHT_SHARED_DATA").map(PathBuf::from);
