@@ -19,14 +19,14 @@ fn ask(text: &str) -> Value {
 }
 
 /// A policy that records bodies, and what else it says.
-async fn proxy_with(upstream: &Server, config: String, rules: &str) -> Proxy {
+async fn proxy_with(config: String, rules: &str) -> Proxy {
     let file = policy::file("recorded", &format!("record: {{bodies: true}}\n{rules}"));
     let config = config + &policy::table("recorded");
     Proxy::start_with_files(config, &[bookings::FILES[0], ("policies/recorded.yaml", &file)]).await
 }
 
 async fn proxy_of(upstream: &Server, api: &Server) -> Proxy {
-    proxy_with(upstream, bookings::config_of(upstream, api), "").await
+    proxy_with(bookings::config_of(upstream, api), "").await
 }
 
 /// What the model was told by the last tool message of a request.
@@ -112,7 +112,7 @@ async fn a_refused_credential_is_the_operators_to_mend() {
 async fn a_missing_credential_is_named_to_the_operator_and_not_to_the_model() {
     let upstream = Server::replying([one_call("book", BOOK), one_call("book", BOOK), answer::text("I cannot.")]).await;
     let api = Server::always(Reply::json(200, &json!({}))).await;
-    let proxy = proxy_with(&upstream, bookings::without_credentials(&upstream, &api), "").await;
+    let proxy = proxy_with(bookings::without_credentials(&upstream, &api), "").await;
     proxy.client().chat(&ask("Book Q7")).await.ok();
     assert!(api.received().is_empty(), "nothing is sent without a credential");
     let feedback = told(&upstream.received()[1]);
@@ -206,6 +206,57 @@ async fn an_error_in_a_graphql_answer_of_200_is_a_failure() {
     assert!(feedback.contains("takes no guests in that season"), "{feedback}");
     let trace = proxy.traces_after_stop().await.remove(0);
     assert_eq!(purposes(&trace), ["first", "dynamic_feedback"]);
+}
+
+#[tokio::test]
+async fn an_answer_without_anything_that_the_document_promises_is_a_failure() {
+    let stay = json!({"stay": "S1", "room": 4});
+    let upstream =
+        Server::replying([one_call("getStay", "{}"), one_call("getStay", "{}"), answer::text("Room 4.")]).await;
+    let api = Server::scripted(move |number, _| match number {
+        0 => Reply::json(200, &json!({})),
+        _ => Reply::json(200, &stay),
+    })
+    .await;
+    let proxy = proxy_of(&upstream, &api).await;
+    assert_eq!(proxy.client().chat(&ask("My room?")).await.message()["content"], "Room 4.");
+    let feedback = told(&upstream.received()[1]);
+    for expected in [
+        "the API answered with status 200, but with an empty object",
+        "a JSON object with the members `stay`, `room`: The stay.",
+        "do not take it for a result",
+    ] {
+        assert!(feedback.contains(expected), "{expected} in {feedback}");
+    }
+    assert_eq!(told(&upstream.received()[2]), r#"{"stay":"S1","room":4}"#);
+    let trace = proxy.traces_after_stop().await.remove(0);
+    assert_eq!(purposes(&trace), ["first", "dynamic_feedback", "tool_results"]);
+}
+
+#[tokio::test]
+async fn a_page_instead_of_json_leaves_open_whether_the_call_took_effect() {
+    let upstream = Server::replying([one_call("beginStay", "{}"), answer::text("I do not know.")]).await;
+    let page = "<!DOCTYPE html><html><title>Sign in</title></html>";
+    let api = Server::always(Reply::body(200, &[("content-type", "text/html")], page)).await;
+    let proxy = proxy_of(&upstream, &api).await;
+    proxy.client().chat(&ask("Begin")).await.ok();
+    let feedback = told(&upstream.last_request());
+    assert!(feedback.contains("a page of HTML instead of JSON"), "{feedback}");
+    assert!(feedback.contains("not known whether it took effect"), "{feedback}");
+}
+
+#[tokio::test]
+async fn what_may_be_empty_or_what_policy_calls_fine_is_a_result() {
+    let fine = "explain: {failures: [{tools: [\"bookings/getStay\"], empty: true, outcome: fine}]}\n";
+    for (tool, rules) in [("listRooms", ""), ("getStay", fine)] {
+        let upstream = Server::replying([one_call(tool, "{}"), answer::text("None.")]).await;
+        let api = Server::always(Reply::json(200, &json!({}))).await;
+        let proxy = proxy_with(bookings::config_of(&upstream, &api), rules).await;
+        assert_eq!(proxy.client().chat(&ask("Which?")).await.message()["content"], "None.");
+        assert_eq!(told(&upstream.last_request()), "{}");
+        let trace = proxy.traces_after_stop().await.remove(0);
+        assert_eq!(purposes(&trace), ["first", "tool_results"]);
+    }
 }
 
 #[tokio::test]

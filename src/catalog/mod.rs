@@ -33,6 +33,7 @@ mod parameter_list;
 mod parse;
 mod path_parameters;
 mod path_template;
+mod promise;
 mod query_string;
 mod reader;
 mod report;

@@ -9,6 +9,7 @@ use url::Url;
 use super::Requirement;
 use super::binding::{Binding, BodyBinding, BodyMember, BodyShape};
 use super::idempotency::IdempotencyKey;
+use crate::domain::promise::Promise;
 use crate::domain::{DocText, Owner, Tool};
 
 /// One path and method of an OpenAPI document that became a tool.
@@ -39,6 +40,8 @@ pub struct Operation {
     /// Media types of the documented successful responses (of all, where those have none), without duplicates, in the order of the
     /// document: what may be asked for.
     pub produces: Vec<String>,
+    /// What the document promises of the bodies of successful answers, those of single statuses first.
+    pub promises: Vec<Promise>,
     /// The names of the operation's tags.
     pub tags: Vec<String>,
     /// Does the document call the operation deprecated?

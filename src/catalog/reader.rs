@@ -12,6 +12,7 @@ use super::notes::Notes;
 use super::parameter::Parameter;
 use super::parameter_list::lists;
 use super::path_parameters::{Placed, place};
+use super::promise::promises;
 use super::schema::SchemaWriter;
 use super::server::Servers;
 use super::settings::DocumentLimits;
@@ -70,6 +71,7 @@ impl<'d> OperationReader<'d> {
             method: found.method.clone(),
             path,
             servers: self.servers.of(path_item, operation, notes),
+            promises: promises(self.document, operation, &found.method, &joined.bindings),
             bindings: joined.bindings,
             body: joined.body,
             idempotency_key,

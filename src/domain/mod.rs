@@ -16,6 +16,7 @@ pub mod json;
 pub mod limits;
 pub mod message;
 pub mod outcome;
+pub mod promise;
 pub mod repair;
 pub mod rules;
 pub mod secret;

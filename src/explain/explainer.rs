@@ -8,13 +8,14 @@ use serde_json::{Map, Value};
 use super::Settings;
 use super::codes::normal_form;
 use super::documents::Section;
-use super::failures::{FailureKind, Judged, is_failure, suspected_code};
+use super::failures::{FailureKind, Judged, is_failure, shortfall, suspected_code};
 use super::index::{Builder, Entry, Index};
 use super::meanings::Closeness;
 use super::query::{Query, query};
 use super::ranking::{Claim, rank};
 use super::sentence_vectors::SentenceVectors;
 use super::verdict_words::calls_it_an_error;
+use crate::domain::promise::Promise;
 use crate::domain::rules::FailureRule;
 use crate::domain::{DocText, Explanation, OperationRef, Outcome, Passage};
 use crate::embedding::{EmbedError, Embedder};
@@ -100,17 +101,30 @@ impl Explainer {
     }
 
     /// Did an outcome fail? [`is_failure`] knows without documentation; a body that is a bare code failed if the operation's
-    /// documentation, or else that of its toolset, calls that code an error.
-    pub fn failure(&self, operation: &OperationRef, outcome: &Outcome, rules: &[FailureRule]) -> Option<FailureKind> {
+    /// documentation, or else that of its toolset, calls that code an error; and so did an answer that has nothing of what `promises`,
+    /// the operation's, promise.
+    pub fn failure(
+        &self,
+        operation: &OperationRef,
+        outcome: &Outcome,
+        promises: &[Promise],
+        rules: &[FailureRule],
+    ) -> Option<FailureKind> {
         let tool = format!("{}/{}", operation.toolset, operation.tool);
         match is_failure(outcome, &tool, rules) {
             Judged::Failed(kind) => Some(kind),
             Judged::Fine => None,
-            Judged::Silent => {
-                let code = suspected_code(outcome)?;
-                self.names_an_error(operation, &normal_form(&code)?).then_some(FailureKind::NamedCode(code))
-            }
+            Judged::Silent => self.documented_code(operation, outcome).map(FailureKind::NamedCode).or_else(|| {
+                let Outcome::Answered(answer) = outcome else { return None };
+                shortfall(answer, promises).map(FailureKind::NotAsPromised)
+            }),
         }
+    }
+
+    /// The bare code that the outcome's body is, where the documentation calls it an error.
+    fn documented_code(&self, operation: &OperationRef, outcome: &Outcome) -> Option<String> {
+        suspected_code(outcome)
+            .filter(|code| normal_form(code).is_some_and(|code| self.names_an_error(operation, &code)))
     }
 
     fn names_an_error(&self, operation: &OperationRef, code: &str) -> bool {
@@ -335,7 +349,7 @@ mod tests {
     #[test]
     fn a_bare_code_fails_only_where_the_documentation_says_so() {
         let explainer = explainer();
-        let failure = |body: &str| explainer.failure(&operation("route"), &answered(200, body), &[]);
+        let failure = |body: &str| explainer.failure(&operation("route"), &answered(200, body), &[], &[]);
         assert_eq!(failure(r#"{"info_code":"20000"}"#), Some(FailureKind::NamedCode("20000".into())));
         assert_eq!(failure(r#"{"info_code":"10000"}"#), None, "documented as success");
         assert_eq!(failure(r#"{"info_code":"77777"}"#), None, "not documented");

@@ -48,7 +48,7 @@ fn a_bare_code_of_the_route_planner_fails_and_is_explained_whatever_the_status()
     let arguments = json!({"origin": "34.6937,135.5023", "destination": "35.0116,135.7681"});
     for (status, kind) in [(200, FailureKind::NamedCode("20000".into())), (400, FailureKind::Status(400))] {
         let outcome = answered(status, r#"{"info_code":"20000"}"#);
-        assert_eq!(explainer.failure(&operation("planRoute"), &outcome, &[]), Some(kind));
+        assert_eq!(explainer.failure(&operation("planRoute"), &outcome, &[], &[]), Some(kind));
         let told = first(&explainer, "planRoute", &outcome, &arguments);
         assert!(told.contains("the longitude precedes the latitude"), "{status}: {told}");
     }
@@ -60,7 +60,7 @@ fn a_bare_code_of_the_route_planner_fails_and_is_explained_whatever_the_status()
 fn the_route_planner_s_code_of_success_is_no_failure() {
     let explainer = explainer("route-planner.yaml");
     for body in [r#"{"info_code":"10000"}"#, r#"{"info_code":"10000","routes":[]}"#] {
-        assert_eq!(explainer.failure(&operation("planRoute"), &answered(200, body), &[]), None, "{body}");
+        assert_eq!(explainer.failure(&operation("planRoute"), &answered(200, body), &[], &[]), None, "{body}");
     }
 }
 

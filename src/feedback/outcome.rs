@@ -8,6 +8,7 @@ use super::concerned::{concerned, size};
 use super::fault::named;
 use super::{body, quote};
 use crate::domain::outcome::CredentialFault;
+use crate::domain::promise::Shortfall;
 use crate::domain::trace::Round;
 use crate::domain::{Call, Explanation, Outcome, Passage};
 use crate::scanner::CompiledTool;
@@ -35,6 +36,8 @@ pub struct FailedOutcome<'a> {
     pub only_reads: bool,
     /// What is wrong with the toolset's credential, if that is why the call failed.
     pub credential: Option<CredentialFault>,
+    /// In what the answer does not keep what its document promises, if that is why the call failed.
+    pub shortfall: Option<&'a Shortfall>,
     /// Earlier rounds of this turn.
     pub earlier: &'a [Round],
     /// Tokens, about, that may be used.
@@ -55,7 +58,8 @@ pub(super) fn context(facts: &FailedOutcome<'_>) -> Value {
     let earlier = budget.first(3, tried(&actions), String::len);
     context! {
         call => named(facts.call),
-        summary => summary(facts.outcome),
+        summary => summary(facts),
+        promised => facts.shortfall.map(|shortfall| shortfall.promised.as_str()),
         status => facts.outcome.status(),
         body => answer(facts.outcome, budget.left()),
         passages => passages,
@@ -120,7 +124,16 @@ fn is_server_fault(outcome: &Outcome) -> bool {
     outcome.status().is_some_and(|status| status >= 500)
 }
 
-fn summary(outcome: &Outcome) -> String {
+fn summary(facts: &FailedOutcome<'_>) -> String {
+    match (facts.outcome, facts.shortfall) {
+        (Outcome::Answered(answer), Some(shortfall)) => {
+            format!("the API answered with status {}, but with {}", answer.status, shortfall.came)
+        }
+        (outcome, _) => what_came(outcome),
+    }
+}
+
+fn what_came(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Answered(answer) => {
             let wait = answer.header("retry-after").map(|after| format!(" (retry-after: {})", quote::code(after)));
@@ -178,6 +191,7 @@ mod tests {
             tool: book.get("get_weather").unwrap(),
             only_reads: true,
             credential: None,
+            shortfall: None,
             earlier,
             tokens: 500,
         })
@@ -232,6 +246,7 @@ mod tests {
             tool: book.get("get_weather").unwrap(),
             only_reads: false,
             credential: None,
+            shortfall: None,
             earlier: &[],
             tokens: 500,
         };
@@ -252,10 +267,35 @@ mod tests {
             tool: book.get("get_weather").unwrap(),
             only_reads: true,
             credential: Some(CredentialFault::Refused),
+            shortfall: None,
             earlier: &[],
             tokens: 500,
         });
         assert!(text.contains("No call can mend this") && !text.contains("a city"), "{text}");
+    }
+
+    #[test]
+    fn an_answer_without_the_promised_content_is_told_with_what_was_promised() {
+        let book = toolbook(TOOLS);
+        let shortfall =
+            Shortfall { rule: "empty_result", came: "an empty object", promised: "a JSON object</data>".to_owned() };
+        let facts = FailedOutcome {
+            call: &call("get_weather", r#"{"city":"Oslo"}"#),
+            outcome: &answered(200, "{}"),
+            explanation: &Explanation::default(),
+            tool: book.get("get_weather").unwrap(),
+            only_reads: true,
+            credential: None,
+            shortfall: Some(&shortfall),
+            earlier: &[],
+            tokens: 500,
+        };
+        let text = Templates::builtin().failed_outcome(&facts);
+        assert!(text.contains("failed: the API answered with status 200, but with an empty object."), "{text}");
+        assert!(text.contains("documentation promises instead:\n<data>\na JSON object"), "{text}");
+        assert!(text.contains("do not take it for a result") && !text.contains("object</data>"), "{text}");
+        let text = Templates::builtin().failed_outcome(&FailedOutcome { only_reads: false, ..facts });
+        assert!(text.contains("not known whether it took effect"), "{text}");
     }
 
     #[test]

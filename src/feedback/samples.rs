@@ -9,6 +9,7 @@ use serde_json::json;
 use super::{FailedOutcome, ObservedFailure, approval, fault, observed, outcome, record, unread};
 use crate::domain::json::Pointer;
 use crate::domain::outcome::{ApiAnswer, CredentialFault};
+use crate::domain::promise::Shortfall;
 use crate::domain::rules::{Action, FaultActions, ScanRules};
 use crate::domain::trace::Round;
 use crate::domain::{
@@ -222,6 +223,8 @@ fn outcomes(call: &Call) -> Vec<Value> {
     let headers = vec![("retry-after".to_owned(), "1".to_owned())];
     let passage =
         Passage { text: "Rooms have numbers from 1.".to_owned(), source: "rooms.yaml".to_owned(), score: 1.0 };
+    let shortfall =
+        Shortfall { rule: "empty_result", came: "an empty list", promised: "a JSON array of at least 1".to_owned() };
     let answered = |status| ApiAnswer {
         status,
         headers: Vec::new(),
@@ -230,6 +233,7 @@ fn outcomes(call: &Call) -> Vec<Value> {
         paging: Default::default(),
     };
     [
+        Outcome::Answered(answered(200)),
         Outcome::Answered(answered(404)),
         Outcome::Answered(answered(500)),
         Outcome::Answered(ApiAnswer { headers, ..answered(429) }),
@@ -246,7 +250,17 @@ fn outcomes(call: &Call) -> Vec<Value> {
             let credential = matches!(outcome, Outcome::Unauthorised { .. }).then_some(CredentialFault::Missing);
             let explanation = &explanation;
             let (only_reads, earlier, tokens) = (explanation.is_hit(), earlier.as_slice(), 400);
-            let facts = FailedOutcome { call, outcome, explanation, tool, only_reads, credential, earlier, tokens };
+            let facts = FailedOutcome {
+                call,
+                outcome,
+                explanation,
+                tool,
+                only_reads,
+                credential,
+                shortfall: (outcome.status() == Some(200)).then_some(&shortfall),
+                earlier,
+                tokens,
+            };
             outcome::context(&facts)
         };
         passages.map(told)

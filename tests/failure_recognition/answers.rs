@@ -14,26 +14,26 @@ const MAX_PER_DOCUMENT: usize = 24;
 
 /// One documented answer.
 #[derive(Debug, Clone)]
-pub struct Answer {
+pub(crate) struct Answer {
     /// Is its status 400 or more?
-    pub failed: bool,
-    pub status: u16,
+    pub(crate) failed: bool,
+    pub(crate) status: u16,
     /// What the document says about it.
-    pub description: String,
+    pub(crate) description: String,
     /// `None` where only the description is known.
-    pub body: Option<Value>,
+    pub(crate) body: Option<Value>,
     /// Does a success of the same document look the same, member for member?
-    pub like_a_success: bool,
+    pub(crate) like_a_success: bool,
 }
 
 /// A number that only depends on what is hashed: the sample is the same in every run.
-pub fn chance(of: impl Hash) -> u64 {
+pub(crate) fn chance(of: impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     of.hash(&mut hasher);
     hasher.finish()
 }
 
-pub fn answers(document: &Value) -> Vec<Answer> {
+pub(crate) fn answers(document: &Value) -> Vec<Answer> {
     let mut found = Vec::new();
     let paths = document.get("paths").and_then(Value::as_object).into_iter().flatten();
     for (_, methods) in paths {
@@ -105,7 +105,30 @@ fn shape(body: &Value) -> Option<BTreeSet<String>> {
     (!names.is_empty()).then_some(names)
 }
 
-fn resolved<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
+/// The successful answers of an operation that the document gives as examples, and those made from its schemas.
+pub(crate) fn successes(document: &Value, operation: &Value) -> Vec<Success> {
+    let mut found = Vec::new();
+    for (status, response) in operation.get("responses").and_then(Value::as_object).into_iter().flatten() {
+        let Some(status) = status.parse::<u16>().ok().filter(|status| (200..300).contains(status)) else { continue };
+        let response = resolved(document, response);
+        let description = response.get("description").and_then(Value::as_str).unwrap_or_default();
+        let bodies = Maker { document, status, description }.bodies(response);
+        let media = response.get("content").and_then(Value::as_object).into_iter().flatten();
+        let media = media.filter(|(kind, _)| kind.contains("json")).map(|(_, media)| resolved(document, media));
+        let schema = media.filter_map(|media| media.get("schema")).next().or_else(|| response.get("schema"));
+        found.extend(bodies.into_iter().map(|body| Success { status, body, schema: schema.cloned() }));
+    }
+    found
+}
+
+/// A documented success, and the schema that it should have.
+pub(crate) struct Success {
+    pub(crate) status: u16,
+    pub(crate) body: Value,
+    pub(crate) schema: Option<Value>,
+}
+
+pub(crate) fn resolved<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
     let mut here = value;
     for _ in 0..8 {
         let Some(target) = here.get("$ref").and_then(Value::as_str) else { break };
@@ -189,7 +212,7 @@ impl Maker<'_> {
                 Value::Array(item.into_iter().collect())
             }
             "integer" | "number" => json!(chance((name, self.status)) % 90 + 1),
-            "boolean" => json!(chance(name) % 2 == 0),
+            "boolean" => json!(chance(name).is_multiple_of(2)),
             _ => self.string(schema, name),
         }
     }

@@ -6,7 +6,7 @@ use super::answers::Answer;
 use super::renderings::Rendered;
 
 /// Successes that quote, list, count or explain the failure.
-pub fn of(answer: &Answer) -> Vec<Rendered> {
+pub(crate) fn of(answer: &Answer) -> Vec<Rendered> {
     let Answer { status, description, body, .. } = answer;
     let reason =
         http::StatusCode::from_u16(*status).ok().and_then(|status| status.canonical_reason()).unwrap_or("Error");
@@ -41,7 +41,7 @@ pub fn of(answer: &Answer) -> Vec<Rendered> {
 }
 
 /// What says that there is nothing, or that nothing is wrong.
-pub fn of_nothing() -> Vec<Rendered> {
+pub(crate) fn of_nothing() -> Vec<Rendered> {
     [
         "",
         "null",
@@ -81,6 +81,6 @@ pub fn of_nothing() -> Vec<Rendered> {
 
 /// Does the list of look-alikes hold what a value of JSON reads as?
 #[allow(dead_code, reason = "for people who look at misses")]
-pub fn is_json(text: &str) -> bool {
+pub(crate) fn is_json(text: &str) -> bool {
     serde_json::from_str::<Value>(text).is_ok()
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::answers::{Answer, chance};
 
 /// A tool's message, and in whose manner it is written.
-pub type Rendered = (&'static str, String);
+pub(crate) type Rendered = (&'static str, String);
 
 fn reason(status: u16) -> &'static str {
     http::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason()).unwrap_or("Unknown")
@@ -16,7 +16,7 @@ fn server_or_client(status: u16) -> &'static str {
 }
 
 /// The messages in which a failed answer can reach a model. Those without body and status come last.
-pub fn of_failure(answer: &Answer) -> Vec<Rendered> {
+pub(crate) fn of_failure(answer: &Answer) -> Vec<Rendered> {
     let Answer { status, description, body, .. } = answer;
     let reason = reason(*status);
     let body_text = body.as_ref().map_or_else(|| description.clone(), Value::to_string);
@@ -83,7 +83,7 @@ pub fn of_failure(answer: &Answer) -> Vec<Rendered> {
 }
 
 /// The messages in which an answer without failure can reach a model.
-pub fn of_success(answer: &Answer) -> Vec<Rendered> {
+pub(crate) fn of_success(answer: &Answer) -> Vec<Rendered> {
     let Some(body) = &answer.body else {
         return vec![("empty", String::new()), ("none", "null".to_owned()), ("done", "OK".to_owned())];
     };
@@ -121,7 +121,7 @@ fn lines(body: &Value) -> String {
 }
 
 /// Some of the messages: which, depends on the answer alone.
-pub fn some(all: Vec<Rendered>, of: &str, count: usize) -> Vec<Rendered> {
+pub(crate) fn some(all: Vec<Rendered>, of: &str, count: usize) -> Vec<Rendered> {
     let mut all = all;
     all.sort_by_key(|(manner, text)| chance((of, manner, text)));
     all.truncate(count);

@@ -44,7 +44,32 @@ paths:
         - {name: query, in: query, required: true, schema: {type: string}, description: A GraphQL query.}
       responses:
         "200": {description: Data or errors.}
+  /rooms:
+    get:
+      operationId: listRooms
+      summary: Lists rooms; there may be none.
+      responses:
+        "200":
+          description: The rooms.
+          content: {application/json: {schema: {type: object, properties: {rooms: {type: array}}}}}
+  /stay:
+    get:
+      operationId: getStay
+      summary: Shows a stay.
+      responses:
+        "200":
+          description: The stay.
+          content: {application/json: {schema: {$ref: '#/components/schemas/Stay'}}}
+    post:
+      operationId: beginStay
+      summary: Begins a stay.
+      responses:
+        "200":
+          description: The stay.
+          content: {application/json: {schema: {$ref: '#/components/schemas/Stay'}}}
 components:
+  schemas:
+    Stay: {type: object, required: [stay, room], properties: {stay: {type: string}, room: {type: integer}}}
   securitySchemes:
     key: {type: apiKey, in: header, name: X-Api-Key}
 security: [{key: []}]

@@ -151,6 +151,7 @@ fn operation(method: Method, server: &str, path: &str, bindings: Vec<Binding>) -
         idempotency_key: None,
         security: Vec::new(),
         produces: vec!["application/json".into()],
+        promises: Vec::new(),
         tags: Vec::new(),
         deprecated: false,
         documentation: Vec::new(),

@@ -1,5 +1,6 @@
 //! Does a message of a client's tool report a failure?
 
+use super::Judged;
 use super::body::{Finding, body_failure};
 use super::reading::{json, labelled};
 use super::ruled::{Subject, ruling};
@@ -43,14 +44,15 @@ pub struct Recognised {
 }
 
 /// Finds out whether a tool's message reports a failure. Linear in the text, and bounded.
-pub fn recognise(message: &ToolMessage<'_>, rules: &[FailureRule]) -> Option<Recognised> {
+pub fn recognise(message: &ToolMessage<'_>, rules: &[FailureRule]) -> Judged<Recognised> {
     let json = json(message.text);
     let subject = Subject { tool: message.tool, status: None, text: message.text, json: json.as_ref() };
-    let (rule, grounds) = match ruling(rules, &subject) {
-        Some((_, RuledOutcome::Fine)) => return None,
-        Some((_, RuledOutcome::Failed)) => ("policy", Grounds::Policy),
-        None => json.as_ref().map_or_else(|| in_words(message.text), body_failure)?,
+    let found = match ruling(rules, &subject) {
+        Some((_, RuledOutcome::Fine)) => return Judged::Fine,
+        Some((_, RuledOutcome::Failed)) => Some(("policy", Grounds::Policy)),
+        None => json.as_ref().map_or_else(|| in_words(message.text), body_failure),
     };
+    let Some((rule, grounds)) = found else { return Judged::Silent };
     let told = match &json {
         Some(body) => told_by_body(body),
         None => match labelled(message.text) {
@@ -68,7 +70,7 @@ pub fn recognise(message: &ToolMessage<'_>, rules: &[FailureRule]) -> Option<Rec
             }
         },
     };
-    Some(Recognised { rule, grounds, status: told.status, code: told.code, reason: told.reason })
+    Judged::Failed(Recognised { rule, grounds, status: told.status, code: told.code, reason: told.reason })
 }
 
 /// A text that is no JSON: words, or JSON behind a label that reports no failure itself.
@@ -100,7 +102,7 @@ mod tests {
             r#"[{"tools":["search"],"text":"^nothing","outcome":"failed"},{"at":"/error","present":true,"outcome":"fine"}]"#,
         )
         .unwrap();
-        let grounds = |tool, text| recognise(&ToolMessage { tool, text }, &rules).map(|found| found.grounds);
+        let grounds = |tool, text| recognise(&ToolMessage { tool, text }, &rules).failure().map(|found| found.grounds);
         assert_eq!(grounds("search", "nothing found"), Some(Grounds::Policy));
         assert_eq!(grounds("list", "nothing found"), None);
         assert_eq!(grounds("list", r#"{"error":{"code":"x"}}"#), None);

@@ -8,6 +8,7 @@ mod body;
 mod error_rules;
 mod markup;
 mod message;
+mod promise;
 mod reading;
 mod ruled;
 mod substance;
@@ -20,12 +21,15 @@ use serde_json::{Map, Value};
 use self::body::body_failure;
 pub use self::error_rules::{RULES, Rule};
 pub use self::message::{Grounds, Recognised, ToolMessage, recognise};
+pub use self::promise::PROMISE_RULES;
+pub(super) use self::promise::shortfall;
 use self::ruled::{Subject, ruling};
 use self::text::text_failure;
 pub use self::text_rules::{TEXT_RULES, TextRule};
 use super::body_words::{is_absent, is_code_name, is_companion, scalar};
 use crate::domain::Outcome;
 use crate::domain::outcome::ApiAnswer;
+use crate::domain::promise::Shortfall;
 use crate::domain::rules::{FailureRule, RuledOutcome};
 
 /// In which way an outcome failed.
@@ -39,6 +43,8 @@ pub enum FailureKind {
     Ruled(usize),
     /// The API answered with a lower status and a bare code, which the operation's documentation names as an error.
     NamedCode(String),
+    /// The API answered with a lower status, and with nothing of what its document promises.
+    NotAsPromised(Shortfall),
     /// Nothing reached the API.
     Unreachable,
     /// The request was sent and no answer came.
@@ -47,22 +53,22 @@ pub enum FailureKind {
     Refused,
 }
 
-/// What an outcome says about itself.
+/// What an outcome or a message says about itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Judged {
+pub enum Judged<Failure = FailureKind> {
     /// It failed.
-    Failed(FailureKind),
+    Failed(Failure),
     /// It did not: a rule of policy says so, or nothing was tried.
     Fine,
     /// Nothing speaks for a failure.
     Silent,
 }
 
-impl Judged {
+impl<Failure> Judged<Failure> {
     /// In which way it failed, if it did.
-    pub fn failure(self) -> Option<FailureKind> {
+    pub fn failure(self) -> Option<Failure> {
         match self {
-            Self::Failed(kind) => Some(kind),
+            Self::Failed(failure) => Some(failure),
             Self::Fine | Self::Silent => None,
         }
     }

@@ -18,7 +18,7 @@ fn cases(lines: &str) -> Vec<String> {
 }
 
 fn found(text: &str) -> Option<Recognised> {
-    recognise(&ToolMessage { tool: "t", text }, &[])
+    recognise(&ToolMessage { tool: "t", text }, &[]).failure()
 }
 
 #[test]

@@ -27,6 +27,7 @@ pub(crate) fn texts(pipeline: &Pipeline, turn: &mut Turn, ran: &Ran) -> Vec<(Cal
                 tool: result.checked.tool(),
                 only_reads: result.only_reads,
                 credential: result.credential,
+                shortfall: result.shortfall.as_ref(),
                 earlier: &earlier,
                 tokens: pipeline.settings.feedback_tokens,
             }),

@@ -7,8 +7,10 @@ use futures_util::stream;
 
 use crate::catalog::{Operation, Toolset};
 use crate::domain::outcome::CredentialFault;
+use crate::domain::promise::Shortfall;
 use crate::domain::trace::Execution;
 use crate::domain::{ApprovalNote, ApprovalStatus, Explanation, OperationRef, Outcome, Owner};
+use crate::explain::FailureKind;
 use crate::pipeline::Pipeline;
 use crate::pipeline::record::milliseconds;
 use crate::pipeline::turn::Turn;
@@ -35,6 +37,8 @@ pub(super) struct RanCall {
     pub(super) only_reads: bool,
     /// What is wrong with the toolset's credential, where the call failed because of that.
     pub(super) credential: Option<CredentialFault>,
+    /// In what the answer does not keep what its document promises, where it failed by that.
+    pub(super) shortfall: Option<Shortfall>,
     /// Has the model to find another way? That costs a round of dynamic feedback.
     pub(super) failed: bool,
 }
@@ -80,9 +84,14 @@ async fn execute(pipeline: &Pipeline, turn: &Turn, checked: CheckedCall, leave: 
     let found = operation(turn, &checked);
     let (outcome, approval) =
         carry_out(pipeline, turn, &checked, found.map(|(_, toolset, operation)| (toolset, operation)), decision).await;
-    let explanation = match &found {
-        Some((reference, ..)) => explained(pipeline, turn, reference, &outcome, &checked).await,
+    let (kind, explanation) = match found {
+        Some((reference, _, operation)) => explained(pipeline, turn, (reference, operation), &outcome, &checked).await,
         None => None,
+    }
+    .unzip();
+    let shortfall = match kind {
+        Some(FailureKind::NotAsPromised(shortfall)) => Some(shortfall),
+        _ => None,
     };
     let credential = credential_fault(turn, found, &outcome, explanation.as_ref());
     let failed = setback::costs_a_round(turn, &checked, &outcome, explanation.as_ref(), credential);
@@ -90,7 +99,7 @@ async fn execute(pipeline: &Pipeline, turn: &Turn, checked: CheckedCall, leave: 
     (execution.approval, execution.credential) = (approval, credential);
     execution.explanation.clone_from(&explanation);
     let only_reads = found.is_some_and(|(.., operation)| operation.method.is_safe());
-    (RanCall { checked, outcome, explanation, only_reads, credential, failed }, execution)
+    (RanCall { checked, outcome, explanation, only_reads, credential, shortfall, failed }, execution)
 }
 
 /// What is wrong with the toolset's credential, where the call failed because of that. The operator is told: nobody else can mend it.
@@ -111,20 +120,20 @@ fn credential_fault(
     Some(fault)
 }
 
-/// What the documentation says about an outcome, where it is a failure of the API's.
+/// In which way an outcome failed, where it is a failure of the API's, and what the documentation says about it.
 async fn explained(
     pipeline: &Pipeline,
     turn: &Turn,
-    operation: &OperationRef,
+    (reference, operation): (&OperationRef, &Operation),
     outcome: &Outcome,
     checked: &CheckedCall,
-) -> Option<Explanation> {
+) -> Option<(FailureKind, Explanation)> {
     let explainer = &turn.snapshot.explainer;
     let started = Instant::now();
-    explainer.failure(operation, outcome, &turn.policy.explain.failures)?;
-    let explanation = explainer.explain(operation, outcome, checked.arguments()).await;
+    let kind = explainer.failure(reference, outcome, &operation.promises, &turn.policy.explain.failures)?;
+    let explanation = explainer.explain(reference, outcome, checked.arguments()).await;
     pipeline.metrics.overhead.observe(Stage::Explain, started.elapsed());
-    Some(explanation)
+    Some((kind, explanation))
 }
 
 /// The outcome of a call about which it was decided, or need not be, and the approval that was asked for.

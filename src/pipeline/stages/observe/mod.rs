@@ -16,10 +16,10 @@ use futures_util::FutureExt;
 use serde_json::Map;
 
 use crate::domain::outcome::ApiAnswer;
-use crate::domain::rules::{ClientTools, FailureRule, Mode, RuledOutcome};
+use crate::domain::rules::{ClientTools, Mode};
 use crate::domain::trace::{Enrichment, Observation};
 use crate::domain::{DocText, OperationRef, Outcome, Owner};
-use crate::explain::{ClientTool, FailureKind, ToolMessage, recognise};
+use crate::explain::{ClientTool, FailureKind, Judged, ToolMessage, recognise};
 use crate::feedback::ObservedFailure;
 use crate::pipeline::Pipeline;
 use crate::pipeline::turn::Turn;
@@ -102,13 +102,10 @@ async fn look(
 /// is made from calls its code an error.
 fn rule(turn: &Turn, result: &ToolResult) -> Option<&'static str> {
     let ToolResult { call, text, .. } = result;
-    let rules = &turn.policy.explain.failures;
-    if let Some(recognised) = recognise(&ToolMessage { tool: &call.name, text }, rules) {
-        return Some(recognised.rule);
-    }
-    let is_fine = |rule: &FailureRule| rule.outcome == RuledOutcome::Fine && rule.tools.fit(&call.name);
-    if rules.iter().any(is_fine) {
-        return None;
+    match recognise(&ToolMessage { tool: &call.name, text }, &turn.policy.explain.failures) {
+        Judged::Failed(recognised) => return Some(recognised.rule),
+        Judged::Fine => return None,
+        Judged::Silent => {}
     }
     let answer = ApiAnswer {
         status: http::StatusCode::OK.as_u16(),
@@ -117,7 +114,7 @@ fn rule(turn: &Turn, result: &ToolResult) -> Option<&'static str> {
         truncated: false,
         paging: Default::default(),
     };
-    let failure = turn.snapshot.explainer.failure(&operation(turn, &call.name)?, &Outcome::Answered(answer), &[]);
+    let failure = turn.snapshot.explainer.failure(&operation(turn, &call.name)?, &Outcome::Answered(answer), &[], &[]);
     matches!(failure, Some(FailureKind::NamedCode(_))).then_some(DOCUMENTED_CODE)
 }
 

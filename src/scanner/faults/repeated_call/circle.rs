@@ -131,6 +131,8 @@ fn diagnose(case: &Case<'_>, circle: &Circle<'_>) -> Diagnosis {
 
 #[cfg(test)]
 mod tests {
+    use std::slice;
+
     use crate::domain::rules::{Action, CircleRules, ScanRules};
     use crate::domain::{Diagnosis, FaultCode};
     use crate::scanner::testing::{call, past, toolbook};
@@ -194,7 +196,7 @@ mod tests {
     #[test]
     fn a_failure_that_comes_back_word_for_word_is_a_circle_whatever_the_tool() {
         let stuck = past("move_robot", r#"{"x":1}"#, "Error: a wall is in the way");
-        assert!(is_held_up("move_robot", &[&[stuck.clone()], &[stuck]]));
+        assert!(is_held_up("move_robot", &[slice::from_ref(&stuck), slice::from_ref(&stuck)]));
     }
 
     #[test]
@@ -225,7 +227,7 @@ mod tests {
             ("get_weather", "[old result cleared]"),
         ] {
             let again = past(name, r#"{"x":1}"#, result);
-            assert!(!is_held_up(name, &[&[again.clone()], &[again]]), "{name}: {result}");
+            assert!(!is_held_up(name, &[slice::from_ref(&again), slice::from_ref(&again)]), "{name}: {result}");
         }
         let waits: [&[PastCall]; 4] = [
             &[weather("sunny")],
@@ -239,7 +241,7 @@ mod tests {
     #[test]
     fn a_call_without_a_result_or_before_the_user_spoke_does_not_count() {
         let unanswered = PastCall { result: None, ..weather("") };
-        assert!(!is_held_up("get_weather", &[&[unanswered.clone()], &[unanswered]]));
+        assert!(!is_held_up("get_weather", &[slice::from_ref(&unanswered), slice::from_ref(&unanswered)]));
         let mut transcript = Transcript::default();
         transcript.called(vec![weather("sunny")]);
         transcript.asked("And again?");
