@@ -238,7 +238,8 @@ async fn a_page_instead_of_json_leaves_open_whether_the_call_took_effect() {
     let upstream = Server::replying([one_call("beginStay", "{}"), answer::text("I do not know.")]).await;
     let page = "<!DOCTYPE html><html><title>Sign in</title></html>";
     let api = Server::always(Reply::body(200, &[("content-type", "text/html")], page)).await;
-    let proxy = proxy_of(&upstream, &api).await;
+    let allowed = "execute: {rules: [{methods: [POST], tools: [\"bookings/*\"], permission: allow}]}\n";
+    let proxy = proxy_with(bookings::config_of(&upstream, &api), allowed).await;
     proxy.client().chat(&ask("Begin")).await.ok();
     let feedback = told(&upstream.last_request());
     assert!(feedback.contains("a page of HTML instead of JSON"), "{feedback}");
