@@ -3,7 +3,7 @@
 use callwright::domain::Outcome;
 use serde_json::{Value, json};
 
-use super::shop::{Setup, answered, refused, unreachable};
+use super::shop::{Setup, answered, refused, unauthorised, unreachable};
 use super::support::{Reply, Server};
 
 const SECRET: &str = "canary-secret-4711";
@@ -69,7 +69,7 @@ async fn of_a_toolset_whose_neighbour_s_is_missing() {
     answered(mine.shop_of("mine", &executor).call(json!({})).await);
     let mut without = Setup::local(api.url("")).secured(bearer(), "");
     without.toolset.credentials.clear();
-    refused(without.shop_of("other", &executor).call(json!({})).await);
+    unauthorised(without.shop_of("other", &executor).call(json!({})).await);
     assert_eq!(api.received().len(), 1);
 }
 

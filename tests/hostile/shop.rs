@@ -237,6 +237,14 @@ pub(crate) fn refused(outcome: Outcome) -> String {
 }
 
 #[track_caller]
+pub(crate) fn unauthorised(outcome: Outcome) -> String {
+    match outcome {
+        Outcome::Unauthorised { reason } => reason,
+        other => panic!("not for want of a credential but {other:?}"),
+    }
+}
+
+#[track_caller]
 pub(crate) fn unknown(outcome: Outcome) -> String {
     match outcome {
         Outcome::Unknown { reason } => reason,

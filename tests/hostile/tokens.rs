@@ -6,7 +6,7 @@ use callwright::catalog::{ClientCredentials, Credential, SecretSource};
 use callwright::domain::{Outcome, Secret};
 use serde_json::{Value, json};
 
-use super::shop::{Setup, answered, refused, unreachable};
+use super::shop::{Setup, answered, unauthorised, unreachable};
 use super::support::{Reply, Server};
 
 const CLIENT_SECRET: &str = "canary-client-secret";
@@ -57,7 +57,7 @@ async fn with_token(reply: &Value, expected: &str) {
 async fn an_endpoint_that_redirects_the_secret_elsewhere() {
     for status in [301, 302, 307, 308] {
         let elsewhere = api().await;
-        refused(without_token(Reply::body(status, &[("location", &elsewhere.url("/token"))], "")).await);
+        unauthorised(without_token(Reply::body(status, &[("location", &elsewhere.url("/token"))], "")).await);
         assert!(elsewhere.received().is_empty(), "{status}");
     }
 }
@@ -66,23 +66,23 @@ async fn an_endpoint_that_redirects_the_secret_elsewhere() {
 async fn an_endpoint_on_a_private_address() {
     let (api, tokens) = (api().await, api().await);
     for host in ["127.0.0.2", "localhost", "0x7f.0.0.2"] {
-        refused(setup(&api, &format!("http://{host}:{}/token", tokens.port())).call(json!({})).await);
+        unauthorised(setup(&api, &format!("http://{host}:{}/token", tokens.port())).call(json!({})).await);
     }
-    refused(setup(&api, "https://169.254.169.254/token").call(json!({})).await);
+    unauthorised(setup(&api, "https://169.254.169.254/token").call(json!({})).await);
     assert!(tokens.received().is_empty() && api.received().is_empty());
 }
 
 #[tokio::test]
 async fn an_endpoint_without_encryption() {
     let api = api().await;
-    refused(setup(&api, "http://192.0.2.1/token").call(json!({})).await);
+    unauthorised(setup(&api, "http://192.0.2.1/token").call(json!({})).await);
     assert!(api.received().is_empty());
 }
 
 #[tokio::test]
 async fn an_endpoint_with_credentials_in_its_address() {
     let (api, tokens) = (api().await, api().await);
-    refused(setup(&api, &format!("http://u:p@127.0.0.1:{}/token", tokens.port())).call(json!({})).await);
+    unauthorised(setup(&api, &format!("http://u:p@127.0.0.1:{}/token", tokens.port())).call(json!({})).await);
     assert!(tokens.received().is_empty());
 }
 
@@ -95,52 +95,52 @@ async fn an_endpoint_that_never_answers() {
 async fn an_endpoint_that_answers_without_an_end() {
     let endless =
         Reply::raw("HTTP/1.1 200 OK\r\n\r\n{\"access_token\":\"").then_again("x".repeat(4096), Duration::ZERO);
-    refused(without_token(endless).await);
+    unauthorised(without_token(endless).await);
 }
 
 #[tokio::test]
 async fn an_endpoint_that_answers_byte_by_byte() {
     let dripping =
         Reply::raw("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n").then_again(" ", Duration::from_millis(20));
-    refused(without_token_in_time(dripping).await);
+    unauthorised(without_token_in_time(dripping).await);
 }
 
 #[tokio::test]
 async fn an_endpoint_that_answers_with_a_page() {
-    refused(without_token(Reply::body(200, &[("content-type", "text/html")], "<html>access_token</html>")).await);
+    unauthorised(without_token(Reply::body(200, &[("content-type", "text/html")], "<html>access_token</html>")).await);
 }
 
 #[tokio::test]
 async fn an_endpoint_that_answers_with_nested_brackets() {
-    refused(without_token(Reply::body(200, &[], "[".repeat(60_000))).await);
+    unauthorised(without_token(Reply::body(200, &[], "[".repeat(60_000))).await);
 }
 
 #[tokio::test]
 async fn an_endpoint_that_repeats_the_secret_in_its_error() {
     let error = json!({"error": CLIENT_SECRET, "error_description": CLIENT_SECRET});
-    refused(without_token(Reply::json(400, &error)).await);
+    unauthorised(without_token(Reply::json(400, &error)).await);
 }
 
 #[tokio::test]
 async fn a_token_with_a_line_break() {
-    refused(without_token(Reply::json(200, &json!({"access_token": "t\r\nX-Admin: 1"}))).await);
+    unauthorised(without_token(Reply::json(200, &json!({"access_token": "t\r\nX-Admin: 1"}))).await);
 }
 
 #[tokio::test]
 async fn a_token_that_is_no_text() {
     for token in [json!(null), json!(5), json!([]), json!({"a": 1}), json!("")] {
-        refused(without_token(Reply::json(200, &json!({"access_token": token}))).await);
+        unauthorised(without_token(Reply::json(200, &json!({"access_token": token}))).await);
     }
 }
 
 #[tokio::test]
 async fn a_token_of_a_kind_that_is_not_borne() {
-    refused(without_token(Reply::json(200, &json!({"access_token": "t", "token_type": "mac"}))).await);
+    unauthorised(without_token(Reply::json(200, &json!({"access_token": "t", "token_type": "mac"}))).await);
 }
 
 #[tokio::test]
 async fn a_token_larger_than_any_header() {
-    refused(without_token(Reply::json(200, &json!({"access_token": "t".repeat(1_000_000)}))).await);
+    unauthorised(without_token(Reply::json(200, &json!({"access_token": "t".repeat(1_000_000)}))).await);
 }
 
 #[tokio::test]
