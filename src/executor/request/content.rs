@@ -54,7 +54,7 @@ pub(super) fn write(
 /// Writes the member `name` of a form: an array's items one by one (RFC 7578 section 4.3), anything else as one.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub(super) fn write_each(name: &str, value: &Value, encoding: Option<&Encoding>) -> Result<Vec<Written>, Refusal> {
     let content = encoding.map_or(&Content::Value, |encoding| &encoding.content);
     let wanted = encoding.and_then(|encoding| encoding.content_type.as_deref());

@@ -174,7 +174,7 @@ fn starts_with_ignoring_case(text: &str, beginning: &str) -> bool {
     text.get(..beginning.len()).is_some_and(|start| start.eq_ignore_ascii_case(beginning))
 }
 
-/// "Error: ...", "[ERROR] ...", in any language, with something behind it.
+/// `Error: ...`, `[ERROR] ...`, in any language, with something behind it.
 fn error_word(line: &str) -> bool {
     let found = ERROR_WORD.captures(line).or_else(|| BRACKETED.captures(line));
     found.and_then(|found| found.get(1)).is_some_and(|rest| tells(rest.as_str()))
