@@ -26,4 +26,5 @@ CREATE TABLE approvals (
 
 CREATE INDEX approvals_of_call ON approvals (session, digest, id);
 CREATE INDEX approvals_by_status ON approvals (status, id);
+CREATE INDEX approvals_open ON approvals (expires_at) WHERE status IN ('pending', 'approved');
 CREATE INDEX approvals_by_time ON approvals (created_at);

@@ -1,0 +1,2 @@
+-- No query uses it.
+DROP INDEX IF EXISTS approvals_open;
