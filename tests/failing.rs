@@ -89,10 +89,8 @@ async fn a_refused_credential_is_the_operators_to_mend() {
         );
         assert!(!feedback.contains(bookings::KEY) && !feedback.contains("toolsets.bookings"), "{feedback}");
         let log = proxy.log();
-        let line = log
-            .lines()
-            .find(|line| line.contains("refused the toolset's credential"))
-            .unwrap_or_else(|| panic!("{log}"));
+        let line =
+            log.lines().find(|line| line.contains("for want of a credential")).unwrap_or_else(|| panic!("{log}"));
         assert!(
             line.contains("bookings") && line.contains(&status.to_string()) && !log.contains(bookings::KEY),
             "{line}"

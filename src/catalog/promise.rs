@@ -166,12 +166,20 @@ struct Parts<'d> {
     min_properties: u64,
     required: Vec<&'d str>,
     properties: Vec<(&'d str, Located<'d>)>,
+    read: usize,
 }
+
+/// Schemas that make one together, at most: parts that name parts several times over are many soon.
+const MAX_PARTS: usize = 256;
 
 impl<'d> Parts<'d> {
     /// `None` where there are alternatives, or what cannot be read: then nothing is plain.
     fn read(&mut self, document: &'d Document, schema: &Located<'d>, levels: usize) -> Option<()> {
         let levels = levels.checked_sub(1)?;
+        self.read += 1;
+        if self.read > MAX_PARTS {
+            return None;
+        }
         let members = schema.value.as_object()?;
         if ["oneOf", "anyOf", "if", "not"].iter().any(|keyword| members.contains_key(*keyword)) {
             return None;

@@ -95,6 +95,8 @@ struct Reading<'a> {
     parameters: Vec<(&'a str, String)>,
     echoes: HashSet<String>,
     values_left: usize,
+    /// Characters of texts that may still be read, fillers and all.
+    chars_left: usize,
 }
 
 impl<'a> Reading<'a> {
@@ -102,7 +104,15 @@ impl<'a> Reading<'a> {
         let parameters = arguments.keys().filter_map(|name| Some((name.as_str(), normal_form(name)?))).collect();
         let echoes = arguments.values().filter_map(scalar_text).filter_map(|value| normal_form(&value)).collect();
         let query = Query { status: (status >= 400).then_some(status), ..Query::default() };
-        Self { query, filler: String::new(), status, parameters, echoes, values_left: MAX_VALUES }
+        Self {
+            query,
+            filler: String::new(),
+            status,
+            parameters,
+            echoes,
+            values_left: MAX_VALUES,
+            chars_left: MAX_TEXT_CHARS,
+        }
     }
 
     fn body(&mut self, body: &[u8]) {
@@ -165,8 +175,9 @@ impl<'a> Reading<'a> {
 
     /// A message, or a code in the place of one.
     fn text(&mut self, text: &str) {
-        let room = MAX_TEXT_CHARS.saturating_sub(self.query.words.len());
-        let text: String = text.chars().take(room).collect();
+        let text: String = text.chars().take(self.chars_left).collect();
+        // One more for what parts it from the next.
+        self.chars_left = self.chars_left.saturating_sub(text.chars().count() + 1);
         text.split_whitespace().filter(|word| word.contains("://")).for_each(|link| self.link(link));
         if !text.trim().is_empty() {
             self.query.said.push_str(&text);

@@ -138,7 +138,8 @@ fn add_status(index: &Index, operation: &str, query: &Query, ties: &mut BTreeMap
             Some(Response::Default) => SAME_CLASS,
             _ => continue,
         };
-        ties.entry(passage).or_default().status = tie;
+        let entry = ties.entry(passage).or_default();
+        entry.status = entry.status.max(tie);
     }
 }
 

@@ -47,13 +47,21 @@ fn code_spans(prose: &str) -> Vec<(usize, usize)> {
     ticks.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect()
 }
 
+/// Characters of a word that are looked at: nobody's identifiers are longer.
+const MAX_IDENTIFIER_CHARS: usize = 100;
+
 /// The position of an identifier behind the full stop at `stop`.
 fn before_identifier(text: &str, stop: usize) -> Option<usize> {
     let behind = &text[stop + 1..];
     let next = behind.trim_start();
-    let word = next.split_whitespace().next()?;
-    let begins = word.starts_with(char::is_lowercase) && is_identifier(word) && next.len() < behind.len();
-    begins.then_some(text.len() - next.len())
+    // First what costs nothing: a text without a space is one word to its end.
+    if next.len() == behind.len() || !next.starts_with(char::is_lowercase) {
+        return None;
+    }
+    let end = next.char_indices().take(MAX_IDENTIFIER_CHARS).find(|(_, character)| character.is_whitespace());
+    let word =
+        next.get(..end.map_or(next.len().min(next.floor_char_boundary(MAX_IDENTIFIER_CHARS)), |(end, _)| end))?;
+    is_identifier(word).then_some(text.len() - next.len())
 }
 
 /// Does a sentence end before the boundary at `end`?

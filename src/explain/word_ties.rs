@@ -76,7 +76,11 @@ impl<'a> Words<'a> {
     pub(super) fn tie(&self, index: &Index, passage: usize) -> WordTie {
         let WordTie { evidence, order } = self.shared(index, passage);
         let cosine = self.meaning.of(passage);
-        let sure = ((cosine - UNRELATED) / (SAME - UNRELATED)).clamp(0.0, MOST_BY_MEANING);
+        // Entries of a catalogue are alike in meaning as they are in words, and of different failures all the same.
+        let is_entry = index.passage(passage).is_some_and(|entry| entry.shape.is_some());
+        let strictness = if is_entry { ENTRY_STRICTNESS } else { PROSE_STRICTNESS };
+        let alike = ((cosine - UNRELATED) / (SAME - UNRELATED)).clamp(0.0, 1.0);
+        let sure = alike.powf(strictness).min(MOST_BY_MEANING);
         // What is alike in words is alike in meaning too: the two are no independent witnesses.
         let evidence = evidence.max(-(1.0 - sure).ln());
         WordTie { evidence, order: order + CLOSEST * self.meaning.relative(passage) }

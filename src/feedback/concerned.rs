@@ -160,7 +160,7 @@ impl Search<'_> {
         let word: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
         // `{"email": ["is invalid"]}`, but not `{"request": {...}}`, which only repeats what was sent.
         let says = matches!(value, Json::String(_) | Json::Array(_)) || depth > 0 && value.is_object();
-        if lists && says {
+        if lists && says && self.values_left > 0 {
             self.place(name);
         }
         if NAMING.contains(&word.as_str()) && self.named(value) {
@@ -203,7 +203,7 @@ impl Search<'_> {
     }
 
     fn add(&mut self, place: Pointer) {
-        if !self.found.contains(&place) {
+        if self.found.len() < MAX_PARAMETERS && !self.found.contains(&place) {
             self.found.push(place);
         }
     }

@@ -35,7 +35,7 @@ use minijinja::value::Value;
 use library::Library;
 pub use library::TemplateError;
 pub use observed::ObservedFailure;
-pub use outcome::FailedOutcome;
+pub use outcome::{FailedOutcome, MAX_TRIED};
 pub use settings::Settings;
 pub use watch::watch;
 

@@ -17,8 +17,10 @@ use crate::scanner::excerpt::excerpt;
 /// Characters of an answer in which the parameters that it names are looked for.
 const READ_CHARS: usize = 16_000;
 
-/// What was tried before: so many calls at most, the last ones, and so many characters of each.
-const MAX_TRIED: usize = 6;
+/// Earlier calls that are told, at most: the last ones.
+pub const MAX_TRIED: usize = 6;
+
+/// Characters of each of them.
 const MAX_ACTION: usize = 300;
 
 /// What is told about a call whose execution failed (AutoFeedback section 3.3.2).
@@ -55,7 +57,7 @@ pub(super) fn context(facts: &FailedOutcome<'_>) -> Value {
     };
     let parameters = budget.first(3, parameters(facts), size);
     let actions: Vec<String> = facts.earlier.iter().map(|round| round.action.clone()).collect();
-    let earlier = budget.first(3, tried(&actions), String::len);
+    let earlier = last(&mut budget, 3, tried(&actions));
     context! {
         call => named(facts.call),
         summary => summary(facts),
@@ -88,6 +90,14 @@ pub(super) fn passages(explanation: &Explanation, budget: &mut Budget) -> Vec<Va
         (true, Some(first)) => budget.first(2, vec![cut(first, room)], |_| room),
         _ => taken.into_iter().map(|passage| told(&passage.text, &passage.source)).collect(),
     }
+}
+
+/// The last of the actions for which there is room in `1/share` of what is left, oldest first.
+pub(super) fn last(budget: &mut Budget, share: usize, mut actions: Vec<String>) -> Vec<String> {
+    actions.reverse();
+    let mut taken = budget.first(share, actions, String::len);
+    taken.reverse();
+    taken
 }
 
 /// The last of the actions, each cut short and told once, oldest first.

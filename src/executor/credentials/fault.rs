@@ -6,18 +6,23 @@ use crate::domain::Outcome;
 use crate::domain::outcome::{ApiAnswer, CredentialFault};
 
 /// Words by which an answer with status 403 says that it is the credential that does not suffice, and not the request.
-const AUTHORISATION: [&str; 13] = [
+const AUTHORISATION: [&str; 18] = [
     "access denied",
     "access token",
     "api key",
     "api_key",
     "apikey",
     "credential",
-    "insufficient",
+    "insufficient permission",
+    "insufficient privilege",
+    "insufficient right",
+    "_scope",
+    "missing scope",
+    "insufficient scope",
+    "required scope",
     "not authorised",
     "not authorized",
     "permission",
-    "scope",
     "unauthorised",
     "unauthorized",
 ];

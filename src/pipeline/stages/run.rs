@@ -110,12 +110,23 @@ fn credential_fault(
     explanation: Option<&Explanation>,
 ) -> Option<CredentialFault> {
     let (_, toolset, operation) = found?;
-    let is_explained = explanation.is_some_and(Explanation::is_hit);
+    // What policy calls fine is no failure, whatever its status.
+    let is_explained = match (outcome, explanation) {
+        (Outcome::Answered(_), None) => return None,
+        (_, explanation) => explanation.is_some_and(Explanation::is_hit),
+    };
     let fault = executor::credential_fault(operation, toolset, outcome, is_explained)?;
     let (trace, tool) = (&turn.record.trace().id, &operation.tool.name);
     if let Some(status) = outcome.status() {
         let toolset = &toolset.name;
-        tracing::warn!(trace, toolset, tool, status, fault = fault.label(), "the API refused the toolset's credential");
+        tracing::warn!(
+            trace,
+            toolset,
+            tool,
+            status,
+            fault = fault.label(),
+            "a call failed for want of a credential that suffices"
+        );
     }
     Some(fault)
 }

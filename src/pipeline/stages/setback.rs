@@ -28,6 +28,8 @@ pub(super) fn costs_a_round(
             let is_it = |earlier: &Execution| earlier.approval.as_ref().is_some_and(|earlier| earlier.id == note.id);
             note.status != ApprovalStatus::Pending || earlier.iter().any(is_it)
         }
+        // What policy calls fine is no failure, whatever its status.
+        Outcome::Answered(_) if explanation.is_none() => false,
         _ if credential.is_some() => told(&|earlier| earlier.credential.is_some()),
         Outcome::Answered(answer) if answer.asks_for_later() => told(&|earlier| earlier.status == Some(answer.status)),
         _ => explanation.is_some(),

@@ -20,7 +20,7 @@ use crate::domain::rules::{ClientTools, Mode};
 use crate::domain::trace::{Enrichment, Observation};
 use crate::domain::{DocText, OperationRef, Outcome, Owner};
 use crate::explain::{ClientTool, FailureKind, Judged, ToolMessage, recognise};
-use crate::feedback::ObservedFailure;
+use crate::feedback::{MAX_TRIED, ObservedFailure};
 use crate::pipeline::Pipeline;
 use crate::pipeline::turn::Turn;
 use crate::scanner::CompiledTool;
@@ -63,13 +63,20 @@ async fn failures(pipeline: &Pipeline, turn: &Turn, offer: &Offer) -> Vec<(ToolR
     failures
 }
 
-/// Calls of the same tool that failed since the user spoke last, oldest first.
+/// The last calls of the same tool that failed since the user spoke last, oldest first: as many as a message may tell, so that a long
+/// conversation costs no more for each of its messages than a short one.
 fn earlier_of(failures: &[(ToolResult, Failure)], result: &ToolResult) -> Vec<String> {
-    let same = failures.iter().map(|(earlier, _)| earlier).filter(|earlier| {
-        earlier.request == result.request && earlier.call.name == result.call.name && earlier.call != result.call
-    });
-    same.map(|earlier| super::judge::action(&earlier.call)).collect()
+    let since =
+        failures.iter().rev().map(|(earlier, _)| earlier).take_while(|earlier| earlier.request == result.request);
+    let same =
+        since.take(LOOKED_BACK).filter(|earlier| earlier.call.name == result.call.name && earlier.call != result.call);
+    let mut calls: Vec<String> = same.take(MAX_TRIED).map(|earlier| super::judge::action(&earlier.call)).collect();
+    calls.reverse();
+    calls
 }
+
+/// Failed messages that are looked through for earlier calls of a tool.
+const LOOKED_BACK: usize = 256;
 
 async fn look(
     pipeline: &Pipeline,

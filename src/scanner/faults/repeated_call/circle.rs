@@ -66,7 +66,9 @@ pub(super) fn find<'a>(case: &Case<'a>, arguments: &Value) -> Option<Circle<'a>>
     }
     let rounds = conversation.transcript().rounds();
     let laps = case.rules.circle.calls.saturating_sub(1).max(1) as usize;
-    (1..=case.rules.circle.period as usize).find_map(|period| {
+    // One lap shows nothing that comes back but a call right after itself.
+    let longest = if laps == 1 { 1 } else { case.rules.circle.period as usize };
+    (1..=longest).find_map(|period| {
         let from = rounds.len().checked_sub(laps * period)?;
         let rounds = rounds.get(from..)?;
         let (first, later) = rounds.split_at_checked(period)?;
