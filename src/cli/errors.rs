@@ -8,6 +8,14 @@ use anstyle::{AnsiColor, Style};
 /// What a verb gives: nothing, or an error whose message names the thing, what is wrong with it, and a way to mend it.
 pub(super) type VerbResult = Result<(), Box<dyn Error + Send + Sync>>;
 
+/// Why a verb that reads lines fails although it went through.
+#[derive(Debug, thiserror::Error)]
+#[error("{problems} of {lines} lines could not be used; what is wrong with them stands above")]
+pub(super) struct BadLines {
+    pub(super) problems: u64,
+    pub(super) lines: u64,
+}
+
 const PROGRAM: Style = AnsiColor::Red.on_default().bold();
 
 /// Prints each line of the error behind the program's name, on standard error; coloured on a terminal. Status 1.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 
 use super::embedding::EmbeddingArguments;
-use super::errors::VerbResult;
+use super::errors::{BadLines, VerbResult};
 use super::progress::Progress;
 use super::scan::threads;
 use crate::config;
@@ -46,14 +46,6 @@ Lines of --out: {\"id\", \"passages\": [the sentences that explain it, best firs
 
 Files may be of any size; gzip is understood, and written where the name of --out ends in .gz. A line may have 64 MiB. \
 Lines that cannot be used are named on standard error and left out; the status is 1 then. A summary goes to standard error.";
-
-/// Why `explain` fails although it went through.
-#[derive(Debug, thiserror::Error)]
-#[error("{problems} of {lines} lines could not be used; what is wrong with them stands above")]
-struct BadLines {
-    problems: u64,
-    lines: u64,
-}
 
 pub(super) fn run(arguments: Arguments) -> VerbResult {
     let Arguments { docs, failures, explanations, embedding, details, jobs } = arguments;

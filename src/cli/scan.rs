@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 
-use super::errors::VerbResult;
+use super::errors::{BadLines, VerbResult};
 use super::progress::Progress;
 use crate::domain::FaultCode;
 use crate::offline::{self, MAX_LINE_BYTES, OfflineError, ScanJob, ScanSummary};
@@ -54,14 +54,6 @@ Lines that cannot be used are named on standard error and left out; the status i
 
 /// The help says 64 MiB.
 const _: () = assert!(MAX_LINE_BYTES == 64 << 20);
-
-/// Why `scan` fails although it went through.
-#[derive(Debug, thiserror::Error)]
-#[error("{problems} of {lines} lines could not be used; what is wrong with them stands above")]
-struct BadLines {
-    problems: u64,
-    lines: u64,
-}
 
 pub(super) fn run(arguments: Arguments) -> VerbResult {
     let Arguments { tools, answers, verdicts, policy, native_tool_calls, jobs } = arguments;

@@ -92,6 +92,11 @@ pub struct NextPage {
 }
 
 impl ApiAnswer {
+    /// An answer of nothing but a status and a whole body.
+    pub fn new(status: u16, body: impl Into<Bytes>) -> Self {
+        Self { status, headers: Vec::new(), body: body.into(), truncated: false, paging: Paging::default() }
+    }
+
     /// A header field's value, by its lower-case name.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())

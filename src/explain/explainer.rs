@@ -283,13 +283,7 @@ mod tests {
     }
 
     fn answered(status: u16, body: &str) -> Outcome {
-        Outcome::Answered(ApiAnswer {
-            status,
-            headers: Vec::new(),
-            body: body.to_owned().into(),
-            truncated: false,
-            paging: Default::default(),
-        })
+        Outcome::Answered(ApiAnswer::new(status, body.to_owned()))
     }
 
     fn explained(tool: &str, status: u16, body: &str) -> Vec<String> {

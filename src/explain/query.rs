@@ -341,13 +341,7 @@ mod tests {
     use crate::domain::outcome::ApiAnswer;
 
     fn query_of(status: u16, body: &str, arguments: Value) -> Query {
-        let answer = ApiAnswer {
-            status,
-            headers: Vec::new(),
-            body: body.to_owned().into(),
-            truncated: false,
-            paging: Default::default(),
-        };
+        let answer = ApiAnswer::new(status, body.to_owned());
         query(&Outcome::Answered(answer), arguments.as_object().unwrap())
     }
 

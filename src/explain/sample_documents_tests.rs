@@ -26,13 +26,7 @@ fn operation(tool: &str) -> OperationRef {
 }
 
 fn answered(status: u16, body: &str) -> Outcome {
-    Outcome::Answered(ApiAnswer {
-        status,
-        headers: Vec::new(),
-        body: body.to_owned().into(),
-        truncated: false,
-        paging: Default::default(),
-    })
+    Outcome::Answered(ApiAnswer::new(status, body.to_owned()))
 }
 
 fn first(explainer: &Explainer, tool: &str, outcome: &Outcome, arguments: &Value) -> String {

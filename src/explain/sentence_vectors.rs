@@ -141,13 +141,7 @@ mod tests {
     /// The passage about badges.
     fn told(explainer: &Explainer) -> String {
         let operation = OperationRef { toolset: "a".into(), tool: "tool".into() };
-        let outcome = Outcome::Answered(ApiAnswer {
-            status: 400,
-            headers: Vec::new(),
-            body: "badge lent doors".to_owned().into(),
-            truncated: false,
-            paging: Default::default(),
-        });
+        let outcome = Outcome::Answered(ApiAnswer::new(400, "badge lent doors".to_owned()));
         let explanation = explainer.explain(&operation, &outcome, &Map::new()).now_or_never().unwrap();
         explanation.passages.first().map(|passage| passage.text.clone()).unwrap_or_default()
     }

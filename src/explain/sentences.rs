@@ -58,9 +58,8 @@ fn before_identifier(text: &str, stop: usize) -> Option<usize> {
     if next.len() == behind.len() || !next.starts_with(char::is_lowercase) {
         return None;
     }
-    let end = next.char_indices().take(MAX_IDENTIFIER_CHARS).find(|(_, character)| character.is_whitespace());
-    let word =
-        next.get(..end.map_or(next.len().min(next.floor_char_boundary(MAX_IDENTIFIER_CHARS)), |(end, _)| end))?;
+    let looked_at = next.char_indices().nth(MAX_IDENTIFIER_CHARS).map_or(next, |(end, _)| &next[..end]);
+    let word = looked_at.split_whitespace().next()?;
     is_identifier(word).then_some(text.len() - next.len())
 }
 

@@ -60,13 +60,7 @@ fn the_sentences_of_real_catalogues_are_found() {
         let record: Value = serde_json::from_str(line).unwrap();
         let status = record["status"].as_u64().unwrap_or(200) as u16;
         let body = record["body"].to_string();
-        let outcome = Outcome::Answered(ApiAnswer {
-            status,
-            headers: Vec::new(),
-            body: body.into(),
-            truncated: false,
-            paging: Default::default(),
-        });
+        let outcome = Outcome::Answered(ApiAnswer::new(status, body));
         let tool = record["operation"].as_str().unwrap_or_default().to_owned();
         let operation = OperationRef { toolset: record["api"].as_str().unwrap().to_owned(), tool };
         let passages = explainer.explain(&operation, &outcome, &Map::new()).now_or_never().unwrap().passages;

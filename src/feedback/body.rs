@@ -47,13 +47,7 @@ mod tests {
     use super::*;
 
     fn answer(body: &str) -> ApiAnswer {
-        ApiAnswer {
-            status: 400,
-            headers: Vec::new(),
-            body: body.to_owned().into(),
-            truncated: false,
-            paging: Default::default(),
-        }
+        ApiAnswer::new(400, body.to_owned())
     }
 
     #[test]

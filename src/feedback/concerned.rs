@@ -102,7 +102,7 @@ pub(super) fn concerned(tool: &CompiledTool, answer: &str, passages: &[Passage],
     }
     let required: BTreeSet<&str> =
         tool.parameters().filter(|parameter| parameter.required).map(|parameter| parameter.name).collect();
-    search.found.iter().take(MAX_PARAMETERS).map(|place| described(tool, place, &required)).collect()
+    search.found.iter().map(|place| described(tool, place, &required)).collect()
 }
 
 fn described(tool: &CompiledTool, place: &Pointer, required: &BTreeSet<&str>) -> Value {

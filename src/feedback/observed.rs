@@ -5,7 +5,7 @@ use minijinja::value::Value;
 
 use super::budget::Budget;
 use super::concerned::{concerned, size};
-use super::outcome::{last, passages, tried};
+use super::outcome::{passages, tried};
 use crate::domain::{Call, Explanation};
 use crate::scanner::CompiledTool;
 
@@ -36,7 +36,7 @@ pub(super) fn context(facts: &ObservedFailure<'_>) -> Value {
         tool => &facts.call.name,
         passages => passages,
         parameters => budget.first(2, parameters.unwrap_or_default(), size),
-        earlier => last(&mut budget, 2, tried(facts.earlier)),
+        earlier => tried(&mut budget, 2, facts.earlier),
     }
 }
 

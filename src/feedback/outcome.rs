@@ -57,7 +57,7 @@ pub(super) fn context(facts: &FailedOutcome<'_>) -> Value {
     };
     let parameters = budget.first(3, parameters(facts), size);
     let actions: Vec<String> = facts.earlier.iter().map(|round| round.action.clone()).collect();
-    let earlier = last(&mut budget, 3, tried(&actions));
+    let earlier = tried(&mut budget, 3, &actions);
     context! {
         call => named(facts.call),
         summary => summary(facts),
@@ -92,24 +92,17 @@ pub(super) fn passages(explanation: &Explanation, budget: &mut Budget) -> Vec<Va
     }
 }
 
-/// The last of the actions for which there is room in `1/share` of what is left, oldest first.
-pub(super) fn last(budget: &mut Budget, share: usize, mut actions: Vec<String>) -> Vec<String> {
-    actions.reverse();
-    let mut taken = budget.first(share, actions, String::len);
-    taken.reverse();
-    taken
-}
-
-/// The last of the actions, each cut short and told once, oldest first.
-pub(super) fn tried(actions: &[String]) -> Vec<String> {
+/// The last of the actions for which there is room in `1/share` of what is left, each cut short and told once, oldest first.
+pub(super) fn tried(budget: &mut Budget, share: usize, actions: &[String]) -> Vec<String> {
     let mut tried: Vec<String> = Vec::new();
     for action in actions.iter().rev().map(|action| excerpt(action, MAX_ACTION)) {
         if tried.len() < MAX_TRIED && !tried.contains(&action) {
             tried.push(action);
         }
     }
-    tried.reverse();
-    tried
+    let mut told = budget.first(share, tried, String::len);
+    told.reverse();
+    told
 }
 
 fn answer(outcome: &Outcome, limit: usize) -> String {

@@ -225,13 +225,7 @@ fn outcomes(call: &Call) -> Vec<Value> {
         Passage { text: "Rooms have numbers from 1.".to_owned(), source: "rooms.yaml".to_owned(), score: 1.0 };
     let shortfall =
         Shortfall { rule: "empty_result", came: "an empty list", promised: "a JSON array of at least 1".to_owned() };
-    let answered = |status| ApiAnswer {
-        status,
-        headers: Vec::new(),
-        body: r#"{"message":"no such room"}"#.into(),
-        truncated: false,
-        paging: Default::default(),
-    };
+    let answered = |status| ApiAnswer::new(status, r#"{"message":"no such room"}"#);
     [
         Outcome::Answered(answered(200)),
         Outcome::Answered(answered(404)),

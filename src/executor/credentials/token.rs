@@ -183,13 +183,7 @@ mod tests {
     use super::*;
 
     fn read(status: u16, body: &str) -> Result<(String, u64), String> {
-        let answer = ApiAnswer {
-            status,
-            headers: Vec::new(),
-            body: body.to_owned().into(),
-            truncated: false,
-            paging: Default::default(),
-        };
+        let answer = ApiAnswer::new(status, body.to_owned());
         token_in(&answer).map(|(secret, lifetime)| (secret.expose().to_owned(), lifetime.as_secs()))
     }
 

@@ -103,18 +103,12 @@ fn plain(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::outcome::{ApiAnswer, Paging};
+    use crate::domain::outcome::ApiAnswer;
 
     const HERE: &str = "https://api.example.com/v1/rooms?limit=5&q=a%20b";
 
     fn announced(links: &[&str], body: &str, parameters: &[&str]) -> Option<(Vec<String>, Option<String>)> {
-        let answer = ApiAnswer {
-            status: 200,
-            headers: Vec::new(),
-            body: body.to_owned().into(),
-            truncated: false,
-            paging: Paging::default(),
-        };
+        let answer = ApiAnswer::new(200, body.to_owned());
         let links = links.iter().map(|link| (*link).to_owned()).collect();
         let parameters: Vec<Parameter> =
             parameters.iter().map(|name| (format!("{name}_argument"), (*name).to_owned())).collect();

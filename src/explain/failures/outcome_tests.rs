@@ -3,13 +3,7 @@
 use super::*;
 
 fn answered(status: u16, body: &str) -> Outcome {
-    Outcome::Answered(ApiAnswer {
-        status,
-        headers: Vec::new(),
-        body: body.to_owned().into(),
-        truncated: false,
-        paging: Default::default(),
-    })
+    Outcome::Answered(ApiAnswer::new(status, body.to_owned()))
 }
 
 fn failed(outcome: &Outcome) -> Option<FailureKind> {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::docs::Library;
 use crate::domain::json::raw;
-use crate::domain::outcome::{ApiAnswer, Paging};
+use crate::domain::outcome::ApiAnswer;
 use crate::domain::{Explanation, OperationRef, Outcome};
 use crate::openai::name_of;
 
@@ -54,13 +54,10 @@ pub(super) async fn explain_line(
     let api = failure.api.ok_or("there is no `api`; name a file of the documentation, without its ending")?;
     let toolset = library.toolset(&api)?;
     let operation = OperationRef { toolset: toolset.to_owned(), tool: failure.operation.unwrap_or_default() };
-    let outcome = Outcome::Answered(ApiAnswer {
-        status: failure.status.unwrap_or(UNTOLD_STATUS),
-        headers: Vec::new(),
-        body: failure.body.map(body).unwrap_or_default().into(),
-        truncated: false,
-        paging: Paging::default(),
-    });
+    let outcome = Outcome::Answered(ApiAnswer::new(
+        failure.status.unwrap_or(UNTOLD_STATUS),
+        failure.body.map(body).unwrap_or_default(),
+    ));
     let explanation = library.explainer().explain(&operation, &outcome, &failure.arguments.unwrap_or_default()).await;
     write(id, &explanation, details, lines);
     Ok(explanation)

@@ -114,13 +114,7 @@ fn rule(turn: &Turn, result: &ToolResult) -> Option<&'static str> {
         Judged::Fine => return None,
         Judged::Silent => {}
     }
-    let answer = ApiAnswer {
-        status: http::StatusCode::OK.as_u16(),
-        headers: Vec::new(),
-        body: text.clone().into(),
-        truncated: false,
-        paging: Default::default(),
-    };
+    let answer = ApiAnswer::new(http::StatusCode::OK.as_u16(), text.clone());
     let failure = turn.snapshot.explainer.failure(&operation(turn, &call.name)?, &Outcome::Answered(answer), &[], &[]);
     matches!(failure, Some(FailureKind::NamedCode(_))).then_some(DOCUMENTED_CODE)
 }
