@@ -12,3 +12,10 @@ pub struct Call {
     /// The arguments as the model wrote them: the *text* of a JSON object, if the model was right.
     pub arguments: String,
 }
+
+impl Call {
+    /// The call as people write one: `name(arguments)`.
+    pub fn written(&self) -> String {
+        format!("{}({})", self.name, self.arguments)
+    }
+}

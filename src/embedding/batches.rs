@@ -27,7 +27,7 @@ impl Portion {
             .into_iter()
             .enumerate()
             .filter(|(_, text)| !text.trim().is_empty())
-            .map(|(position, text)| (position, cut(text, self.chars)))
+            .map(|(position, text)| (position, cut(&text, self.chars).to_owned()))
             .collect();
         spoken.sort_by_key(|(_, text)| text.len());
         let mut batches = Vec::new();
@@ -93,11 +93,8 @@ impl Batch {
 }
 
 /// The first `chars` characters.
-fn cut(mut text: String, chars: usize) -> String {
-    if let Some((end, _)) = text.char_indices().nth(chars) {
-        text.truncate(end);
-    }
-    text
+pub(super) fn cut(text: &str, chars: usize) -> &str {
+    text.char_indices().nth(chars).and_then(|(end, _)| text.get(..end)).unwrap_or(text)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The words that error bodies are made of: names of members, and values that say "no error".
 
+use crate::domain::json::scalar_text;
 use serde_json::{Map, Value};
 
 /// Does a member say why, in words or by a code?
@@ -90,16 +91,20 @@ pub(super) fn is_absent(text: &str) -> bool {
     zero || matches!(text.as_str(), "" | "none" | "null" | "nil" | "ok" | "success" | "no error" | "n/a" | "false")
 }
 
+/// A single value as text.
 pub(super) fn scalar(value: &Value) -> Option<String> {
     match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
         Value::Bool(flag) => Some(flag.to_string()),
-        _ => None,
+        other => scalar_text(other),
     }
 }
 
-/// A member name without case and separators.
+/// What HTTP calls a status (RFC 9110 section 15).
+pub(super) fn reason_of(status: u16) -> Option<&'static str> {
+    http::StatusCode::from_u16(status).ok()?.canonical_reason()
+}
+
+/// A name without case and separators.
 pub(super) fn folded(name: &str) -> String {
     name.chars().filter(|character| character.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }

@@ -1,6 +1,7 @@
 //! One entry of a catalogue → one passage that says what the code means and what to do.
 
 use super::blocks::{Block, Kind};
+use super::body_words::folded;
 use super::codes::{mentioned, normal_form};
 use super::heads::Head;
 use super::labels::{Role, is_label, role};
@@ -128,10 +129,7 @@ fn is_label_of(label: &str, value: &str) -> bool {
 
 /// Do two texts say the same but for case and punctuation?
 fn same(left: &str, right: &str) -> bool {
-    let letters = |text: &str| -> String {
-        text.chars().filter(|character| character.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-    };
-    left.len() <= right.len() * 2 && letters(left) == letters(right)
+    left.len() <= right.len() * 2 && folded(left) == folded(right)
 }
 
 /// The lines as one text, or as several of at most `limit` characters that are about as long as each other and begin with the first line.

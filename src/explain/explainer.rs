@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::Settings;
 use super::codes::normal_form;
 use super::documents::Section;
-use super::failures::{FailureKind, Judged, is_failure, shortfall, suspected_code};
+use super::failures::{FailureKind, Judged, Read, is_failure, shortfall, suspected_code};
 use super::index::{Builder, Entry, Index};
 use super::meanings::Closeness;
 use super::query::{Query, query};
@@ -111,10 +111,11 @@ impl Explainer {
         rules: &[FailureRule],
     ) -> Option<FailureKind> {
         let tool = format!("{}/{}", operation.toolset, operation.tool);
-        match is_failure(outcome, &tool, rules) {
+        let read = Read::of(outcome);
+        match is_failure(&read, &tool, rules) {
             Judged::Failed(kind) => Some(kind),
             Judged::Fine => None,
-            Judged::Silent => self.documented_code(operation, outcome).map(FailureKind::NamedCode).or_else(|| {
+            Judged::Silent => self.documented_code(operation, &read).map(FailureKind::NamedCode).or_else(|| {
                 let Outcome::Answered(answer) = outcome else { return None };
                 shortfall(answer, promises).map(FailureKind::NotAsPromised)
             }),
@@ -122,7 +123,7 @@ impl Explainer {
     }
 
     /// The bare code that the outcome's body is, where the documentation calls it an error.
-    fn documented_code(&self, operation: &OperationRef, outcome: &Outcome) -> Option<String> {
+    fn documented_code(&self, operation: &OperationRef, outcome: &Read<'_>) -> Option<String> {
         suspected_code(outcome)
             .filter(|code| normal_form(code).is_some_and(|code| self.names_an_error(operation, &code)))
     }

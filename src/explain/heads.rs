@@ -195,7 +195,6 @@ fn ends_word(at: usize, character: char, text: &str) -> bool {
     }
 }
 
-/// What follows a comma, a slash or an `or` between codes.
 /// Does a constant follow the number of the same error without anything between them: `4711 NOT_FOUND`?
 fn names_the_same(found: &[Token<'_>], rest: &str) -> bool {
     let pair = found.last().zip(token(rest));
@@ -209,6 +208,7 @@ fn are_number_and_name(number: &Token<'_>, name: &Token<'_>) -> bool {
         && constant(name.text)
 }
 
+/// What follows a comma, a slash or an `or` between codes.
 fn behind_joint(text: &str) -> Option<&str> {
     [",", "/", "or ", "and ", "&"].iter().find_map(|joint| text.strip_prefix(joint)).map(str::trim_start)
 }

@@ -1,5 +1,7 @@
 //! What the columns of tables and the members of objects are for, by their names: those of error catalogues are much alike.
 
+use super::body_words::folded;
+
 /// What a labelled value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Role {
@@ -185,11 +187,6 @@ const PARTS: [&str; 24] = [
 
 fn is_status(folded: &str) -> bool {
     folded.contains("status") || folded.contains("http")
-}
-
-/// A label without case and separators.
-fn folded(label: &str) -> String {
-    label.chars().filter(|character| character.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 //! Broader than the names by which a failure is recognised: what is taken for a code here explains only where the documentation
 //! defines it.
 
+use super::body_words::folded;
+
 /// What a member's value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Meaning {
@@ -58,8 +60,7 @@ const NOISE: [&str; 12] = [
 
 /// What is a member called `name` for?
 pub(super) fn meaning(name: &str) -> Meaning {
-    let name: String =
-        name.chars().filter(|character| character.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+    let name = folded(name);
     let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
     match name.as_str() {
         "status" | "statuscode" | "httpstatus" | "httpstatuscode" | "httpcode" => Meaning::Status,

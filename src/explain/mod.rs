@@ -46,8 +46,7 @@ pub use documents::{
 };
 pub use explainer::{Explainer, OperationDocs};
 pub use failures::{
-    FailureKind, Grounds, Judged, PROMISE_RULES, RULES, Recognised, Rule, TEXT_RULES, TextRule, ToolMessage,
-    is_failure, recognise,
+    FailureKind, Grounds, Judged, PROMISE_RULES, RULES, Recognised, Rule, TEXT_RULES, TextRule, ToolMessage, recognise,
 };
 pub use passages::Piece;
 pub use settings::Settings;

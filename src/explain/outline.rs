@@ -60,10 +60,11 @@ pub(super) fn outline(mut blocks: Vec<Block>, settings: &Settings) -> Vec<Outlin
 
 /// A paragraph that is nothing but a code (`Error code: 21211`) heads those that follow.
 fn promote(block: &mut Block) {
-    let head = block.head();
+    let stands_alone = |head: Head| head.alone && head.strength == Strength::Strong;
+    let is_title =
+        matches!(block.kind, Kind::Prose(_)) && block.depth == FLOW && block.head().is_some_and(stands_alone);
     if let Kind::Prose(text) = &mut block.kind
-        && block.depth == FLOW
-        && head.is_some_and(|head| head.alone && head.strength == Strength::Strong)
+        && is_title
     {
         *block = Block { depth: BOLD_LINE, kind: Kind::Heading(std::mem::take(text)) };
     }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::body_words::is_absent;
+use super::body_words::{is_absent, reason_of};
 use super::codes::{looks_like_code, normal_form, words};
 use super::member_names::{Meaning, meaning};
 use super::spellings::{derived, last_of_link};
@@ -271,8 +271,7 @@ impl<'a> Reading<'a> {
         }
         if self.query.words.is_empty() {
             self.query.repeats_status = self.query.status.is_some();
-            let reason = http::StatusCode::from_u16(self.status).ok().and_then(|status| status.canonical_reason());
-            self.query.words = self.query.status.and(reason).unwrap_or_default().to_owned();
+            self.query.words = self.query.status.and_then(reason_of).unwrap_or_default().to_owned();
         }
         if self.query.said.is_empty() {
             self.query.said.clone_from(&self.query.words);

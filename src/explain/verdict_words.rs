@@ -1,5 +1,6 @@
 //! What the words of a passage say about an outcome: that it is an error, or nothing at all.
 
+use super::body_words::reason_of;
 use super::codes::normal_form;
 use super::index::{Entry, Response};
 use super::sentences::sentences;
@@ -94,9 +95,7 @@ pub(super) fn calls_it_an_error(entry: &Entry, code: &str) -> bool {
 
 /// Does a description of a response say more than that there is such a response?
 pub(super) fn says_more_than_the_status(text: &str, status: u16) -> bool {
-    let reason =
-        http::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason()).unwrap_or_default();
-    let reason = tokens(reason);
+    let reason = tokens(reason_of(status).unwrap_or_default());
     let telling = |word: &String| {
         !reason.contains(word)
             && !is_stop_word(word)

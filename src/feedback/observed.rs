@@ -36,7 +36,7 @@ pub(super) fn context(facts: &ObservedFailure<'_>) -> Value {
         tool => &facts.call.name,
         passages => passages,
         parameters => budget.first(2, parameters.unwrap_or_default(), size),
-        earlier => tried(&mut budget, 2, facts.earlier),
+        earlier => tried(&mut budget, 2, facts.earlier.iter().map(String::as_str)),
     }
 }
 

@@ -56,8 +56,7 @@ pub(super) fn context(facts: &FailedOutcome<'_>) -> Value {
         None => passages(facts.explanation, &mut budget),
     };
     let parameters = budget.first(3, parameters(facts), size);
-    let actions: Vec<String> = facts.earlier.iter().map(|round| round.action.clone()).collect();
-    let earlier = tried(&mut budget, 3, &actions);
+    let earlier = tried(&mut budget, 3, facts.earlier.iter().map(|round| round.action.as_str()));
     context! {
         call => named(facts.call),
         summary => summary(facts),
@@ -93,9 +92,13 @@ pub(super) fn passages(explanation: &Explanation, budget: &mut Budget) -> Vec<Va
 }
 
 /// The last of the actions for which there is room in `1/share` of what is left, each cut short and told once, oldest first.
-pub(super) fn tried(budget: &mut Budget, share: usize, actions: &[String]) -> Vec<String> {
+pub(super) fn tried<'a>(
+    budget: &mut Budget,
+    share: usize,
+    actions: impl DoubleEndedIterator<Item = &'a str>,
+) -> Vec<String> {
     let mut tried: Vec<String> = Vec::new();
-    for action in actions.iter().rev().map(|action| excerpt(action, MAX_ACTION)) {
+    for action in actions.rev().map(|action| excerpt(action, MAX_ACTION)) {
         if tried.len() < MAX_TRIED && !tried.contains(&action) {
             tried.push(action);
         }

@@ -65,21 +65,12 @@ fn scan(rules: &ScanRules, place: &Pointer) -> Result<(), Fault> {
             return Err(Fault::new(place.child(key), format!("`{key}` is {value}; it must be 0 to 1")));
         }
     }
-    if !ROUNDS.contains(&u64::from(rules.repeat_window)) {
-        let message =
-            format!("`repeat_window` is {}; it must be {} to {}", rules.repeat_window, ROUNDS.start(), ROUNDS.end());
-        return Err(Fault::new(place.child("repeat_window"), message));
-    }
-    let circle = place.child("circle");
-    for (key, value, range) in
-        [("calls", rules.circle.calls, CIRCLE_CALLS), ("period", rules.circle.period, CIRCLE_PERIOD)]
-    {
-        if !range.contains(&u64::from(value)) {
-            let message = format!("`{key}` is {value}; it must be {} to {}", range.start(), range.end());
-            return Err(Fault::new(circle.child(key), message));
-        }
-    }
-    Ok(())
+    within([("repeat_window", u64::from(rules.repeat_window), ROUNDS)], place)?;
+    let circle = [
+        ("calls", u64::from(rules.circle.calls), CIRCLE_CALLS),
+        ("period", u64::from(rules.circle.period), CIRCLE_PERIOD),
+    ];
+    within(circle, &place.child("circle"))
 }
 
 fn limits(limits: &Limits, place: &Pointer) -> Result<(), Fault> {

@@ -7,6 +7,7 @@ use futures_util::future::BoxFuture;
 
 use super::file::{self, Rows};
 use super::words::Vocabulary;
+use crate::embedding::batches::cut;
 use crate::embedding::{EmbedError, Embedder, Vector};
 
 /// The table that comes with the program.
@@ -53,8 +54,7 @@ impl TableEmbedder {
     }
 
     fn vectors(&self, texts: &[String]) -> Vec<Vector> {
-        let cut = |text: &'_ str| text.char_indices().nth(self.chars).map_or(text.len(), |(end, _)| end);
-        texts.iter().map(|text| self.table.vector(text.get(..cut(text)).unwrap_or_default())).collect()
+        texts.iter().map(|text| self.table.vector(cut(text, self.chars))).collect()
     }
 }
 

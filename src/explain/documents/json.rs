@@ -1,6 +1,7 @@
 //! JSON → blocks. Error catalogues come as lists of objects, or as objects whose keys are the codes; what the members are called and how
 //! deep they stand is nobody's agreement.
 
+use crate::explain::body_words::scalar;
 use serde_json::{Map, Value};
 
 use super::tables::{CODE_LABEL, is_header, labelled};
@@ -143,7 +144,7 @@ fn is_record(members: &Map<String, Value>) -> bool {
 
 /// Does a member hold the object's own code?
 fn has_code(members: &Map<String, Value>) -> bool {
-    members.iter().any(|(key, value)| matches!(role(key), Role::Code(0 | 1)) && text_of(value).is_some())
+    members.iter().any(|(key, value)| matches!(role(key), Role::Code(0 | 1)) && is_scalar(value))
 }
 
 /// Are there records of their own within a value?
@@ -204,11 +205,13 @@ fn texts_of(value: &Value) -> String {
     }
 }
 
+fn is_scalar(value: &Value) -> bool {
+    matches!(value, Value::String(_) | Value::Number(_) | Value::Bool(_))
+}
+
 fn text_of(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(super::inline_text(text)),
-        Value::Number(number) => Some(number.to_string()),
-        Value::Bool(flag) => Some(flag.to_string()),
-        _ => None,
+        other => scalar(other),
     }
 }

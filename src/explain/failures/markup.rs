@@ -1,5 +1,6 @@
 //! Is a text in XML or HTML an error: a fault, a document whose root is an error, a page that is titled as one?
 
+use crate::explain::body_words::reason_of;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
@@ -140,7 +141,5 @@ fn is_error_title(title: &str) -> bool {
 
 /// "409 conflict": the status and its own reason.
 fn repeats_reason(title: &str, status: Option<u16>) -> bool {
-    let reason =
-        status.and_then(|status| http::StatusCode::from_u16(status).ok()).and_then(|status| status.canonical_reason());
-    reason.is_some_and(|reason| title.contains(&reason.to_lowercase()))
+    status.and_then(reason_of).is_some_and(|reason| title.contains(&reason.to_lowercase()))
 }

@@ -16,7 +16,9 @@ mod telling;
 mod text;
 mod text_rules;
 
-use serde_json::{Map, Value};
+use std::cell::OnceCell;
+
+use serde_json::Value;
 
 use self::body::body_failure;
 pub use self::error_rules::{RULES, Rule};
@@ -74,14 +76,34 @@ impl<Failure> Judged<Failure> {
     }
 }
 
+/// An outcome whose body is read as JSON once, if anything asks for it: every answer is judged, and most of them are none of these.
+pub(super) struct Read<'a> {
+    outcome: &'a Outcome,
+    json: OnceCell<Option<Value>>,
+}
+
+impl<'a> Read<'a> {
+    pub(super) fn of(outcome: &'a Outcome) -> Self {
+        Self { outcome, json: OnceCell::new() }
+    }
+
+    /// The body, where it is JSON.
+    fn json(&self) -> Option<&Value> {
+        let Outcome::Answered(answer) = self.outcome else { return None };
+        self.json.get_or_init(|| serde_json::from_slice(&answer.body).ok()).as_ref()
+    }
+}
+
 /// Did an outcome fail, as far as the outcome alone and the policy's rules tell? `tool` is `toolset/tool`.
-pub fn is_failure(outcome: &Outcome, tool: &str, rules: &[FailureRule]) -> Judged {
-    match outcome {
-        Outcome::Answered(answer) => match ruled(answer, tool, rules) {
+pub(super) fn is_failure(read: &Read<'_>, tool: &str, rules: &[FailureRule]) -> Judged {
+    match read.outcome {
+        Outcome::Answered(answer) => match ruled(read, answer, tool, rules) {
             Some((index, RuledOutcome::Failed)) => Judged::Failed(FailureKind::Ruled(index)),
             Some((_, RuledOutcome::Fine)) => Judged::Fine,
             None if answer.status >= 400 => Judged::Failed(FailureKind::Status(answer.status)),
-            None => error_body(answer).map_or(Judged::Silent, |rule| Judged::Failed(FailureKind::ErrorBody(rule))),
+            None => {
+                error_body(read, answer).map_or(Judged::Silent, |rule| Judged::Failed(FailureKind::ErrorBody(rule)))
+            }
         },
         Outcome::Unreachable { .. } => Judged::Failed(FailureKind::Unreachable),
         Outcome::Unknown { .. } => Judged::Failed(FailureKind::Unknown),
@@ -91,20 +113,18 @@ pub fn is_failure(outcome: &Outcome, tool: &str, rules: &[FailureRule]) -> Judge
     }
 }
 
-fn ruled(answer: &ApiAnswer, tool: &str, rules: &[FailureRule]) -> Option<(usize, RuledOutcome)> {
+fn ruled(read: &Read<'_>, answer: &ApiAnswer, tool: &str, rules: &[FailureRule]) -> Option<(usize, RuledOutcome)> {
     if rules.is_empty() {
         return None;
     }
-    let json: Option<Value> = serde_json::from_slice(&answer.body).ok();
-    let subject = Subject { tool, status: Some(answer.status), text: &answer.text(), json: json.as_ref() };
+    let subject = Subject { tool, status: Some(answer.status), text: &answer.text(), json: read.json() };
     ruling(rules, &subject)
 }
 
 /// The code of a body that holds a code and nothing of substance beside it, such as `{"info_code":"20000"}`: an error in one API and
 /// success in another, so that only documentation can tell.
-pub(super) fn suspected_code(outcome: &Outcome) -> Option<String> {
-    let Outcome::Answered(answer) = outcome else { return None };
-    let body = object(answer)?;
+pub(super) fn suspected_code(read: &Read<'_>) -> Option<String> {
+    let body = read.json()?.as_object()?;
     let mut codes = body.iter().filter(|(name, _)| is_code_name(name));
     let (_, value) = codes.next()?;
     let bare = body.iter().all(|(name, value)| is_code_name(name) || is_companion(name) || value.is_null());
@@ -112,22 +132,16 @@ pub(super) fn suspected_code(outcome: &Outcome) -> Option<String> {
 }
 
 /// The name of the rule that recognises an error in the body. What only words speak for is left to the documentation to decide.
-fn error_body(answer: &ApiAnswer) -> Option<&'static str> {
+fn error_body(read: &Read<'_>, answer: &ApiAnswer) -> Option<&'static str> {
     // RFC 9457 section 3: the media type alone says that the content is a problem.
     if answer.header("content-type").is_some_and(|kind| kind.trim().starts_with("application/problem+json")) {
         return Some("problem_details");
     }
-    let found = match serde_json::from_slice::<Value>(&answer.body) {
-        Ok(body) => body_failure(&body),
-        Err(_) => text_failure(&answer.text()),
+    let found = match read.json() {
+        Some(body) => body_failure(body),
+        None => text_failure(&answer.text()),
     };
     found.filter(|(_, grounds)| *grounds == Grounds::Form).map(|(rule, _)| rule)
-}
-
-/// The body as a non-empty JSON object.
-fn object(answer: &ApiAnswer) -> Option<Map<String, Value>> {
-    let body: Map<String, Value> = serde_json::from_slice(&answer.body).ok()?;
-    (!body.is_empty()).then_some(body)
 }
 
 #[cfg(test)]

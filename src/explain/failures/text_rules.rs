@@ -2,6 +2,7 @@
 //!
 //! Expressions are anchored at the first line's beginning wherever that is possible: texts that speak of errors have them in their midst.
 
+use crate::explain::body_words::reason_of;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -159,8 +160,7 @@ const REFUSALS: &str = r"(?ix)
 fn status_line(line: &str) -> bool {
     let Some(found) = STATUS_LINE.captures(line) else { return false };
     let status = found.get(1).and_then(|status| status.as_str().parse::<u16>().ok());
-    let reason =
-        status.and_then(|status| http::StatusCode::from_u16(status).ok()).and_then(|status| status.canonical_reason());
+    let reason = status.and_then(reason_of);
     match found.get(3) {
         // Behind the protocol's name any reason will do (RFC 9112 section 4).
         Some(_) if line.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("http/")) => true,

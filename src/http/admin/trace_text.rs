@@ -81,7 +81,7 @@ fn request(page: &mut Page, trace: &Trace) {
 fn answer(body: &Value) -> Option<String> {
     let completion = Completion::parse(body.to_string().into()).ok()?;
     let message = &completion.choices().first()?.message;
-    let calls = message.calls().iter().map(called).collect::<Vec<_>>().join("\n");
+    let calls = message.calls().iter().map(Call::written).collect::<Vec<_>>().join("\n");
     let text = message.text().unwrap_or_default();
     Some([text.as_str(), calls.as_str()].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n"))
 }
@@ -94,7 +94,7 @@ fn observation(page: &mut Page, observation: &Observation) {
         Enrichment::LeftOut => "left out, later ones are explained",
     };
     let again = if observation.again { " (as in an earlier turn)" } else { "" };
-    page.line(&format!("{}{again}", called(&observation.call)));
+    page.line(&format!("{}{again}", observation.call.written()));
     page.line(&format!("recognised by `{}`; {done}", observation.rule));
     explanation(page, observation.explanation.as_ref());
 }
@@ -106,7 +106,7 @@ fn attempt(page: &mut Page, attempt: &Attempt) {
         "{} → {}{status}{verdict} ({} ms, {} tokens)",
         attempt.purpose, attempt.outcome, attempt.duration_ms, attempt.usage.total_tokens
     ));
-    attempt.calls.iter().for_each(|call| page.line(&format!("call {}", called(call))));
+    attempt.calls.iter().for_each(|call| page.line(&format!("call {}", call.written())));
     attempt.diagnoses.iter().for_each(|found| diagnosis(page, "fault", found));
     attempt.advice.iter().for_each(|found| diagnosis(page, "noted", found));
     attempt.repairs.iter().for_each(|made| repair(page, made));
@@ -129,7 +129,7 @@ fn repair(page: &mut Page, repair: &Repair) {
 
 fn execution(page: &mut Page, execution: &Execution) {
     let status = execution.status.map(|status| format!(" {status}")).unwrap_or_default();
-    page.line(&called(&execution.call));
+    page.line(&execution.call.written());
     page.line(&format!(
         "{} of {} → {}{status} ({} ms)",
         execution.operation, execution.toolset, execution.outcome, execution.duration_ms
@@ -171,10 +171,6 @@ fn round(page: &mut Page, round: &Round) {
         page.line(&format!("{name}:"));
         page.text(text);
     }
-}
-
-fn called(call: &Call) -> String {
-    format!("{}({})", call.name, call.arguments)
 }
 
 /// The text as it grows.

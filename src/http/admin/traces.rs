@@ -2,9 +2,9 @@
 
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
-use axum::http::header::{ACCEPT, CONTENT_TYPE};
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
-use axum::response::Response;
+use axum::http::header::ACCEPT;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 
 use super::trace_text;
@@ -59,7 +59,7 @@ pub(in crate::http) async fn show(
         }
     };
     match side.store.get(&id).await {
-        Ok(Some(trace)) if format == Format::Text => plain_text(trace_text::write(&trace)),
+        Ok(Some(trace)) if format == Format::Text => trace_text::write(&trace).into_response(),
         Ok(Some(trace)) => json::value(StatusCode::OK, &trace),
         Ok(None) => {
             let message = format!(
@@ -69,12 +69,6 @@ pub(in crate::http) async fn show(
         }
         Err(error) => failed(&error),
     }
-}
-
-fn plain_text(text: String) -> Response {
-    let mut response = Response::new(text.into());
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
-    response
 }
 
 /// The form that the header field prefers (RFC 9110 section 12.5.1): text where it names that and not JSON before it.
@@ -115,6 +109,7 @@ fn failed(failure: &StoreError) -> Response {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use axum::http::HeaderValue;
 
     #[test]
     fn text_is_given_where_it_is_preferred() {

@@ -8,7 +8,7 @@ use crate::pipeline::turn::Turn;
 use crate::scanner::CheckedCall;
 
 use super::compose::Draft;
-use super::judge::{JudgedAnswer, action};
+use super::judge::JudgedAnswer;
 use super::offer::Offer;
 use crate::repair::JudgedCall;
 
@@ -59,7 +59,7 @@ fn reply(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, draft: &mut Draft,
         Err(diagnoses) => {
             let mut text = pipeline.templates.faulty_call(&call.made, diagnoses, &offer.toolbook);
             text.push_str(&pipeline.templates.hints(&call.made, &call.advice));
-            note(turn, action(&call.made), &text);
+            note(turn, call.made.written(), &text);
             text
         }
     }

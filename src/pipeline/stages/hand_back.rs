@@ -8,7 +8,7 @@ use crate::pipeline::dialogue::{Purpose, Step};
 use crate::pipeline::turn::Turn;
 
 use super::compose::Draft;
-use super::judge::{JudgedAnswer, action};
+use super::judge::JudgedAnswer;
 use super::run::Ran;
 
 /// The results as the model reads them: what succeeded as it is, what failed with its explanation (dynamic feedback).
@@ -36,7 +36,7 @@ pub(crate) fn texts(pipeline: &Pipeline, turn: &mut Turn, ran: &Ran) -> Vec<(Cal
         if result.failed || result.explanation.is_some() {
             turn.record.round(Round {
                 kind: "dynamic".to_owned(),
-                action: action(call),
+                action: call.written(),
                 observation: text.clone(),
                 thought: None,
                 new_action: None,

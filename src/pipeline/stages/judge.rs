@@ -1,7 +1,7 @@
 //! Judge: an answer → text, clean calls, repaired calls, or diagnoses. Total: it never fails.
 
 use crate::domain::rules::Evidence;
-use crate::domain::{Call, Diagnosis, Verdict};
+use crate::domain::{Diagnosis, Verdict};
 use crate::openai::{ChatRequest, Choice, Completion, ToolChoice};
 use crate::pipeline::dialogue::Judged;
 use crate::pipeline::turn::Turn;
@@ -94,14 +94,9 @@ fn note_reaction(turn: &mut Turn, judged: &JudgedAnswer) {
     if turn.record.trace().record.is_empty() {
         return;
     }
-    let actions: Vec<String> = calls.calls.iter().map(|call| action(&call.made)).collect();
+    let actions: Vec<String> = calls.calls.iter().map(|call| call.made.written()).collect();
     let thought = choice.message.text().filter(|text| !text.trim().is_empty());
     turn.record.complete_rounds(thought.as_deref(), Some(actions.join("; ").as_str()).filter(|text| !text.is_empty()));
-}
-
-/// A call as the record of the feedback loop has it.
-pub(crate) fn action(call: &Call) -> String {
-    format!("{}({})", call.name, call.arguments)
 }
 
 impl JudgedAnswer {

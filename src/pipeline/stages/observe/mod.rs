@@ -70,7 +70,7 @@ fn earlier_of(failures: &[(ToolResult, Failure)], result: &ToolResult) -> Vec<St
         failures.iter().rev().map(|(earlier, _)| earlier).take_while(|earlier| earlier.request == result.request);
     let same =
         since.take(LOOKED_BACK).filter(|earlier| earlier.call.name == result.call.name && earlier.call != result.call);
-    let mut calls: Vec<String> = same.take(MAX_TRIED).map(|earlier| super::judge::action(&earlier.call)).collect();
+    let mut calls: Vec<String> = same.take(MAX_TRIED).map(|earlier| earlier.call.written()).collect();
     calls.reverse();
     calls
 }
@@ -114,8 +114,9 @@ fn rule(turn: &Turn, result: &ToolResult) -> Option<&'static str> {
         Judged::Fine => return None,
         Judged::Silent => {}
     }
+    let operation = operation(turn, &call.name)?;
     let answer = ApiAnswer::new(http::StatusCode::OK.as_u16(), text.clone());
-    let failure = turn.snapshot.explainer.failure(&operation(turn, &call.name)?, &Outcome::Answered(answer), &[], &[]);
+    let failure = turn.snapshot.explainer.failure(&operation, &Outcome::Answered(answer), &[], &[]);
     matches!(failure, Some(FailureKind::NamedCode(_))).then_some(DOCUMENTED_CODE)
 }
 

@@ -44,6 +44,8 @@ struct Facts {
 /// A circle that a call would go on with.
 #[derive(Debug)]
 pub(super) struct Circle<'a> {
+    /// How often the call was made before.
+    times: usize,
     result: &'a str,
     between: Vec<String>,
 }
@@ -72,11 +74,13 @@ pub(super) fn find<'a>(case: &Case<'a>, arguments: &Value) -> Option<Circle<'a>>
         let from = rounds.len().checked_sub(laps * period)?;
         let rounds = rounds.get(from..)?;
         let (first, later) = rounds.split_at_checked(period)?;
-        let is_circle = later.chunks(period).all(|lap| is_same_lap(first, lap));
-        let (_, result) = find_call(first.first()?, name, arguments).filter(|_| is_circle)?;
+        let (_, result) = find_call(first.first()?, name, arguments)?;
+        if !later.chunks(period).all(|lap| is_same_lap(first, lap)) {
+            return None;
+        }
         let moves = has_failed(result) || !acts(name) && !only_acknowledges(result);
         let is_final = !is_gone(result) && !rounds.iter().flatten().any(waits);
-        (moves && is_final).then(|| Circle { result, between: between(first, name) })
+        (moves && is_final).then(|| Circle { times: laps, result, between: between(first, name) })
     })
 }
 
@@ -115,16 +119,16 @@ fn is_same_round(one: &Round, other: &Round) -> bool {
 
 fn is_same_call(one: &PastCall, other: &PastCall) -> bool {
     let read = |call: &PastCall| serde_json::from_str::<Value>(&call.arguments).ok();
-    let same_arguments = || match (read(one), read(other)) {
-        (Some(one), Some(other)) => is_same(&one, &other),
-        _ => one.arguments == other.arguments,
+    let same_arguments = || {
+        one.arguments == other.arguments
+            || matches!((read(one), read(other)), (Some(one), Some(other)) if is_same(&one, &other))
     };
     one.name == other.name && one.result == other.result && same_arguments()
 }
 
 fn diagnose(case: &Case<'_>, circle: &Circle<'_>) -> Diagnosis {
     let name = quoted(&case.call.name);
-    let times = case.rules.circle.calls.saturating_sub(1).max(1) as usize;
+    let times = circle.times;
     let message = format!("`{name}` was called {times} times with the same arguments, and gave the same each time");
     let between = circle.between.iter().map(|name| quoted(name)).collect();
     let (result, failed) = (excerpt(circle.result, MAX_RESULT), has_failed(circle.result));

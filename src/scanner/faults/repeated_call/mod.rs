@@ -49,15 +49,14 @@ pub(super) fn check(case: &Case<'_>, _: &CompiledTool, arguments: &Value) -> Vec
     let Some(conversation) = conversation.filter(|_| !is_made_to_be_repeated(&case.call.name)) else {
         return Vec::new();
     };
-    if circle::is_judged(case) && circle::find(case, arguments).is_some() {
-        return Vec::new();
-    }
     let rounds = conversation.transcript().rounds();
     let window = rounds.iter().rev().take(case.rules.repeat_window as usize);
     for (index, round) in window.enumerate() {
         if let Some((earlier, result)) = find(round, &case.call.name, arguments) {
             let was_final = !says_to_come_back(result) && !is_gone(result);
-            return if was_final { vec![diagnose(case, earlier, result, index + 1)] } else { Vec::new() };
+            // What is told as a circle needs no telling as a repetition.
+            let is_told = || circle::is_judged(case) && circle::find(case, arguments).is_some();
+            return if was_final && !is_told() { vec![diagnose(case, earlier, result, index + 1)] } else { Vec::new() };
         }
         if round.iter().any(gave_something) {
             return Vec::new();

@@ -5,8 +5,7 @@ const MAX_READ: usize = 4_000;
 
 /// The beginning of a result, in lower case.
 fn beginning(result: &str) -> String {
-    let end = (0..=MAX_READ.min(result.len())).rev().find(|end| result.is_char_boundary(*end)).unwrap_or(0);
-    result.get(..end).unwrap_or_default().to_lowercase()
+    result.get(..result.floor_char_boundary(MAX_READ)).unwrap_or_default().to_lowercase()
 }
 
 /// Words with which results that are failures begin.
