@@ -18,6 +18,7 @@ pub mod openai;
 pub mod pipeline;
 pub mod policy;
 pub mod repair;
+pub mod representation;
 pub mod retrieval;
 pub mod scanner;
 pub mod store;

@@ -34,14 +34,18 @@ const IMPORTS: &[(&str, &[&str])] = &[
     // The working rooms; among them an import points one way.
     ("policy", &["domain", "watch"]),
     ("catalog", &["domain"]),
-    ("retrieval", &["domain"]),
+    ("retrieval", &["domain", "embedding"]),
+    ("representation", &["domain", "embedding", "openai", "retrieval", "upstream"]),
     ("scanner", &["domain"]),
     ("repair", &["domain", "scanner"]),
     ("feedback", &["domain", "scanner", "watch"]),
     ("explain", &["domain", "embedding", "retrieval"]),
     ("executor", &["domain", "catalog", "scanner", "store"]),
     // Work on files instead of requests.
-    ("offline", &["domain", "embedding", "explain", "openai", "policy", "repair", "retrieval", "scanner"]),
+    (
+        "offline",
+        &["domain", "embedding", "explain", "openai", "policy", "repair", "representation", "retrieval", "scanner"],
+    ),
     // The way of a request.
     (
         "pipeline",
@@ -54,6 +58,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "openai",
             "policy",
             "repair",
+            "representation",
             "retrieval",
             "scanner",
             "store",
@@ -100,6 +105,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "pipeline",
             "policy",
             "repair",
+            "representation",
             "retrieval",
             "scanner",
             "store",

@@ -18,6 +18,7 @@ pub mod message;
 pub mod outcome;
 pub mod promise;
 pub mod repair;
+pub mod representation;
 pub mod rules;
 pub mod secret;
 pub mod similarity;

@@ -1,0 +1,78 @@
+//! Who proposes patterns.
+
+use std::fmt;
+
+use futures_util::future::BoxFuture;
+
+use crate::domain::representation::Pattern;
+
+/// Proposes patterns for one tool from the samples that its present representation gets wrong; the learner keeps what the validation
+/// samples confirm.
+pub trait Proposer: fmt::Debug + Send + Sync {
+    /// What reports and files call it.
+    fn name(&self) -> &str;
+
+    /// Further patterns for a tool (section 4.2, figure 1). Fewer than one is an answer too: there is nothing to add.
+    ///
+    /// # Errors
+    /// [`ProposeError`]: the learner goes on with the next tool, and tells it.
+    fn add<'a>(&'a self, addition: Addition<'a>) -> BoxFuture<'a, Result<Vec<Pattern>, ProposeError>>;
+
+    /// The same number of patterns, changed so that they attract less of what is wrong (section 4.2, figure 2).
+    ///
+    /// # Errors
+    /// As [`Proposer::add`].
+    fn edit<'a>(&'a self, edition: Edition<'a>) -> BoxFuture<'a, Result<Vec<Pattern>, ProposeError>>;
+
+    /// What has been spent so far on asking models.
+    fn cost(&self) -> Cost;
+}
+
+/// What patterns are to be added to.
+#[derive(Debug, Clone, Copy)]
+pub struct Addition<'a> {
+    /// The tool's name.
+    pub tool: &'a str,
+    /// Its own description.
+    pub description: &'a str,
+    /// What it has already.
+    pub patterns: &'a [Pattern],
+    /// Requests for it that do not find it: the false negatives.
+    pub missed: &'a [&'a str],
+    /// Patterns that it may have beyond those it has.
+    pub room: usize,
+}
+
+/// What is to be edited.
+#[derive(Debug, Clone, Copy)]
+pub struct Edition<'a> {
+    /// The tool's name.
+    pub tool: &'a str,
+    /// Its own description.
+    pub description: &'a str,
+    /// What it has.
+    pub patterns: &'a [Pattern],
+    /// Requests for other tools that find this one: the false positives.
+    pub wrong: &'a [&'a str],
+}
+
+/// Why there is no proposal.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{tool}: {reason}")]
+pub struct ProposeError {
+    /// The tool's name.
+    pub tool: String,
+    /// What went wrong, and what mends it.
+    pub reason: String,
+}
+
+/// What asking models has cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Requests to the model.
+    pub requests: u64,
+    /// Tokens that were sent, as the model counts them.
+    pub prompt_tokens: u64,
+    /// Tokens that were answered.
+    pub completion_tokens: u64,
+}
