@@ -15,6 +15,7 @@ pub mod ids;
 pub mod json;
 pub mod limits;
 pub mod message;
+pub mod nearest;
 pub mod outcome;
 pub mod promise;
 pub mod repair;
@@ -26,6 +27,7 @@ pub mod tool;
 pub mod trace;
 pub mod usage;
 pub mod verdict;
+pub mod yaml;
 
 pub use approval::{ApprovalNote, ApprovalStatus};
 pub use call::Call;
