@@ -23,6 +23,7 @@ pub mod representation;
 pub mod rules;
 pub mod secret;
 pub mod similarity;
+pub mod tokens;
 pub mod tool;
 pub mod trace;
 pub mod usage;

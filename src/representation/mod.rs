@@ -5,8 +5,18 @@
 
 mod file;
 mod learner;
+mod model;
+mod render;
+mod set;
+mod settings;
+mod watch;
 
 pub use file::{
     LearnedBy, Ranking, RepresentationError, RepresentationFile, Source, StoredPattern, StoredRepresentation, place_in,
 };
-pub use learner::{Addition, Cost, Edition, ProposeError, Proposer};
+pub use learner::{Addition, Candidate, Cost, Edition, NoSelection, ProposeError, Proposer, Selector};
+pub use model::{Estimate, LlmProposer, LlmSelector, Model, ModelSettings, Prices};
+pub use render::render;
+pub use set::Representations;
+pub use settings::Settings;
+pub use watch::watch;
