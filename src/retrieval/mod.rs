@@ -5,9 +5,12 @@
 mod bm25;
 mod formula;
 mod found;
+mod function_words;
 mod fusion;
+mod lexicon;
 mod mention;
 mod postings;
+mod rows;
 mod segment;
 mod statistics;
 mod term;
