@@ -4,6 +4,7 @@ mod execute;
 mod explain;
 mod faults;
 mod matchers;
+mod offer;
 
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +12,7 @@ pub use execute::{ApprovalMode, ApprovalRules, ExecuteRule, ExecuteRules, Permis
 pub use explain::{ClientTools, ExplainRules, FailureRule, NumberRange, RuledOutcome};
 pub use faults::{Action, FaultActions};
 pub use matchers::{LinearRegex, ToolGlobs};
+pub use offer::{ClientOffer, OfferRules, SearchRules};
 
 /// How far the proxy may go with a turn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::Limits;
 use crate::domain::rules::{
-    ExecuteRules, ExplainRules, Mode, OnExhausted, RecordRules, RepairRules, ScanRules, UsageReport,
+    ExecuteRules, ExplainRules, Mode, OfferRules, OnExhausted, RecordRules, RepairRules, ScanRules, UsageReport,
 };
 
 /// The rules and limits of a turn. The fields are the keys of a policy file; a key that is left out has its default.
@@ -28,6 +28,8 @@ pub struct Policy {
     pub mode: Mode,
     /// How much a turn may spend.
     pub limits: Limits,
+    /// Which tools the model is offered.
+    pub offer: OfferRules,
     /// What a scan reports.
     pub scan: ScanRules,
     /// What is changed without the model.

@@ -8,7 +8,7 @@ use super::fault::Fault;
 use super::selector::{Selector, glob};
 use crate::domain::Limits;
 use crate::domain::json::Pointer;
-use crate::domain::rules::{ApprovalRules, ExecuteRule, ScanRules};
+use crate::domain::rules::{ApprovalRules, ExecuteRule, OfferRules, ScanRules};
 
 /// Longest name: it is a header value, a label and a column.
 const MAX_NAME: usize = 64;
@@ -28,6 +28,10 @@ const REQUESTS: RangeInclusive<u64> = 1..=1_000;
 const SECONDS: RangeInclusive<u64> = 1..=86_400;
 /// Seconds that an approval holds: up to thirty days. What a person approved once is not meant for ever.
 const VALID: RangeInclusive<u64> = 1..=2_592_000;
+/// Tools that a turn has chosen: no provider is known to take more than some hundreds.
+const CHOSEN: RangeInclusive<u64> = 1..=1_000;
+/// Tools that one search gives: the model reads a line about each.
+const RESULTS: RangeInclusive<u64> = 1..=50;
 /// Calls at the same time: each holds a connection.
 const PARALLEL: RangeInclusive<u64> = 1..=256;
 
@@ -36,6 +40,7 @@ pub(super) fn validate(policy: &Policy) -> Result<Option<Selector>, Fault> {
     let root = Pointer::root();
     name(&policy.name, root.child("name"))?;
     limits(&policy.limits, &root.child("limits"))?;
+    offer(&policy.offer, &root.child("offer"))?;
     scan(&policy.scan, &root.child("scan"))?;
     execute(&policy.execute.rules, &root.child("execute").child("rules"))?;
     approval(&policy.execute.approval, &root.child("execute").child("approval"))?;
@@ -52,6 +57,22 @@ fn name(name: &str, place: Pointer) -> Result<(), Fault> {
     Ok(())
 }
 
+fn offer(rules: &OfferRules, place: &Pointer) -> Result<(), Fault> {
+    share("gap", rules.gap, place)?;
+    let min = ("min", u64::from(rules.min), 1..=u64::from(rules.k));
+    within([("k", u64::from(rules.k), CHOSEN), min], place)?;
+    let search = &rules.search_tools;
+    let ranges = [("per_turn", u64::from(search.per_turn), ROUNDS), ("results", u64::from(search.results), RESULTS)];
+    within(ranges, &place.child("search_tools"))
+}
+
+fn share(key: &str, value: f64, place: &Pointer) -> Result<(), Fault> {
+    if (0.0..=1.0).contains(&value) {
+        return Ok(());
+    }
+    Err(Fault::new(place.child(key), format!("`{key}` is {value}; it must be 0 to 1")))
+}
+
 fn scan(rules: &ScanRules, place: &Pointer) -> Result<(), Fault> {
     let relevance = place.child("relevance");
     let shares = [
@@ -61,9 +82,7 @@ fn scan(rules: &ScanRules, place: &Pointer) -> Result<(), Fault> {
         (&relevance, "coverage", rules.relevance.coverage),
     ];
     for (place, key, value) in shares {
-        if !(0.0..=1.0).contains(&value) {
-            return Err(Fault::new(place.child(key), format!("`{key}` is {value}; it must be 0 to 1")));
-        }
+        share(key, value, place)?;
     }
     within([("repeat_window", u64::from(rules.repeat_window), ROUNDS)], place)?;
     let circle = [

@@ -73,7 +73,8 @@ impl<'de> Deserialize<'de> for LinearRegex {
 #[derive(Debug, Clone, Default)]
 pub struct ToolGlobs {
     texts: Vec<String>,
-    compiled: GlobSet,
+    /// More than one where rules were joined.
+    compiled: Vec<GlobSet>,
 }
 
 impl ToolGlobs {
@@ -86,12 +87,26 @@ impl ToolGlobs {
         for text in &texts {
             set.add(Glob::new(text).map_err(|error| error.to_string())?);
         }
-        Ok(Self { compiled: set.build().map_err(|error| error.to_string())?, texts })
+        Ok(Self { compiled: vec![set.build().map_err(|error| error.to_string())?], texts })
     }
 
     /// Does a glob fit the name, or is there none?
     pub fn fit(&self, tool: &str) -> bool {
-        self.texts.is_empty() || self.compiled.is_match(tool)
+        self.texts.is_empty() || self.name(tool)
+    }
+
+    /// Does a glob fit the name? Where there is no glob, none does.
+    pub fn name(&self, tool: &str) -> bool {
+        self.compiled.iter().any(|set| set.is_match(tool))
+    }
+
+    /// The globs of both.
+    pub fn and(&self, other: &Self) -> Self {
+        if self == other {
+            return self.clone();
+        }
+        let texts = self.texts.iter().chain(&other.texts).cloned().collect();
+        Self { texts, compiled: self.compiled.iter().chain(&other.compiled).cloned().collect() }
     }
 
     /// Is there no glob?
@@ -142,7 +157,10 @@ mod tests {
         let globs = |texts: &[&str]| ToolGlobs::new(texts.iter().map(|text| (*text).to_owned()).collect());
         let some = globs(&["crm/*", "geo?ode"]).unwrap();
         assert!(some.fit("crm/list/all") && some.fit("geocode") && !some.fit("maps/route"));
-        assert!(globs(&[]).unwrap().fit("anything"));
+        assert!(globs(&[]).unwrap().fit("anything") && !globs(&[]).unwrap().name("anything"));
+        let both = some.and(&globs(&["hr/*"]).unwrap());
+        assert_eq!((&both, &both.and(&both)), (&globs(&["crm/*", "geo?ode", "hr/*"]).unwrap(), &both));
+        assert!(both.name("hr/hire") && !both.name("maps/route"));
         assert!(globs(&["a["]).is_err());
     }
 }

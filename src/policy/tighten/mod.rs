@@ -4,6 +4,12 @@
 //! |---|---|
 //! | `mode` | `off`, `shadow`, `guard` |
 //! | `limits.*` | the larger number, the smaller; for `tokens`, 0 (no limit) is the largest |
+//! | `offer.whole`, `offer.k`, `offer.min`, `offer.search_tools.per_turn`, `offer.search_tools.results` | the larger number, the smaller (less is offered) |
+//! | `offer.gap` | the lower share, the higher |
+//! | `offer.never` | the tools that one of them names are not offered |
+//! | `offer.client_tools` | `keep`, `narrow` |
+//! | `offer.search_tools.from` | the lower number, the higher; 0 (never) is the highest |
+//! | `offer.always`, `offer.sticky`, `offer.representations` | neither is stricter: the base's |
 //! | `scan.report` | `first`, `all` |
 //! | `scan.faults.*` | `off`, `advise`, `repair`, `feedback` |
 //! | `scan.unknown_parameters` | `allow`, `drop`, `refuse` |
@@ -29,7 +35,8 @@ mod execute;
 use super::Policy;
 use crate::domain::Limits;
 use crate::domain::rules::{
-    CircleRules, ExplainRules, RecordRules, RelevanceRules, RepairRules, Report, RescueRules, ScanRules,
+    CircleRules, ExplainRules, OfferRules, RecordRules, RelevanceRules, RepairRules, Report, RescueRules, ScanRules,
+    SearchRules,
 };
 
 /// The base policy, made as strict as the requested one wherever that is stricter.
@@ -42,6 +49,7 @@ pub(super) fn tighten(base: &Policy, requested: &Policy) -> Policy {
         selectable: base.selectable,
         mode: base.mode.max(requested.mode),
         limits: limits(&base.limits, &requested.limits),
+        offer: offer(&base.offer, &requested.offer),
         scan: scan(&base.scan, &requested.scan),
         repair: repair(&base.repair, &requested.repair),
         on_exhausted: base.on_exhausted.max(requested.on_exhausted),
@@ -64,6 +72,33 @@ fn limits(base: &Limits, requested: &Limits) -> Limits {
         seconds: base.seconds.min(requested.seconds),
         parallel_calls: base.parallel_calls.min(requested.parallel_calls),
     }
+}
+
+fn offer(base: &OfferRules, requested: &OfferRules) -> OfferRules {
+    let (search, other) = (&base.search_tools, &requested.search_tools);
+    let k = base.k.min(requested.k);
+    OfferRules {
+        whole: base.whole.min(requested.whole),
+        k,
+        // Each policy has no larger minimum than its own `k`, and this `k` is one of the two.
+        min: base.min.min(requested.min).min(k),
+        gap: base.gap.max(requested.gap),
+        always: base.always.clone(),
+        never: base.never.and(&requested.never),
+        sticky: base.sticky,
+        client_tools: base.client_tools.max(requested.client_tools),
+        search_tools: SearchRules {
+            from: later(search.from, other.from),
+            per_turn: search.per_turn.min(other.per_turn),
+            results: search.results.min(other.results),
+        },
+        representations: base.representations,
+    }
+}
+
+/// The larger number, where 0 is never.
+fn later(one: u32, other: u32) -> u32 {
+    if one == 0 || other == 0 { 0 } else { one.max(other) }
 }
 
 /// The smaller limit, where 0 is none.

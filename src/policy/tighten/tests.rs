@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::domain::FaultCode;
 use crate::domain::rules::{
-    Action, ApprovalMode, ApprovalRules, ClientTools, ExecuteRule, ExecuteRules, FaultActions, Mode, OnExhausted,
-    Permission, UnknownParameters, UsageReport,
+    Action, ApprovalMode, ApprovalRules, ClientOffer, ClientTools, ExecuteRule, ExecuteRules, FaultActions, Mode,
+    OnExhausted, Permission, ToolGlobs, UnknownParameters, UsageReport,
 };
 
 /// Applies `loose` and `strict` to a policy each, and expects the stricter whichever of them was asked for.
@@ -34,6 +34,19 @@ fn the_stricter_value_of_each_rule_holds_whichever_policy_has_it() {
     assert_stricter("tokens", |it| it.limits.tokens = 6, |it| it.limits.tokens = 5);
     assert_stricter("seconds", |it| it.limits.seconds = 60, |it| it.limits.seconds = 59);
     assert_stricter("parallel", |it| it.limits.parallel_calls = 8, |it| it.limits.parallel_calls = 1);
+    assert_stricter("whole", |it| it.offer.whole = 40, |it| it.offer.whole = 10);
+    assert_stricter("k", |it| it.offer.k = 16, |it| it.offer.k = 8);
+    assert_stricter("min", |it| it.offer.min = 5, |it| it.offer.min = 1);
+    assert_stricter("gap", |it| it.offer.gap = 0.1, |it| it.offer.gap = 0.5);
+    assert_stricter(
+        "keep < narrow",
+        |it| it.offer.client_tools = ClientOffer::Keep,
+        |it| it.offer.client_tools = ClientOffer::Narrow,
+    );
+    assert_stricter("from", |it| it.offer.search_tools.from = 200, |it| it.offer.search_tools.from = 300);
+    assert_stricter("from < never", |it| it.offer.search_tools.from = 200, |it| it.offer.search_tools.from = 0);
+    assert_stricter("searches", |it| it.offer.search_tools.per_turn = 3, |it| it.offer.search_tools.per_turn = 0);
+    assert_stricter("results", |it| it.offer.search_tools.results = 8, |it| it.offer.search_tools.results = 2);
     assert_stricter("first < all", |it| it.scan.report = Report::First, |it| it.scan.report = Report::All);
     assert_stricter(
         "allow < drop",
@@ -86,6 +99,18 @@ fn the_stricter_value_of_each_rule_holds_whichever_policy_has_it() {
         assert_eq!(tighten(&strict, &loose).explain, strict.explain);
     }
     assert_stricter("bodies", |it| it.record.bodies = true, |it| it.record.bodies = false);
+}
+
+#[test]
+fn what_either_policy_never_offers_is_not_offered_and_the_rest_of_the_offer_is_the_bases() {
+    let globs = |text: &str| ToolGlobs::new(vec![text.to_owned()]).unwrap();
+    let offer = |never, always, sticky| {
+        let offer = OfferRules { never: globs(never), always: globs(always), sticky, ..OfferRules::default() };
+        Policy { offer, ..Policy::default() }
+    };
+    let both = tighten(&offer("crm/*", "a/*", false), &offer("hr/*", "b/*", true)).offer;
+    assert!(both.never.name("crm/x") && both.never.name("hr/x") && !both.never.name("maps/x"));
+    assert_eq!((both.always, both.sticky), (globs("a/*"), false));
 }
 
 #[test]
