@@ -12,6 +12,7 @@ mod explain;
 mod policy;
 mod progress;
 mod replay;
+mod retrieve;
 mod scan;
 mod serve;
 
@@ -46,6 +47,9 @@ enum Verb {
     /// Explain recorded failures of APIs from a folder of documentation, without a server: JSON Lines in, JSON Lines out. Status 1 where
     /// a line could not be used.
     Explain(explain::Arguments),
+    /// Rank tools for recorded requests as the proxy would, without a server: JSON Lines in, JSON Lines out. Status 1 where a line could
+    /// not be used.
+    Retrieve(retrieve::Arguments),
     /// Look at the configuration.
     Config(config::Arguments),
     /// Look at the policies.
@@ -67,6 +71,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Scan(arguments) => scan::run(arguments),
         Verb::Replay(arguments) => replay::run(arguments),
         Verb::Explain(arguments) => explain::run(arguments),
+        Verb::Retrieve(arguments) => retrieve::run(arguments),
         Verb::Config(arguments) => config::run(arguments),
         Verb::Policy(arguments) => policy::run(arguments),
     };

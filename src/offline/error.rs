@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 
 use crate::embedding::EmbedError;
+use crate::representation::RepresentationError;
 
 /// The run cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -29,8 +30,19 @@ pub enum OfflineError {
         source: io::Error,
     },
     /// The model of meaning gives no vectors.
-    #[error("the passages have no vectors: {0}; without --embedding-model they are searched by words")]
+    #[error(
+        "the texts have no vectors: {0}; without --embedding-model, and with --no-embedding where there is such an option, they are compared by words"
+    )]
     Unembedded(EmbedError),
+    /// There is nothing to rank.
+    #[error("there is no tool in {file}; give one object with `name` and `description` on each line")]
+    NoTools {
+        /// The file.
+        file: String,
+    },
+    /// What was learned of tools cannot be read.
+    #[error(transparent)]
+    Representations(RepresentationError),
     /// Whoever read our output has gone: nothing is left to do, and nothing is wrong.
     #[error("the reader of the output has gone")]
     ReaderGone,
