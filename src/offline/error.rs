@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 
 use crate::embedding::EmbedError;
+use crate::representation::RepresentationError;
 
 /// The run cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +32,19 @@ pub enum OfflineError {
     /// The model of meaning gives no vectors.
     #[error("the passages have no vectors: {0}; without --embedding-model they are searched by words")]
     Unembedded(EmbedError),
+    /// The representation files that there are cannot be read, or new ones not be written.
+    #[error(transparent)]
+    Representations(RepresentationError),
+    /// There is nothing to learn from.
+    #[error(
+        "{samples} samples are too few: {least} at least, one to learn from and one to try it on; give more with --train or --traces"
+    )]
+    TooFewSamples {
+        /// How many there are.
+        samples: usize,
+        /// How many are needed.
+        least: usize,
+    },
     /// Whoever read our output has gone: nothing is left to do, and nothing is wrong.
     #[error("the reader of the output has gone")]
     ReaderGone,
