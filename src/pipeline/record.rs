@@ -53,6 +53,7 @@ impl Record {
             tools_offered: Arc::default(),
             rejoined: 0,
             observed: Vec::new(),
+            observed_left_out: 0,
             attempts: Vec::new(),
             executions: Vec::new(),
             record: Vec::new(),
