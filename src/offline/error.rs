@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 
 use crate::embedding::EmbedError;
-use crate::representation::RepresentationError;
+use crate::representation::{LearnError, RepresentationError};
 
 /// The run cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -44,6 +44,15 @@ pub enum OfflineError {
         samples: usize,
         /// How many are needed.
         least: usize,
+    },
+    /// Nothing can be learned.
+    #[error(transparent)]
+    Learning(LearnError),
+    /// A run was interrupted, and nothing says what is to become of it.
+    #[error("{file} is of a run that was interrupted; --resume goes on with it, --restart begins anew")]
+    Interrupted {
+        /// What was kept of it.
+        file: String,
     },
     /// Whoever read our output has gone: nothing is left to do, and nothing is wrong.
     #[error("the reader of the output has gone")]

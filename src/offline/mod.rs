@@ -23,7 +23,7 @@ mod watcher;
 
 pub use error::{OfflineError, Problem};
 pub use explain::{ExplainJob, ExplainSummary, explain};
-pub use learn::{LabelledQuery, LearnFiles, Prepared, Report, Samples, page};
+pub use learn::{LearnFiles, LearnRun, Prepared, Report, Samples, Spent, learn, page};
 pub use lines::MAX_LINE_BYTES;
 pub use replay::{Fates, Judgements, Replay, ReplayJob, Row, Rows, TurnFates, grouped, replay};
 pub use scan::{ScanJob, ScanSummary, scan};

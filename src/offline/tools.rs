@@ -42,6 +42,33 @@ struct ToolLine {
     parameters: Value,
 }
 
+/// Levels of nesting whose parameters speak for a tool.
+const MAX_DEPTH: usize = 4;
+
+impl ListedTool {
+    /// Names and descriptions of its parameters, as one text.
+    pub fn parameters_text(&self) -> String {
+        let mut text = String::new();
+        describe(&self.parameters, MAX_DEPTH, &mut text);
+        text
+    }
+}
+
+fn describe(schema: &Value, depth: usize, text: &mut String) {
+    let Some(depth) = depth.checked_sub(1) else { return };
+    for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        let description = property.get("description").and_then(Value::as_str);
+        for part in std::iter::once(name.as_str()).chain(description) {
+            text.push_str(part);
+            text.push(' ');
+        }
+        describe(property, depth, text);
+    }
+    if let Some(items) = schema.get("items") {
+        describe(items, depth, text);
+    }
+}
+
 impl ListedTools {
     /// Reads the file to its end. Lines that cannot be used are told to the watcher and counted.
     ///

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use super::report::{REPORT_FILE, Report};
 use super::samples::{Known, Samples};
 use crate::offline::output::write_whole;
-use crate::offline::tools::{ListedTools, names};
+use crate::offline::tools::{ListedTool, ListedTools, names};
 use crate::offline::{OfflineError, Watcher};
 use crate::representation::{LearnedBy, Ranking, RepresentationFile, StoredPattern, StoredRepresentation, place_in};
+use crate::retrieval::ToolText;
 
 /// Fewest samples that a run can make anything of: one to learn from, one to try it on.
 const MIN_SAMPLES: usize = 2;
@@ -63,7 +64,7 @@ impl Prepared {
         if let Some(traces) = traces {
             samples.add(Samples::read_traces(traces, &known, watcher)?);
         }
-        samples.each_once();
+        samples.tidy();
         if samples.samples.len() < MIN_SAMPLES {
             return Err(OfflineError::TooFewSamples { samples: samples.samples.len(), least: MIN_SAMPLES });
         }
@@ -115,7 +116,14 @@ impl Prepared {
         let tools = listed.chain(self.gone()).map(|tool| {
             let kept = self.kept(tool).into_iter().cloned();
             let new = learned.get(tool).into_iter().flatten().cloned();
-            StoredRepresentation { tool: tool.to_owned(), patterns: kept.chain(new).collect() }
+            let mut patterns: Vec<StoredPattern> = kept.collect();
+            for stored in new {
+                // Two proposals may come to say the same; one of them is enough.
+                if !patterns.iter().any(|other| says_the_same(other, &stored)) {
+                    patterns.push(stored);
+                }
+            }
+            StoredRepresentation { tool: tool.to_owned(), patterns }
         });
         let tools = tools.filter(|stored| !stored.patterns.is_empty()).collect();
         RepresentationFile { toolset: self.toolset.clone(), learned: Some(learned_by), ranking, tools }
@@ -130,6 +138,23 @@ impl Prepared {
         write_whole(&self.out.join(REPORT_FILE), report.to_text().as_bytes())
     }
 
+    /// The tools as they are found, with the patterns of people.
+    pub fn texts(&self) -> Vec<ToolText> {
+        let text = |tool: &ListedTool| ToolText {
+            name: tool.name.clone(),
+            description: tool.description.clone(),
+            parameters: tool.parameters_text(),
+            tags: String::new(),
+            patterns: self.kept(&tool.name).into_iter().map(|stored| stored.pattern.clone()).collect(),
+        };
+        self.listed.tools.iter().map(text).collect()
+    }
+
+    /// Whose tools these are.
+    pub fn toolset(&self) -> Option<&str> {
+        self.toolset.as_deref()
+    }
+
     /// The folder that is written to.
     pub fn folder(&self) -> &Path {
         &self.out
@@ -141,4 +166,8 @@ impl Prepared {
         let stored = self.present.tools.iter().filter(|stored| stored.kept().next().is_some());
         stored.map(|stored| stored.tool.as_str()).filter(|tool| !listed.contains(tool)).collect()
     }
+}
+
+fn says_the_same(one: &StoredPattern, other: &StoredPattern) -> bool {
+    one.pattern.description == other.pattern.description && one.pattern.cases == other.pattern.cases
 }

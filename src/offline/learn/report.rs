@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::offline::OfflineError;
+use crate::representation::Cost;
 
 /// The report's name in the folder of the representations.
 pub(super) const REPORT_FILE: &str = "report.json";
@@ -27,17 +28,17 @@ pub struct Report {
     pub seed: u64,
     /// Points of macro-F1 that a change had to bring.
     pub threshold: f64,
-    /// Samples that were learned from.
-    pub training_samples: usize,
-    /// Samples that changes were tried on.
-    pub validation_samples: usize,
-    /// Before the first change.
-    pub before: Scores,
+    /// Samples in all.
+    pub samples: usize,
+    /// Share of them that changes were tried on, and that nothing was copied from.
+    pub validation_share: f64,
+    /// Macro-F1 on those before the first change, in percent.
+    pub before: f64,
     /// After the last.
-    pub after: Scores,
+    pub after: f64,
     /// After each iteration; the first point is the beginning.
     pub curve: Vec<CurvePoint>,
-    /// Each tool that has validation samples, those that gained most first.
+    /// Each tool, those that gained most first.
     pub tools: Vec<ToolScores>,
     /// Which tools are taken for which, most often first.
     pub confusions: Vec<Confusion>,
@@ -45,16 +46,6 @@ pub struct Report {
     pub failures: Vec<Failure>,
     /// What asking models has cost.
     pub cost: Spent,
-}
-
-/// How well tools are found on the validation samples, in percent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Scores {
-    /// Macro-F1 over the tools that have validation samples.
-    pub macro_f1: f64,
-    /// Samples whose best tool is a right one.
-    pub accuracy: f64,
 }
 
 /// A point of the curve.
@@ -65,10 +56,8 @@ pub struct CurvePoint {
     pub iteration: usize,
     /// Macro-F1 on the validation samples, in percent.
     pub macro_f1: f64,
-    /// Patterns that were added in it.
-    pub added: usize,
-    /// Tools whose patterns were edited in it.
-    pub edited: usize,
+    /// Patterns of all tools after it.
+    pub patterns: usize,
 }
 
 /// One tool, before and after.
@@ -77,12 +66,12 @@ pub struct CurvePoint {
 pub struct ToolScores {
     /// Its name.
     pub tool: String,
-    /// Its validation samples.
-    pub samples: usize,
-    /// F1 before, in percent.
-    pub before: f64,
-    /// F1 after, in percent.
-    pub after: f64,
+    /// F1 before, in percent; absent where no sample that changes were tried on wants it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<f64>,
+    /// F1 after.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<f64>,
     /// Patterns that it has now.
     pub patterns: usize,
 }
@@ -93,16 +82,14 @@ pub struct ToolScores {
 pub struct Confusion {
     /// The tool that was meant.
     pub wanted: String,
-    /// The tool that was found.
-    pub found: String,
-    /// How often before.
-    pub before: usize,
-    /// How often after.
-    pub after: usize,
+    /// The tool that was taken instead.
+    pub selected: String,
+    /// For how many samples, after the last iteration.
+    pub samples: usize,
 }
 
 /// A tool for which there was no proposal.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Failure {
     /// Its name.
@@ -121,6 +108,13 @@ pub struct Spent {
     pub prompt_tokens: u64,
     /// Tokens that were answered.
     pub completion_tokens: u64,
+}
+
+impl From<Spent> for Cost {
+    fn from(spent: Spent) -> Self {
+        let Spent { requests, prompt_tokens, completion_tokens } = spent;
+        Self { requests, prompt_tokens, completion_tokens }
+    }
 }
 
 impl Report {

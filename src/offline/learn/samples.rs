@@ -14,22 +14,14 @@ use crate::offline::questions::MAX_QUOTED;
 use crate::offline::replay::reading::{Record, read};
 use crate::offline::{OfflineError, Watcher};
 use crate::openai::RecordedAnswer;
+use crate::representation::Sample;
 use crate::scanner::excerpt::excerpt;
-
-/// A request, and the tools that serve it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct LabelledQuery {
-    /// What the user wrote.
-    pub query: String,
-    /// Names of the tools, each once.
-    pub tools: Vec<String>,
-}
 
 /// What a file of samples held.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Samples {
     /// Each once, in their order.
-    pub samples: Vec<LabelledQuery>,
+    pub samples: Vec<Sample>,
     /// Lines that could not be used.
     pub problems: u64,
     /// Lines in all.
@@ -37,6 +29,10 @@ pub struct Samples {
     /// Traces that say nothing sure: no call that was judged right and worked, or no recorded request.
     pub unverified: u64,
 }
+
+/// Characters of a query that are learned from: as many as models of meaning are given (`embedding.max_text_chars`). What users paste behind
+/// their question is not what they ask.
+const MAX_QUERY_CHARS: usize = 8192;
 
 /// Label of an execution whose call worked.
 const SUCCESS: &str = "success";
@@ -94,16 +90,21 @@ impl Samples {
         self.unverified += others.unverified;
     }
 
-    /// Takes out what stands there more than once: it would be learned from and tried on.
-    pub(super) fn each_once(&mut self) {
+    /// Cuts what is overlong, and takes out what stands there more than once: it would be learned from and tried on.
+    pub(super) fn tidy(&mut self) {
         let mut seen = HashSet::new();
-        self.samples.retain(|sample| seen.insert(sample.clone()));
+        for sample in &mut self.samples {
+            if let Some((end, _)) = sample.query.char_indices().nth(MAX_QUERY_CHARS) {
+                sample.query.truncate(end);
+            }
+        }
+        self.samples.retain(|sample| seen.insert((sample.query.clone(), sample.tools.clone())));
     }
 
     fn each_line(
         path: &Path,
         watcher: &dyn Watcher,
-        mut read: impl FnMut(&str, &mut Vec<LabelledQuery>) -> Result<(), String>,
+        mut read: impl FnMut(&str, &mut Vec<Sample>) -> Result<(), String>,
     ) -> Result<Self, OfflineError> {
         let mut lines = Lines::of(Input::open(path)?);
         let name = lines.name().to_owned();
@@ -125,7 +126,7 @@ impl Samples {
     }
 }
 
-fn read_sample(text: &str, known: &Known<'_>) -> Result<LabelledQuery, String> {
+fn read_sample(text: &str, known: &Known<'_>) -> Result<Sample, String> {
     let line: SampleLine = serde_json::from_str(text).map_err(|error| {
         format!("the line is no sample: {error}; give one object with `query` and `tools` on each line")
     })?;
@@ -146,11 +147,11 @@ fn read_sample(text: &str, known: &Known<'_>) -> Result<LabelledQuery, String> {
     if tools.is_empty() {
         return Err("there are no `tools`; name those that serve the query".to_owned());
     }
-    Ok(LabelledQuery { query, tools })
+    Ok(Sample { query, tools })
 }
 
 /// The sample that a trace makes; `None` where it says nothing sure.
-fn sample_of(record: &Record, known: &Known<'_>) -> Option<LabelledQuery> {
+fn sample_of(record: &Record, known: &Known<'_>) -> Option<Sample> {
     let Record::Trace(trace) = record else { return None };
     if !matches!(trace.verdict, Verdict::Clean | Verdict::Repaired | Verdict::Corrected) {
         return None;
@@ -162,7 +163,7 @@ fn sample_of(record: &Record, known: &Known<'_>) -> Option<LabelledQuery> {
         }
     }
     let query = last_words_of_the_user(trace).filter(|query| !query.trim().is_empty())?;
-    (!tools.is_empty()).then_some(LabelledQuery { query, tools })
+    (!tools.is_empty()).then_some(Sample { query, tools })
 }
 
 fn worked(execution: &Execution, known: &Known<'_>) -> bool {
@@ -193,7 +194,7 @@ mod tests {
     #[test]
     fn a_sample_is_a_query_and_tools_that_there_are() {
         let sample = read_sample(r#"{"query": "pay it", "tools": ["pay", "pay"], "id": 7}"#, &known()).unwrap();
-        assert_eq!(sample, LabelledQuery { query: "pay it".to_owned(), tools: vec!["pay".to_owned()] });
+        assert_eq!(sample, Sample { query: "pay it".to_owned(), tools: vec!["pay".to_owned()] });
         let wrong = [
             ("7", "the line is no sample"),
             (r#"{"query": " ", "tools": ["pay"]}"#, "there is no `query`"),
@@ -228,7 +229,7 @@ mod tests {
 
     #[test]
     fn a_trace_counts_where_its_call_was_right_and_worked() {
-        let sample = LabelledQuery { query: "pay my bill".to_owned(), tools: vec!["pay".to_owned()] };
+        let sample = Sample { query: "pay my bill".to_owned(), tools: vec!["pay".to_owned()] };
         for verdict in ["clean", "repaired", "corrected"] {
             let trace = trace(|trace| trace["verdict"] = verdict.into());
             assert_eq!(sample_of(&trace, &known()), Some(sample.clone()), "{verdict}");

@@ -49,11 +49,11 @@ pub(super) fn curve(points: &[CurvePoint]) -> String {
     let _ =
         writeln!(svg, "<polyline fill=\"none\" stroke=\"#2563c9\" stroke-width=\"2\" points=\"{}\"/>", line.join(" "));
     for (x, y, point) in drawn {
-        let CurvePoint { iteration, macro_f1, added, edited } = point;
+        let CurvePoint { iteration, macro_f1, patterns } = point;
         let _ = writeln!(
             svg,
             "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.5\" fill=\"#2563c9\"><title>iteration {iteration}: {macro_f1:.2} %, \
-             {added} patterns added, {edited} tools edited</title></circle>"
+             {patterns} patterns</title></circle>"
         );
     }
     svg.push_str("</svg>\n");

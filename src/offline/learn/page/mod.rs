@@ -48,26 +48,19 @@ pub fn page(report: &Report) -> String {
 
 fn summary(text: &mut String, report: &Report) {
     let Report { before, after, .. } = report;
-    text.push_str(
-        "<table>\n<tr><th></th><th class=\"n\">before</th><th class=\"n\">after</th><th class=\"n\">change</th></tr>\n",
+    let _ = writeln!(
+        text,
+        "<table>\n<tr><th></th><th class=\"n\">before</th><th class=\"n\">after</th><th class=\"n\">change</th></tr>\n\
+         <tr><td>macro-F1</td><td class=\"n\">{before:.2} %</td><td class=\"n\">{after:.2} %</td>{}</tr>\n</table>",
+        change(Some(*before), Some(*after))
     );
-    for (name, before, after) in
-        [("macro-F1", before.macro_f1, after.macro_f1), ("accuracy of the first", before.accuracy, after.accuracy)]
-    {
-        let _ = writeln!(
-            text,
-            "<tr><td>{name}</td><td class=\"n\">{before:.2} %</td><td class=\"n\">{after:.2} %</td>{}</tr>",
-            change(before, after)
-        );
-    }
-    text.push_str("</table>\n");
     let embedder = report.embedder.as_deref().unwrap_or("none: words alone");
     let _ = writeln!(
         text,
-        "<p class=\"note\">Measured on {} samples that were not learned from; learned from {}. Proposer: {}. Selector: {}. \
-         Embedder: {}. Seed {}, threshold {} points.</p>",
-        report.validation_samples,
-        report.training_samples,
+        "<p class=\"note\">{} samples; macro-F1 is measured on {:.0} % of them, which nothing was copied from. Proposer: {}. \
+         Selector: {}. Embedder: {}. Seed {}, threshold {} points.</p>",
+        report.samples,
+        report.validation_share * 100.0,
         escaped(&report.proposer),
         escaped(&report.selector),
         escaped(embedder),
@@ -88,16 +81,16 @@ fn summary(text: &mut String, report: &Report) {
 
 fn tools(text: &mut String, tools: &[ToolScores]) {
     text.push_str(
-        "<h2>Tools</h2>\n<table>\n<tr><th>tool</th><th class=\"n\">samples</th><th class=\"n\">patterns</th>\
-         <th class=\"n\">F1 before</th><th class=\"n\">after</th><th class=\"n\">change</th></tr>\n",
+        "<h2>Tools</h2>\n<table>\n<tr><th>tool</th><th class=\"n\">patterns</th><th class=\"n\">F1 before</th>\
+         <th class=\"n\">after</th><th class=\"n\">change</th></tr>\n",
     );
-    for tool in tools.iter().take(MAX_ROWS) {
-        let ToolScores { tool, samples, before, after, patterns } = tool;
+    for ToolScores { tool, before, after, patterns } in tools.iter().take(MAX_ROWS) {
         let _ = writeln!(
             text,
-            "<tr><td>{}</td><td class=\"n\">{samples}</td><td class=\"n\">{patterns}</td><td class=\"n\">{before:.1}</td>\
-             <td class=\"n\">{after:.1}</td>{}</tr>",
+            "<tr><td>{}</td><td class=\"n\">{patterns}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>{}</tr>",
             escaped(tool),
+            points(*before),
+            points(*after),
             change(*before, *after)
         );
     }
@@ -106,20 +99,15 @@ fn tools(text: &mut String, tools: &[ToolScores]) {
 }
 
 fn confusions(text: &mut String, confusions: &[Confusion]) {
-    text.push_str("<h2>What is taken for what</h2>\n");
+    text.push_str("<h2>What is still taken for what</h2>\n");
     if confusions.is_empty() {
         text.push_str("<p class=\"note\">Nothing.</p>\n");
         return;
     }
-    text.push_str(
-        "<table>\n<tr><th>meant</th><th>found</th><th class=\"n\">before</th><th class=\"n\">after</th></tr>\n",
-    );
-    for Confusion { wanted, found, before, after } in confusions.iter().take(MAX_ROWS) {
-        let (wanted, found) = (escaped(wanted), escaped(found));
-        let _ = writeln!(
-            text,
-            "<tr><td>{wanted}</td><td>{found}</td><td class=\"n\">{before}</td><td class=\"n\">{after}</td></tr>"
-        );
+    text.push_str("<table>\n<tr><th>meant</th><th>taken</th><th class=\"n\">samples</th></tr>\n");
+    for Confusion { wanted, selected, samples } in confusions.iter().take(MAX_ROWS) {
+        let (wanted, selected) = (escaped(wanted), escaped(selected));
+        let _ = writeln!(text, "<tr><td>{wanted}</td><td>{selected}</td><td class=\"n\">{samples}</td></tr>");
     }
     text.push_str("</table>\n");
     more(text, confusions.len());
@@ -143,32 +131,40 @@ fn more(text: &mut String, rows: usize) {
     }
 }
 
+/// Least difference that is shown in colour: as much as one place behind the point shows.
+const SHOWN: f64 = 0.05;
+
 /// A cell with the difference.
-fn change(before: f64, after: f64) -> String {
+fn change(before: Option<f64>, after: Option<f64>) -> String {
+    let (Some(before), Some(after)) = (before, after) else { return "<td class=\"n\"></td>".to_owned() };
     let difference = after - before;
     let class = match () {
-        () if difference >= 0.05 => "n up",
-        () if difference <= -0.05 => "n down",
+        () if difference >= SHOWN => "n up",
+        () if difference <= -SHOWN => "n down",
         () => "n",
     };
     format!("<td class=\"{class}\">{difference:+.1}</td>")
 }
 
+fn points(score: Option<f64>) -> String {
+    score.map_or_else(String::new, |score| format!("{score:.1}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::offline::learn::report::{CurvePoint, Failure, Scores};
+    use crate::offline::learn::report::{CurvePoint, Failure};
 
     fn report() -> Report {
         let point = |iteration, macro_f1| CurvePoint { iteration, macro_f1, ..CurvePoint::default() };
         Report {
             toolset: Some("<script>alert(1)</script>".to_owned()),
             proposer: "a & b".to_owned(),
-            before: Scores { macro_f1: 40.0, accuracy: 41.0 },
-            after: Scores { macro_f1: 80.5, accuracy: 81.0 },
+            before: 40.0,
+            after: 80.5,
             curve: vec![point(0, 40.0), point(1, 80.5)],
-            tools: vec![ToolScores { tool: "pay\"<b>".to_owned(), samples: 3, before: 90.0, after: 50.0, patterns: 2 }],
-            confusions: vec![Confusion { wanted: "<i>".to_owned(), found: "'x'".to_owned(), before: 4, after: 1 }],
+            tools: vec![ToolScores { tool: "pay\"<b>".to_owned(), before: Some(90.0), after: Some(50.0), patterns: 2 }],
+            confusions: vec![Confusion { wanted: "<i>".to_owned(), selected: "'x'".to_owned(), samples: 4 }],
             failures: vec![Failure { tool: "t".to_owned(), reason: "</td><img src=x onerror=y>".to_owned() }],
             ..Report::default()
         }
