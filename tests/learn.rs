@@ -267,6 +267,33 @@ fn a_damaged_file_of_representations_is_told_and_left_alone() {
     assert!(text(&folder, "learned/tools.yaml").contains("pattern: []"));
 }
 
+#[test]
+fn traces_of_calls_that_worked_are_samples_too() {
+    let trace = |sample: &Value| {
+        json!({
+            "id": "t", "started_at": "2026-01-01T00:00:00Z", "endpoint": "/v1/chat/completions", "model": "m", "upstream": "u",
+            "policy": "default", "mode": "guard", "stream": false, "status": 200, "verdict": "clean", "tools_offered": [],
+            "attempts": [], "record": [], "usage": {}, "duration_ms": 1.0, "overhead_ms": 1.0,
+            "executions": [{
+                "call": {"id": "c", "name": sample["tools"][0], "arguments": "{}"}, "toolset": "bank", "operation": "GET /",
+                "outcome": "success", "status": 200, "duration_ms": 1.0,
+            }],
+            "request": {"messages": [{"role": "user", "content": sample["query"]}]},
+        })
+    };
+    let mut traces: Vec<Value> = samples().iter().map(trace).collect();
+    traces[0]["verdict"] = "faulty".into();
+    let folder = folder(&tools(), &samples());
+    std::fs::write(folder.path("traces.jsonl"), to_lines(&traces)).unwrap();
+    let traced = ["learn", "representations", "--tools", "tools.jsonl", "--traces", "traces.jsonl", "--out", "traced"];
+    let said = folder.run(&[&traced[..], &["--toolset", "bank"]].concat(), b"");
+    assert_eq!(said.status, Some(0), "{}", said.stderr);
+    assert!(said.stderr.contains("1 traces say nothing sure"), "{}", said.stderr);
+    let report: Value = serde_json::from_slice(&folder.read("traced/report.json")).unwrap();
+    assert_eq!((&report["samples"], &report["toolset"]), (&json!(44), &json!("bank")));
+    assert!(text(&folder, "traced/bank.yaml").contains("source: learned extractive"));
+}
+
 /// Proposes, for whatever tool, the first three words of its first requests.
 fn proposal(request: &Received) -> Reply {
     let data: Value = serde_json::from_str(request.messages()[1]["content"].as_str().unwrap()).unwrap();

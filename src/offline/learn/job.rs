@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::report::{REPORT_FILE, Report};
-use super::samples::{Known, Samples};
+use super::samples::{Known, Samples, beginning};
 use crate::offline::output::write_whole;
 use crate::offline::tools::{ListedTool, ListedTools, names};
 use crate::offline::{OfflineError, Watcher};
@@ -142,8 +142,8 @@ impl Prepared {
     pub fn texts(&self) -> Vec<ToolText> {
         let text = |tool: &ListedTool| ToolText {
             name: tool.name.clone(),
-            description: tool.description.clone(),
-            parameters: tool.parameters_text(),
+            description: beginning(&tool.description).to_owned(),
+            parameters: beginning(&tool.parameters_text()).to_owned(),
             tags: String::new(),
             patterns: self.kept(&tool.name).into_iter().map(|stored| stored.pattern.clone()).collect(),
         };

@@ -30,9 +30,9 @@ pub struct Samples {
     pub unverified: u64,
 }
 
-/// Characters of a query that are learned from: as many as models of meaning are given (`embedding.max_text_chars`). What users paste behind
+/// Characters of a text that are learned from: as many as models of meaning are given (`embedding.max_text_chars`). What users paste behind
 /// their question is not what they ask.
-const MAX_QUERY_CHARS: usize = 8192;
+const MAX_TEXT_CHARS: usize = 8192;
 
 /// Label of an execution whose call worked.
 const SUCCESS: &str = "success";
@@ -94,9 +94,8 @@ impl Samples {
     pub(super) fn tidy(&mut self) {
         let mut seen = HashSet::new();
         for sample in &mut self.samples {
-            if let Some((end, _)) = sample.query.char_indices().nth(MAX_QUERY_CHARS) {
-                sample.query.truncate(end);
-            }
+            let end = beginning(&sample.query).len();
+            sample.query.truncate(end);
         }
         self.samples.retain(|sample| seen.insert((sample.query.clone(), sample.tools.clone())));
     }
@@ -124,6 +123,11 @@ impl Samples {
         watcher.ends();
         Ok(found)
     }
+}
+
+/// As much of a text as is learned from.
+pub(super) fn beginning(text: &str) -> &str {
+    text.char_indices().nth(MAX_TEXT_CHARS).and_then(|(end, _)| text.get(..end)).unwrap_or(text)
 }
 
 fn read_sample(text: &str, known: &Known<'_>) -> Result<Sample, String> {
