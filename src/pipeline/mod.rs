@@ -39,7 +39,7 @@ pub use snapshot::{Snapshot, Tooling};
 pub use stages::open::TurnRequest;
 
 use answer::Outlet;
-use stages::offer::Called;
+use stages::offer::{Memory, SEARCH_TOOL};
 use stages::open;
 use turn::Turn;
 
@@ -87,7 +87,7 @@ pub struct Pipeline {
     approvals: ApprovalDesk,
     traces: TraceQueue,
     metrics: Arc<Metrics>,
-    called: Called,
+    memory: Memory,
     running: TaskTracker,
 }
 
@@ -96,6 +96,8 @@ impl Pipeline {
     pub fn new(parts: Parts) -> Self {
         let Parts { settings, aliases, upstreams, tooling, policies, .. } = parts;
         let Parts { validators, templates, executor, kept, approvals, traces, metrics, .. } = parts;
+        metrics.known_tools([SEARCH_TOOL]);
+        let memory = Memory::new(settings.remembered_tools);
         Self {
             settings,
             aliases: Arc::new(aliases),
@@ -109,7 +111,7 @@ impl Pipeline {
             approvals: ApprovalDesk::new(approvals, metrics.clone()),
             traces,
             metrics,
-            called: Called::new(),
+            memory,
             running: TaskTracker::new(),
         }
     }
@@ -184,9 +186,6 @@ impl Pipeline {
         let Turn { mut record, in_flight, .. } = turn;
         record.end();
         let trace = record.trace();
-        if let Some(session) = &trace.session {
-            self.called.note(session, trace.executions.iter().map(|execution| execution.call.name.as_str()));
-        }
         self.metrics.turn_ended(trace);
         self.traces.push(record.close());
         drop(in_flight);

@@ -12,7 +12,7 @@ use super::labels::{
     OperationState, Purpose, ResultLabel, Stage, TokenKind, TurnMode,
 };
 use crate::domain::outcome::CredentialFault;
-use crate::domain::{FaultCode, RepairKind, Verdict};
+use crate::domain::{FaultCode, PrefixChange, RepairKind, Verdict};
 
 /// Declares the metrics: field, kind, name, labels, buckets; the doc comment is the help text.
 macro_rules! metrics {
@@ -121,6 +121,10 @@ metrics! {
     schema_problems: Counters<bool> = "schema_problems_total" ["judges"];
     /// Tools that the model was offered in a turn.
     tools_offered: Histogram = "tools_offered" in TOOLS;
+    /// Turns of a session whose tools did not begin with those sent before, so that a provider's prompt cache cannot hit, by why.
+    tool_prefix_changes: Counters<PrefixChange> = "tool_prefix_changes_total" ["reason"];
+    /// Seconds of ranking tools for what a user or a model said, the vectors of that included.
+    retrieval_duration: Histogram = "retrieval_duration_seconds" in OWN_TIME;
 
     /// Helping stages that failed and were skipped, by stage.
     stage_degraded: Counters<Stage> = "stage_degraded_total" ["stage"];

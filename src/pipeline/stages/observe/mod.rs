@@ -129,7 +129,7 @@ fn operation(turn: &Turn, name: &str) -> Option<OperationRef> {
     let found = operations.map(|operation| &operation.tool).find(|tool| tool.name == name)?;
     match &found.owner {
         Owner::Proxy(reference) => Some(reference.clone()),
-        Owner::Client => None,
+        Owner::Client | Owner::Search => None,
     }
 }
 

@@ -124,7 +124,7 @@ mod tests {
             free_text: false,
             owner: Owner::Client,
         };
-        Offer::compile(vec![tool], Vec::new(), &Validators::default())
+        Offer::of_client(vec![tool], &Validators::default())
     }
 
     #[test]
