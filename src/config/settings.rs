@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    catalog, embedding, executor, explain, feedback, http, pipeline, policy, scanner, store, telemetry, upstream,
+    catalog, embedding, executor, explain, feedback, http, pipeline, policy, representation, scanner, store, telemetry,
+    upstream,
 };
 
 /// Every setting of the proxy. Each table is a room's own; the rooms document the keys, `config/callwright.toml` shows them all.
@@ -38,6 +39,8 @@ pub struct Settings {
     pub feedback: feedback::Settings,
     /// Where policies are read from.
     pub policies: policy::Settings,
+    /// What was learned about tools.
+    pub representations: representation::Settings,
     /// Traces and intents.
     pub store: store::Settings,
     /// Logs.
@@ -60,6 +63,7 @@ impl Default for Settings {
             scanner: scanner::Settings::default(),
             feedback: feedback::Settings::default(),
             policies: policy::Settings::default(),
+            representations: representation::Settings::default(),
             store: store::Settings::default(),
             telemetry: telemetry::Settings::default(),
         }

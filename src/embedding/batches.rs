@@ -6,7 +6,7 @@ use super::{Settings, Vector};
 #[derive(Debug)]
 pub(super) struct Batch {
     pub(super) texts: Vec<String>,
-    positions: Vec<usize>,
+    pub(super) positions: Vec<usize>,
 }
 
 /// How large portions are.
@@ -54,11 +54,11 @@ impl Answers {
     }
 
     /// Puts a batch's vectors where they belong, or says why they are none.
-    pub(super) fn put(&mut self, positions: &Positions, rows: Vec<Vec<f32>>) -> Result<(), String> {
-        if rows.len() != positions.0.len() {
-            return Err(format!("{} texts were answered with {} vectors", positions.0.len(), rows.len()));
+    pub(super) fn put(&mut self, positions: &[usize], rows: Vec<Vec<f32>>) -> Result<(), String> {
+        if rows.len() != positions.len() {
+            return Err(format!("{} texts were answered with {} vectors", positions.len(), rows.len()));
         }
-        for (position, row) in positions.0.iter().zip(rows) {
+        for (position, row) in positions.iter().zip(rows) {
             if row.len() != self.dimensions {
                 return Err(format!("a vector has {} components instead of {}", row.len(), self.dimensions));
             }
@@ -80,17 +80,6 @@ impl Answers {
 /// What is said of vectors that are none.
 pub(super) const NOT_FINITE: &str =
     "a vector has components that are no finite numbers; the model or its file is damaged";
-
-/// Where the vectors of a batch belong.
-#[derive(Debug)]
-pub(super) struct Positions(Vec<usize>);
-
-impl Batch {
-    /// The texts, and where their vectors belong.
-    pub(super) fn into_parts(self) -> (Vec<String>, Positions) {
-        (self.texts, Positions(self.positions))
-    }
-}
 
 /// The first `chars` characters.
 pub(super) fn cut(text: &str, chars: usize) -> &str {
@@ -117,8 +106,7 @@ mod tests {
         let batches = Portion { texts: 2, chars: 10 }.batches(given);
         assert_eq!(batches.iter().map(|batch| batch.texts.clone()).collect::<Vec<_>>(), [["a", "bb"], ["ccc", "dddd"]]);
         for batch in batches {
-            let (texts, positions) = batch.into_parts();
-            answers.put(&positions, lengths(&texts)).unwrap();
+            answers.put(&batch.positions, lengths(&batch.texts)).unwrap();
         }
         let ratio = |vector: &Vector| (vector.components()[1] / vector.components()[0]).round();
         let vectors = answers.finish();
@@ -135,8 +123,8 @@ mod tests {
     #[test]
     fn wrong_answers_are_told_apart() {
         let reason = |rows: Vec<Vec<f32>>| {
-            let (_, positions) = Portion { texts: 2, chars: 9 }.batches(texts(&["a", "b"])).remove(0).into_parts();
-            Answers::new(2, 2).put(&positions, rows).unwrap_err()
+            let batch = Portion { texts: 2, chars: 9 }.batches(texts(&["a", "b"])).remove(0);
+            Answers::new(2, 2).put(&batch.positions, rows).unwrap_err()
         };
         assert_eq!(reason(vec![vec![1.0, 1.0]]), "2 texts were answered with 1 vectors");
         assert_eq!(reason(vec![vec![1.0], vec![1.0]]), "a vector has 1 components instead of 2");

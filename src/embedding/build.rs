@@ -40,7 +40,7 @@ pub enum BuildError {
         /// What is wrong and how to mend it.
         reason: String,
     },
-    /// A hub does not give a file.
+    /// A hub does not give a file, whatever the reason: it may give it another day, or to somebody else.
     #[error("{url}: {reason}")]
     Download {
         /// The file's address.
@@ -80,7 +80,7 @@ pub async fn build(
     if !settings.cache {
         return Ok(Some(model));
     }
-    Ok(Some(Arc::new(CachedEmbedder::start(model, store, settings.cache_queue_vectors))))
+    Ok(Some(Arc::new(CachedEmbedder::new(model, store, settings.max_text_chars))))
 }
 
 /// The model that comes with the program.

@@ -8,7 +8,8 @@ use super::Vector;
 
 /// A model that turns texts into vectors.
 pub trait Embedder: fmt::Debug + Send + Sync {
-    /// Which model it is, in which version: vectors of two embedders may be compared exactly where this is the same.
+    /// Which model it is, in which version and, of a remote one, where: vectors of two embedders may be compared exactly where this is the
+    /// same. How much of a long text is read is no part of it: that changes what is said, not the space that it is said in.
     fn id(&self) -> &str;
 
     /// Components of each vector.
@@ -21,6 +22,21 @@ pub trait Embedder: fmt::Debug + Send + Sync {
     /// # Errors
     /// [`EmbedError`], which says for the operator why there are no vectors. Whoever asks goes on without.
     fn embed(&self, texts: Vec<String>) -> BoxFuture<'_, Result<Vec<Vector>, EmbedError>>;
+
+    /// The vector of a text that a request waits for and that hardly comes again, such as what a user asks or a failure says. It is the one
+    /// that [`Self::embed`] gives; but it is kept nowhere, and an embedder that may take long gives up early instead.
+    ///
+    /// # Errors
+    /// [`EmbedError`], also where the embedder failed a moment ago and is not asked again yet.
+    fn embed_query(&self, text: String) -> BoxFuture<'_, Result<Vector, EmbedError>> {
+        Box::pin(async move {
+            let vector = self.embed(vec![text]).await?.pop();
+            vector.ok_or_else(|| EmbedError {
+                model: self.id().to_owned(),
+                reason: "it gave no vector for a text; use another model".to_owned(),
+            })
+        })
+    }
 }
 
 /// Why texts have no vectors.

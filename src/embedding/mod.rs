@@ -19,6 +19,6 @@ mod vector;
 pub use build::{BuildError, build, built_in, open_folder};
 pub use embedder::{EmbedError, Embedder};
 pub use local::{DownloadWatcher, RuntimeAbsent};
-pub use quantised::QuantisedVectors;
+pub use quantised::{QuantisedQuery, QuantisedVectors};
 pub use settings::{EndpointSettings, Kind, LocalSettings, Pooling, Settings};
 pub use vector::Vector;

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 use super::Vector;
 
@@ -41,9 +42,16 @@ impl QuantisedVectors {
 
     /// Cosines with each, in their order.
     pub fn cosines(&self, query: &Vector) -> impl Iterator<Item = f32> {
-        let (query, query_scale) = quantise(query.components(), self.dimensions);
+        let query = QuantisedQuery::of(query);
         let rows = self.numbers.chunks_exact(self.dimensions);
-        rows.zip(&self.scales).map(move |(row, scale)| dot(row, &query) as f32 * scale * query_scale)
+        rows.zip(&self.scales).map(move |(row, scale)| query.dot(row) * scale)
+    }
+
+    /// Cosines with those at some indices, in their order.
+    pub fn cosines_within(&self, query: &QuantisedQuery, indices: Range<usize>) -> impl Iterator<Item = f32> {
+        let numbers = indices.start * self.dimensions..indices.end * self.dimensions;
+        let rows = self.numbers.get(numbers).unwrap_or_default().chunks_exact(self.dimensions);
+        rows.zip(self.scales.get(indices).unwrap_or_default()).map(|(row, scale)| query.dot(row) * scale)
     }
 
     /// Index and cosine of the `count` nearest, the nearest first; of equally near ones the earlier.
@@ -59,6 +67,28 @@ impl QuantisedVectors {
             }
         }
         best.into_sorted_vec().into_iter().map(|Reverse(candidate)| (candidate.index, candidate.cosine)).collect()
+    }
+}
+
+/// A vector that many are compared with.
+#[derive(Debug, Clone)]
+pub struct QuantisedQuery {
+    /// Within eight bits, in the width in which they are multiplied.
+    numbers: Vec<i16>,
+    scale: f32,
+}
+
+impl QuantisedQuery {
+    /// Of a vector of the same embedder.
+    pub fn of(vector: &Vector) -> Self {
+        let (numbers, scale) = quantise(vector.components(), vector.components().len());
+        Self { numbers: numbers.into_iter().map(i16::from).collect(), scale }
+    }
+
+    /// The product with a row, but for the row's scale.
+    fn dot(&self, row: &[i8]) -> f32 {
+        let products = row.iter().zip(&self.numbers).map(|(left, right)| i32::from(*left) * i32::from(*right));
+        products.sum::<i32>() as f32 * self.scale
     }
 }
 
@@ -91,10 +121,6 @@ fn quantise(components: &[f32], dimensions: usize) -> (Vec<i8>, f32) {
     // A float becomes the nearest number of the target's range.
     let numbers = components.iter().map(|component| (component * steps).round() as i8);
     (numbers.chain(std::iter::repeat(0)).take(dimensions).collect(), scale)
-}
-
-fn dot(left: &[i8], right: &[i8]) -> i32 {
-    left.iter().zip(right).map(|(left, right)| i32::from(i16::from(*left) * i16::from(*right))).sum()
 }
 
 #[cfg(test)]

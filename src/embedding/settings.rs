@@ -16,8 +16,6 @@ pub struct Settings {
     pub max_text_chars: usize,
     /// Are vectors kept in the store?
     pub cache: bool,
-    /// Vectors that may wait to be written to the store; more are dropped, and made again when they are needed.
-    pub cache_queue_vectors: usize,
     /// The local model.
     pub fastembed: LocalSettings,
     /// The model behind an endpoint.
@@ -93,8 +91,12 @@ pub struct EndpointSettings {
     pub ca_file: String,
     /// Seconds to make a connection, TLS included.
     pub connect_timeout_seconds: u64,
-    /// Seconds for a request with its answer.
+    /// Seconds for a request with its answer, where no turn waits for it.
     pub timeout_seconds: u64,
+    /// Seconds for a request that a turn waits for, retries included; then it goes on without.
+    pub query_timeout_seconds: u64,
+    /// Seconds after a failure in which no turn asks again; 0: the next one does.
+    pub pause_seconds: u64,
     /// How often a connection that could not be made is tried again. Nothing else is: a request that was sent may have been paid for.
     pub connect_retries: u32,
     /// Bytes of the largest answer; a longer one is an error.
@@ -108,7 +110,6 @@ impl Default for Settings {
             batch_texts: 32,
             max_text_chars: 8192,
             cache: true,
-            cache_queue_vectors: 10_000,
             fastembed: LocalSettings::default(),
             endpoint: EndpointSettings::default(),
         }
@@ -143,6 +144,8 @@ impl Default for EndpointSettings {
             ca_file: String::new(),
             connect_timeout_seconds: 10,
             timeout_seconds: 60,
+            query_timeout_seconds: 3,
+            pause_seconds: 30,
             connect_retries: 2,
             max_answer_bytes: 16 * 1024 * 1024,
         }

@@ -41,8 +41,8 @@ impl Meanings {
     /// # Errors
     /// [`EmbedError`] of the embedder.
     pub(super) async fn closeness(&self, text: &str) -> Result<Closeness, EmbedError> {
-        let asked = self.embedder.embed(vec![text.to_owned()]).await?;
-        let cosine = |vector: &Vector| asked.first().map_or(0.0, |asked| asked.cosine(vector));
+        let asked = self.embedder.embed_query(text.to_owned()).await?;
+        let cosine = |vector: &Vector| asked.cosine(vector);
         let cosines: Vec<f32> = self.vectors.iter().map(cosine).collect();
         let best = cosines.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
         Ok(Closeness { cosines, best })

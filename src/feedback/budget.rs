@@ -1,7 +1,6 @@
 //! How much of a message is left to say.
 
-/// Bytes of English text and JSON that a token of the common byte-pair vocabularies stands for, roughly.
-pub(super) const BYTES_PER_TOKEN: usize = 4;
+use crate::domain::tokens::BYTES_PER_TOKEN;
 
 /// Fewest tokens that a message gets: below that it could not say what happened.
 const MIN_TOKENS: usize = 200;

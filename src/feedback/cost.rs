@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::budget::BYTES_PER_TOKEN;
 use super::{Templates, samples};
 use crate::domain::FaultCode;
+use crate::domain::tokens::estimated;
 
 /// The table: for each template the shortest and the longest message about one fault of the sample tools.
 fn table() -> String {
@@ -13,7 +13,7 @@ fn table() -> String {
     let of_answers = (FaultCode::NoCall, "unread_answer", samples::unread_messages(&Templates::builtin()));
     for (code, template, messages) in std::iter::once(of_answers).chain(FaultCode::ALL.map(of_calls)) {
         let (bytes, words) = (range(&messages, str::len), range(&messages, |text| text.split_whitespace().count()));
-        let tokens = range(&messages, |text| text.len().div_ceil(BYTES_PER_TOKEN));
+        let tokens = range(&messages, estimated);
         let _ = writeln!(table, "| {code} | `{template}` | {bytes} | {words} | {tokens} |");
     }
     table

@@ -42,6 +42,12 @@ impl AssistantMessage {
         text_of(self.fields.get("content")?, "").map(Cow::into_owned)
     }
 
+    /// Why the model refuses to answer (`refusal`), where it says so in the member that is there for it.
+    pub fn refusal(&self) -> Option<String> {
+        let refusal = self.fields.get("refusal").and_then(string)?;
+        (!refusal.trim().is_empty()).then(|| refusal.into_owned())
+    }
+
     /// The calls of type `function`, or the legacy `function_call`. Ids are minted where they are missing or used twice.
     pub fn calls(&self) -> &[Call] {
         &self.calls

@@ -23,6 +23,7 @@ mod recorded;
 mod request;
 mod split;
 mod sse;
+mod text_request;
 mod tool_choice;
 mod tools;
 mod usage;
@@ -40,6 +41,7 @@ pub use models::{merge_model_lists, model_list};
 pub use recorded::{RecordedAnswer, is_cut_off, name_of, read_tools};
 pub use request::{ChatRequest, MessageView};
 pub use sse::{SseError, SseEvent, SseReader};
+pub use text_request::{Role, text_request};
 pub use tool_choice::ToolChoice;
 pub use tools::{SentTool, WrittenTool};
 

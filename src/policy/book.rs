@@ -6,12 +6,12 @@ use std::sync::{Arc, OnceLock};
 
 use http::HeaderMap;
 
-use super::nearest::nearest;
 use super::parse::parse;
 use super::selector::Selector;
 use super::sources::{Source, builtin, read_directory};
 use super::tighten::tighten;
 use super::{Policy, PolicyError, SelectError, Settings};
+use crate::domain::nearest::nearest;
 
 /// What selects a policy.
 #[derive(Debug, Clone, Copy)]

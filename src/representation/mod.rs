@@ -3,6 +3,20 @@
 //! Owns representation files, rendering and learning ("Large Language Models Can Learn Representation in Natural Language", 2024). Must not
 //! know catalogs, turns or what ranks tools inside.
 
+mod file;
 mod learner;
+mod model;
+mod render;
+mod set;
+mod settings;
+mod watch;
 
-pub use learner::{Addition, Cost, Edition, ProposeError, Proposer};
+pub use file::{
+    LearnedBy, Ranking, RepresentationError, RepresentationFile, Source, StoredPattern, StoredRepresentation, place_in,
+};
+pub use learner::{Addition, Candidate, Cost, Edition, NoSelection, ProposeError, Proposer, Selector};
+pub use model::{Estimate, LlmProposer, LlmSelector, Model, ModelSettings, Prices};
+pub use render::render;
+pub use set::Representations;
+pub use settings::Settings;
+pub use watch::watch;

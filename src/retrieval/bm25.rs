@@ -1,24 +1,11 @@
 //! Okapi BM25 over an inverted index in memory.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
+use super::formula::{Weights, rarity};
+use super::postings::{Posting, Postings};
+use super::term::{Term, distinct_terms};
 use super::tokens::tokens;
-
-/// The two free parameters of BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009, section 3.4).
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Weights {
-    /// How soon repeating a term stops to count: 0 is at once, larger is later. 1.2 is the customary value.
-    pub k1: f32,
-    /// How much a long text is held to its length: 0 not at all, 1 fully. 0.75 is the customary value.
-    pub b: f32,
-}
-
-impl Default for Weights {
-    fn default() -> Self {
-        Self { k1: 1.2, b: 0.75 }
-    }
-}
 
 /// Texts under their ids, ready to be ranked against queries.
 #[derive(Debug, Clone)]
@@ -26,7 +13,7 @@ pub struct Bm25<Id> {
     ids: Vec<Id>,
     lengths: Vec<f32>,
     mean_length: f32,
-    postings: HashMap<String, Vec<Posting>>,
+    postings: Postings,
     weights: Weights,
 }
 
@@ -45,12 +32,6 @@ pub struct Hit<'a, Id> {
     /// Share of the query that was recognised, 0 to 1: the matched terms' inverse document frequencies over those of all its terms. Terms
     /// that no text has count as the rarest ones.
     pub coverage: f32,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Posting {
-    position: u32,
-    count: f32,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -111,7 +92,7 @@ impl<Id> Bm25<Id> {
     /// Indexes texts.
     pub fn with_weights(texts: impl IntoIterator<Item = (Id, impl AsRef<str>)>, weights: Weights) -> Self {
         let mut index =
-            Self { ids: Vec::new(), lengths: Vec::new(), mean_length: 0.0, postings: HashMap::new(), weights };
+            Self { ids: Vec::new(), lengths: Vec::new(), mean_length: 0.0, postings: Postings::default(), weights };
         for (id, text) in texts {
             index.add(id, text.as_ref());
         }
@@ -153,8 +134,8 @@ impl<Id> Bm25<Id> {
         let positions = positions.start.min(end)..end;
         let mut tallies = vec![Tally::default(); positions.len()];
         let mut asked = 0.0;
-        for term in distinct(tokens(query)) {
-            asked += self.add_term(&term, &positions, &mut tallies);
+        for term in distinct_terms(query) {
+            asked += self.add_term(term, &positions, &mut tallies);
         }
         Scores { first: positions.start, tallies, rarest: self.rarity(1), asked }
     }
@@ -164,19 +145,13 @@ impl<Id> Bm25<Id> {
         let terms = tokens(text);
         self.ids.push(id);
         self.lengths.push(terms.len() as f32);
-        for term in terms {
-            let postings = self.postings.entry(term).or_default();
-            match postings.last_mut() {
-                Some(last) if last.position == position => last.count += 1.0,
-                _ => postings.push(Posting { position, count: 1.0 }),
-            }
-        }
+        terms.iter().for_each(|term| self.postings.add(Term::of(term), position, 1.0));
     }
 
     /// Adds what one term gives to the texts that have it; returns how rare the term is.
-    fn add_term(&self, term: &str, positions: &Range<usize>, tallies: &mut [Tally]) -> f32 {
-        let Some(postings) = self.postings.get(term) else { return self.rarity(1) };
-        let rarity = self.rarity(postings.len());
+    fn add_term(&self, term: Term, positions: &Range<usize>, tallies: &mut [Tally]) -> f32 {
+        let postings = self.postings.of(term);
+        let rarity = self.rarity(postings.len().max(1));
         let first = postings.partition_point(|posting| (posting.position as usize) < positions.start);
         for posting in postings.iter().skip(first) {
             let Some(tally) = tallies.get_mut(posting.position as usize - positions.start) else { break };
@@ -186,25 +161,14 @@ impl<Id> Bm25<Id> {
         rarity
     }
 
-    /// Inverse document frequency, in the form that is never negative: ln(1 + (N − n + ½) / (n + ½)).
     fn rarity(&self, texts_with_term: usize) -> f32 {
-        let with = texts_with_term as f32;
-        let without = (self.ids.len() as f32 - with).max(0.0);
-        (1.0 + (without + 0.5) / (with + 0.5)).ln()
+        rarity(self.ids.len(), texts_with_term)
     }
 
     fn saturation(&self, posting: &Posting) -> f32 {
-        let Weights { k1, b } = self.weights;
         let length = self.lengths.get(posting.position as usize).copied().unwrap_or_default();
-        let relative = length / self.mean_length.max(1.0);
-        posting.count * (k1 + 1.0) / (posting.count + k1 * (1.0 - b + b * relative))
+        self.weights.saturated(posting.count, length / self.mean_length.max(1.0))
     }
-}
-
-/// The terms without repetitions, in the order of their first appearance: sums of floating-point numbers depend on their order.
-fn distinct(terms: Vec<String>) -> Vec<String> {
-    let mut seen = std::collections::HashSet::new();
-    terms.into_iter().filter(|term| seen.insert(term.clone())).collect()
 }
 
 #[cfg(test)]

@@ -1,9 +1,31 @@
-//! Ranked search over texts: BM25.
+//! Ranked search: over texts by BM25, over tools by words, meaning and name.
 //!
-//! Owns tokenising and ranking. Must not know what the texts are.
+//! Owns tokenising and ranking. Must not know what the texts are, nor where tools come from.
 
 mod bm25;
+mod formula;
+mod found;
+mod fusion;
+mod mention;
+mod postings;
+mod segment;
+mod statistics;
+mod term;
 mod tokens;
+mod tool_index;
+#[cfg(test)]
+mod tool_index_tests;
+mod tool_text;
+mod tool_vectors;
 
-pub use bm25::{Bm25, Hit, Score, Scores, Weights};
+pub use bm25::{Bm25, Hit, Score, Scores};
+pub use formula::Weights;
+pub use found::{Closest, Found, Why};
+pub use fusion::{Fusion, soft_sum};
+pub use segment::ToolSegment;
+pub use statistics::{CollectionStatistics, QueryTerms};
+pub use term::Term;
 pub use tokens::{is_stop_word, stem, tokens};
+pub use tool_index::{ToolIndex, ToolQuery};
+pub use tool_text::{FieldWeights, ToolDocument, ToolText};
+pub use tool_vectors::{ToolVectors, embed_tools, pattern_texts, pattern_vector};

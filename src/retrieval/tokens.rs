@@ -38,6 +38,12 @@ pub fn tokens(text: &str) -> Vec<String> {
     terms
 }
 
+/// The words of a name, in lower case: `getWeather`, `get_weather` and `Get weather` all have the same.
+pub(super) fn words(name: &str) -> Vec<String> {
+    let normal: String = name.nfkc().collect();
+    normal.split(|character: char| !character.is_alphanumeric()).flat_map(parts).collect()
+}
+
 /// Takes the English plural off a lower-case word: the "S stemmer" (Harman, "How effective is suffixing?", JASIS 42, 1991).
 pub fn stem(word: &str) -> String {
     let ends = |suffix: &str| word.ends_with(suffix);

@@ -11,7 +11,7 @@ pub type TextHash = [u8; 32];
 
 /// The known vectors. They are copies of what can be had again, so nothing depends on them but time.
 pub trait Vectors: Send + Sync + fmt::Debug {
-    /// What is known of the texts, in their order.
+    /// What is known of the texts, in their order. What is asked for is in use, and does not grow old.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -21,7 +21,7 @@ pub trait Vectors: Send + Sync + fmt::Debug {
         texts: &'a [TextHash],
     ) -> BoxFuture<'a, Result<Vec<Option<Vec<u8>>>, StoreError>>;
 
-    /// Writes vectors in one transaction; those that are known are left as they are.
+    /// Writes vectors in one transaction; those that are known stay as they are, and are as young as new ones.
     ///
     /// # Errors
     /// [`StoreError`]; nothing is written then.

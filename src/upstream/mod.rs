@@ -14,7 +14,7 @@ mod gunzip;
 mod headers;
 mod settings;
 #[cfg(test)]
-mod test_server;
+pub(crate) mod test_server;
 mod tool_calls;
 mod upstreams;
 

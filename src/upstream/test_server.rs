@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 
 /// What the server does on a connection once it has read a whole request.
 #[derive(Clone)]
-pub(super) enum Step {
+pub(crate) enum Step {
     /// Writes these bytes.
     Write(Vec<u8>),
     /// Reads another request.
@@ -29,20 +29,20 @@ struct Seen {
 }
 
 /// A server on a port of its own; it ends when it is dropped.
-pub(super) struct TestServer {
-    pub(super) address: SocketAddr,
+pub(crate) struct TestServer {
+    pub(crate) address: SocketAddr,
     seen: Arc<Mutex<Seen>>,
     task: JoinHandle<()>,
 }
 
 impl TestServer {
     /// Starts a server that does these steps on every connection, then closes it.
-    pub(super) async fn start(steps: Vec<Step>) -> Self {
+    pub(crate) async fn start(steps: Vec<Step>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         Self::on(listener, steps)
     }
 
-    pub(super) fn on(listener: TcpListener, steps: Vec<Step>) -> Self {
+    pub(crate) fn on(listener: TcpListener, steps: Vec<Step>) -> Self {
         let address = listener.local_addr().unwrap();
         let seen = Arc::<Mutex<Seen>>::default();
         let server = Arc::clone(&seen);
@@ -56,29 +56,29 @@ impl TestServer {
     }
 
     /// Answers every connection with this head and body.
-    pub(super) async fn answering(head: &str, body: &[u8]) -> Self {
+    pub(crate) async fn answering(head: &str, body: &[u8]) -> Self {
         let head = format!("HTTP/1.1 {head}\r\n\r\n");
         Self::start(vec![Step::Write([head.as_bytes(), body].concat())]).await
     }
 
     /// The requests read so far, heads and bodies as text.
-    pub(super) fn requests(&self) -> Vec<String> {
+    pub(crate) fn requests(&self) -> Vec<String> {
         self.seen.lock().unwrap().requests.clone()
     }
 
     /// Connections accepted so far.
-    pub(super) fn connections(&self) -> usize {
+    pub(crate) fn connections(&self) -> usize {
         self.seen.lock().unwrap().connections
     }
 
     /// Waits until a client has closed its connection during a silence.
-    pub(super) async fn client_left(&self) {
+    pub(crate) async fn client_left(&self) {
         while self.seen.lock().unwrap().left == 0 {
             tokio::task::yield_now().await;
         }
     }
 
-    pub(super) fn base_url(&self) -> String {
+    pub(crate) fn base_url(&self) -> String {
         format!("http://{}/v1", self.address)
     }
 }

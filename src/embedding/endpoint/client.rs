@@ -6,31 +6,32 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
-use http::{HeaderName, HeaderValue, StatusCode};
+use http::{HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
 use url::Url;
 
+use super::refusal::{Failure, refused};
+use crate::domain::Secret;
 use crate::embedding::{BuildError, EndpointSettings};
-use crate::openai::error_message;
 
 /// What the provider sees as the client.
 const USER_AGENT: &str = concat!("callwright/", env!("CARGO_PKG_VERSION"));
-
-/// Characters of a provider's own words that an error message quotes.
-const QUOTED_CHARS: usize = 200;
 
 /// A client of one endpoint.
 #[derive(Debug)]
 pub(in crate::embedding) struct Client {
     http: reqwest::Client,
     url: Url,
-    key: Option<(HeaderName, HeaderValue)>,
+    header: Option<(HeaderName, HeaderValue)>,
+    /// What no message may hold.
+    key: Secret,
     connect_retries: u32,
     max_answer_bytes: usize,
 }
 
 impl Client {
     pub(in crate::embedding) fn build(settings: &EndpointSettings, base_dir: &Path) -> Result<Self, BuildError> {
+        check_times(settings)?;
         // reqwest panics where the process has no provider; a second installation changes nothing.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let builder = reqwest::Client::builder()
@@ -47,10 +48,16 @@ impl Client {
         Ok(Self {
             http,
             url: url(&settings.base_url)?,
-            key: key(settings)?,
+            header: header(settings)?,
+            key: settings.api_key.clone(),
             connect_retries: settings.connect_retries,
             max_answer_bytes: settings.max_answer_bytes,
         })
+    }
+
+    /// What is asked: scheme, host, port and path. It holds no credentials.
+    pub(super) fn url(&self) -> &Url {
+        &self.url
     }
 
     /// The host that is asked.
@@ -60,7 +67,7 @@ impl Client {
 
     /// Sends a request body and reads the answer of a success. A connection that could not be made is tried again; nothing else is: a
     /// request that was sent may have been paid for.
-    pub(super) async fn ask(&self, body: Bytes) -> Result<Bytes, String> {
+    pub(super) async fn ask(&self, body: Bytes) -> Result<Bytes, Failure> {
         let mut retries = self.connect_retries;
         let response = loop {
             match self.request(body.clone()).send().await {
@@ -71,79 +78,65 @@ impl Client {
         };
         let status = response.status();
         let answer = self.read(response).await;
-        if status.is_success() { answer } else { Err(refused(status, &answer.unwrap_or_default())) }
+        if status.is_success() { answer } else { Err(refused(status, &answer.unwrap_or_default(), self.key.expose())) }
     }
 
     fn request(&self, body: Bytes) -> reqwest::RequestBuilder {
         let request = self.http.post(self.url.clone()).header(CONTENT_TYPE, "application/json").body(body);
-        match &self.key {
+        match &self.header {
             Some((name, value)) => request.header(name, value),
             None => request,
         }
     }
 
-    async fn read(&self, mut response: reqwest::Response) -> Result<Bytes, String> {
+    async fn read(&self, mut response: reqwest::Response) -> Result<Bytes, Failure> {
         let mut answer = Vec::new();
         while let Some(piece) = response.chunk().await.map_err(|error| self.failed(&error))? {
             if answer.len() + piece.len() > self.max_answer_bytes {
-                return Err(format!(
+                return Err(Failure::passing(format!(
                     "the answer is larger than `embedding.endpoint.max_answer_bytes` ({}); ask for fewer texts at a time \
                      (`embedding.batch_texts`), or allow more",
                     self.max_answer_bytes
-                ));
+                )));
             }
             answer.extend_from_slice(&piece);
         }
         Ok(answer.into())
     }
 
-    fn failed(&self, error: &reqwest::Error) -> String {
+    fn failed(&self, error: &reqwest::Error) -> Failure {
         let host = self.host();
-        if error.is_connect() {
+        Failure::lasting(if error.is_connect() {
             format!("no connection to {host}: {}; check `embedding.endpoint.base_url`", root_cause(error))
         } else if error.is_timeout() {
             format!("{host} did not answer within `embedding.endpoint.timeout_seconds`")
         } else {
             format!("the exchange with {host} broke: {}", root_cause(error))
-        }
+        })
     }
-}
-
-/// What an error status means for the operator.
-fn refused(status: StatusCode, answer: &[u8]) -> String {
-    let advice = match status {
-        // Providers quote the key in these; what they say beyond the status is nothing.
-        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-            return format!("status {status}; check `embedding.endpoint.api_key`");
-        }
-        StatusCode::NOT_FOUND => "; check `embedding.endpoint.base_url` and `model`",
-        _ => "",
-    };
-    let said = error_message(answer).map(|said| printable(&said)).unwrap_or_default();
-    let said = if said.is_empty() { said } else { format!(" ({said})") };
-    format!("status {status}{said}{advice}")
-}
-
-/// The beginning of a provider's words, without control characters.
-fn printable(said: &str) -> String {
-    said.chars().filter(|character| !character.is_control()).take(QUOTED_CHARS).collect()
 }
 
 fn url(base: &str) -> Result<Url, BuildError> {
     const KEY: &str = "embedding.endpoint.base_url";
-    let wrong = |why: String| {
-        setting(KEY, format!("`{base}` {why}; write where the API begins, such as https://api.openai.com/v1"))
-    };
-    let url =
-        Url::parse(&format!("{}/embeddings", base.trim_end_matches('/'))).map_err(|error| wrong(error.to_string()))?;
+    // What is written is not repeated: it may hold credentials.
+    let wrong =
+        |why: &str| setting(KEY, format!("{why}; write where the API begins, such as https://api.openai.com/v1"));
+    let url = Url::parse(base).map_err(|error| wrong(&format!("is no URL ({error})")))?;
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-        return Err(wrong("is no http or https URL".to_owned()));
+        return Err(wrong("is no http or https URL"));
     }
-    Ok(url)
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(wrong("must not hold credentials: `embedding.endpoint.api_key` is the place for the key"));
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(wrong("must end with its path: no ? and no #"));
+    }
+    let whole = format!("{}/embeddings", url.as_str().trim_end_matches('/'));
+    Url::parse(&whole).map_err(|error| wrong(&format!("is no URL ({error})")))
 }
 
 /// The header that carries the key, where there is one.
-fn key(settings: &EndpointSettings) -> Result<Option<(HeaderName, HeaderValue)>, BuildError> {
+fn header(settings: &EndpointSettings) -> Result<Option<(HeaderName, HeaderValue)>, BuildError> {
     if settings.api_key.is_empty() {
         return Ok(None);
     }
@@ -157,6 +150,18 @@ fn key(settings: &EndpointSettings) -> Result<Option<(HeaderName, HeaderValue)>,
     })?;
     value.set_sensitive(true);
     Ok(Some((name, value)))
+}
+
+fn check_times(settings: &EndpointSettings) -> Result<(), BuildError> {
+    let times = [
+        ("embedding.endpoint.connect_timeout_seconds", settings.connect_timeout_seconds),
+        ("embedding.endpoint.timeout_seconds", settings.timeout_seconds),
+        ("embedding.endpoint.query_timeout_seconds", settings.query_timeout_seconds),
+    ];
+    match times.iter().find(|(_, seconds)| *seconds == 0) {
+        Some((key, _)) => Err(setting(key, "must be at least 1".to_owned())),
+        None => Ok(()),
+    }
 }
 
 fn certificates(file: &str, base_dir: &Path) -> Result<Vec<reqwest::Certificate>, BuildError> {

@@ -2,6 +2,8 @@
 
 mod client;
 mod embedder;
+mod pause;
+mod refusal;
 
 pub(super) use client::Client;
 pub(super) use embedder::EndpointEmbedder;

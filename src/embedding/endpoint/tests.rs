@@ -1,5 +1,6 @@
 //! An endpoint that answers, rightly and wrongly.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -67,7 +68,7 @@ async fn texts_are_sent_in_batches_with_the_key_and_come_back_in_order() {
         assert_eq!(request.target(), "/v1/embeddings");
         assert!(request.head.contains("authorization: Bearer sk-canary"), "{}", request.head);
     }
-    assert_eq!(embedder.id(), "embedder@127.0.0.1/2");
+    assert_eq!(embedder.id(), format!("embedder@{}/v1/embeddings#2", server.url()));
 }
 
 #[tokio::test]
@@ -98,6 +99,68 @@ async fn errors_say_what_mends_them_and_quote_no_key() {
     assert!(absent.contains("no model[31m `x`") && absent.contains("base_url"), "{absent}");
     assert!(reason("500 Internal Server Error", "<html>").await.contains("500"));
     assert!(reason("307 Temporary Redirect", "").await.contains("307"));
+    let quoting = reason("429 Too Many Requests", r#"{"error":{"message":"limit of key sk-canary"}}"#).await;
+    assert_eq!(quoting, "status 429 Too Many Requests");
+}
+
+#[tokio::test]
+async fn after_a_failure_no_turn_asks_until_the_pause_is_over() {
+    for (pause, asked) in [(3600, 1), (0, 2)] {
+        let server = TestServer::start(|_| ("503 Service Unavailable", String::new(), Vec::new())).await;
+        let mut settings = settings(server.url());
+        settings.endpoint.pause_seconds = pause;
+        let embedder = build(&settings).unwrap();
+        let first = embedder.embed_query("a".to_owned()).await.unwrap_err();
+        assert!(first.reason.starts_with("status 503"), "{first}");
+        let second = embedder.embed_query("b".to_owned()).await.unwrap_err();
+        assert_eq!(second.reason.contains("pause_seconds"), pause > 0, "{second}");
+        assert!(second.reason.contains("status 503"), "{second}");
+        assert_eq!(server.received().len(), asked);
+        // Loading documentation is worth an attempt.
+        embedder.embed(texts(&["a"])).await.unwrap_err();
+        assert_eq!(server.received().len(), asked + 1);
+    }
+}
+
+#[tokio::test]
+async fn texts_that_are_refused_stop_nobody_else() {
+    let refuse_bad = |request: &Received| match inputs(request).as_slice() {
+        [text] if text == "bad" => ("400 Bad Request", String::new(), Vec::new()),
+        _ => answer(request),
+    };
+    let server = TestServer::start(refuse_bad).await;
+    let mut settings = settings(server.url());
+    settings.endpoint.pause_seconds = 3600;
+    let embedder = build(&settings).unwrap();
+    embedder.embed_query("bad".to_owned()).await.unwrap_err();
+    assert_eq!(
+        embedder.embed_query("good".to_owned()).await.unwrap(),
+        embedder.embed(texts(&["good"])).await.unwrap()[0]
+    );
+}
+
+#[tokio::test]
+async fn a_turn_waits_no_longer_than_its_own_limit() {
+    // It takes connections, and never answers.
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut settings = settings(format!("http://{}", listener.local_addr().unwrap()));
+    settings.endpoint.query_timeout_seconds = 1;
+    settings.endpoint.timeout_seconds = 3600;
+    let embedder = build(&settings).unwrap();
+    let error = embedder.embed_query("a".to_owned()).await.unwrap_err();
+    assert!(error.reason.contains("`embedding.endpoint.query_timeout_seconds`"), "{error}");
+    let error = embedder.embed_query("a".to_owned()).await.unwrap_err();
+    assert!(error.reason.contains("`embedding.endpoint.pause_seconds`"), "{error}");
+}
+
+#[test]
+fn what_is_asked_elsewhere_has_another_id() {
+    let urls = ["http://host/v1", "https://host/v1", "http://host:8080/v1", "http://host/other/v1"];
+    let ids: BTreeSet<String> =
+        urls.iter().map(|url| build(&settings((*url).to_owned())).unwrap().id().to_owned()).collect();
+    assert_eq!(ids.len(), urls.len(), "{ids:?}");
+    let with_slash = build(&settings("http://host/v1/".to_owned())).unwrap();
+    assert!(ids.contains(with_slash.id()), "{}", with_slash.id());
 }
 
 #[tokio::test]
@@ -137,6 +200,15 @@ fn settings_that_make_no_endpoint_are_named() {
     };
     assert!(message(|endpoint| endpoint.base_url = "localhost".to_owned()).contains("endpoint.base_url"));
     assert!(message(|endpoint| endpoint.base_url = "file:///etc".to_owned()).contains("endpoint.base_url"));
+    for address in
+        ["https://me:canary@host/v1", "https://canary@host/v1", "https://host/v1?key=canary", "https://host/v1#x"]
+    {
+        let mut settings = settings(address.to_owned());
+        settings.endpoint.api_key = Secret::default();
+        let error = build(&settings).unwrap_err().to_string();
+        assert!(error.contains("endpoint.base_url") && !error.contains("canary"), "{error}");
+    }
+    assert!(message(|endpoint| endpoint.query_timeout_seconds = 0).contains("endpoint.query_timeout_seconds"));
     assert!(message(|endpoint| endpoint.api_key = Secret::new("a\nb")).contains("endpoint.api_key"));
     assert!(message(|endpoint| endpoint.api_key_header = "a b".to_owned()).contains("api_key_header"));
     assert!(message(|endpoint| endpoint.ca_file = "/absent.pem".to_owned()).contains("ca_file"));

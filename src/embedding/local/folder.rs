@@ -46,7 +46,13 @@ impl ModelFiles {
             BuildError::File { file: folder.join("config.json"), reason }
         })?;
         let mut hash = Sha256::new();
-        for part in [&model_file, &tokenizer_files.tokenizer_file, &tokenizer_files.tokenizer_config_file] {
+        for part in [
+            &model_file,
+            &tokenizer_files.tokenizer_file,
+            &tokenizer_files.config_file,
+            &tokenizer_files.special_tokens_map_file,
+            &tokenizer_files.tokenizer_config_file,
+        ] {
             add_part(&mut hash, part);
         }
         let mixes_batches = memmem::find(&model_file, DYNAMIC_SCALE).is_some();
@@ -76,8 +82,8 @@ fn read(file: &Path) -> Result<Vec<u8>, BuildError> {
 /// names, so that the hash does not depend on the file system.
 fn weight_files(folder: &Path, model: &[u8]) -> Result<Vec<String>, BuildError> {
     let unreadable = |error: std::io::Error| BuildError::File { file: folder.to_owned(), reason: error.to_string() };
-    let names = folder.read_dir().map_err(unreadable)?.flatten().map(|entry| entry.file_name());
-    let names = names.filter_map(|name| name.into_string().ok());
+    let files = folder.read_dir().map_err(unreadable)?.flatten().filter(|entry| entry.path().is_file());
+    let names = files.map(|entry| entry.file_name()).filter_map(|name| name.into_string().ok());
     let mut found: Vec<String> =
         names.filter(|name| name != MODEL && memmem::find(model, name.as_bytes()).is_some()).collect();
     found.sort();

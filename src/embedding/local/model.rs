@@ -10,11 +10,17 @@ use tokio::sync::Mutex;
 
 use super::folder::ModelFiles;
 use super::runtime;
-use crate::embedding::batches::{Answers, Portion};
+use crate::embedding::batches::{Answers, Batch, Portion};
 use crate::embedding::{BuildError, EmbedError, Embedder, LocalSettings, Pooling, Settings, Vector};
 
-/// Texts that a new model is tried with: of different lengths, so that what one batch does to another shows.
+/// Texts that a new model is tried with: of different lengths, so that a batch of them is padded.
 const PROBES: [&str; 2] = ["list", "get the weather of a city for the next five days"];
+
+/// Tokens that are tried for a text of their own, from the highest number on: pieces that only continue words have none.
+const HIGH_TOKENS: usize = 1_000;
+
+/// What mends a tokenizer that gives a model what it does not know.
+const OF_DIFFERENT_MODELS: &str = "they belong to different models; take all files from one";
 
 /// A local ONNX model. One inference runs at a time, on a thread for blocking work; whoever waits is served batch by batch, in turn.
 pub(in crate::embedding) struct LocalEmbedder {
@@ -41,26 +47,25 @@ impl LocalEmbedder {
         let model = model.with_pooling(pooling(settings.fastembed.pooling));
         let mut model = TextEmbedding::try_new_from_user_defined(model, options(&settings.fastembed))
             .map_err(|error| unfit(error.to_string()))?;
-        let tokens = model.tokenizer.get_vocab_size(true) as u64;
-        if vocabulary > 0 && tokens > vocabulary {
+        let last = last_token(&model);
+        if vocabulary > 0 && last >= vocabulary {
             return Err(unfit(format!(
-                "tokenizer.json has {tokens} tokens, and the model knows {vocabulary} (`vocab_size` of config.json): they belong to \
-                 different models; take all files from one"
+                "tokenizer.json has a token with the number {last}, and the model knows {vocabulary} tokens, from 0 on (`vocab_size` of \
+                 config.json): {OF_DIFFERENT_MODELS}"
             )));
         }
-        let dimensions = probe(&mut model).map_err(unfit)?;
         let mut portion = Portion::new(settings);
         if mixes_batches {
             portion.texts = 1;
         }
+        let dimensions = probe(&mut model, portion).map_err(unfit)?;
         let id = format!("{id}/{:?}", settings.fastembed.pooling).to_lowercase();
         Ok(Self { id, dimensions, portion, model: Arc::new(Mutex::new(model)) })
     }
 
     async fn vectors(&self, texts: Vec<String>) -> Result<Vec<Vector>, String> {
         let mut answers = Answers::new(texts.len(), self.dimensions);
-        for batch in self.portion.batches(texts) {
-            let (texts, positions) = batch.into_parts();
+        for Batch { texts, positions } in self.portion.batches(texts) {
             let mut model = Arc::clone(&self.model).lock_owned().await;
             let run = tokio::task::spawn_blocking(move || run(&mut model, &texts));
             let rows = run.await.map_err(|error| format!("inference broke off: {error}"))??;
@@ -112,22 +117,38 @@ fn run(model: &mut TextEmbedding, texts: &[String]) -> Result<Vec<Vec<f32>>, Str
     model.embed(texts, Some(texts.len())).map_err(|error| error.to_string())
 }
 
+/// The highest number of a token.
+fn last_token(model: &TextEmbedding) -> u64 {
+    model.tokenizer.get_vocab(true).into_values().max().map_or(0, u64::from)
+}
+
 /// Components of the model's vectors, if it makes any.
-fn probe(model: &mut TextEmbedding) -> Result<usize, String> {
+fn probe(model: &mut TextEmbedding, portion: Portion) -> Result<usize, String> {
     let mut rows = Vec::new();
-    for probe in PROBES {
-        rows.extend(run(model, &[probe.to_owned()])?);
+    for batch in portion.batches(PROBES.map(str::to_owned).to_vec()) {
+        rows.extend(run(model, &batch.texts)?);
     }
     let dimensions = rows.first().map_or(0, Vec::len);
     if dimensions == 0 {
         return Err("the model's vectors have no components; it is no model for texts".to_owned());
     }
-    let texts = PROBES.map(str::to_owned).to_vec();
-    let batches = Portion { texts: texts.len(), chars: usize::MAX }.batches(texts);
-    let mut answers = Answers::new(PROBES.len(), dimensions);
-    for batch in batches {
-        let (texts, positions) = batch.into_parts();
-        answers.put(&positions, run(model, &texts)?)?;
+    let positions: Vec<usize> = (0..PROBES.len()).collect();
+    Answers::new(PROBES.len(), dimensions).put(&positions, rows)?;
+    if let Some(text) = text_of_a_high_token(model) {
+        run(model, &[text])
+            .map_err(|error| format!("{error}; perhaps tokenizer.json and the model: {OF_DIFFERENT_MODELS}"))?;
     }
     Ok(dimensions)
+}
+
+/// A text with a token of a high number: where a model does not say how many tokens it knows, it shows whether it takes those that
+/// the tokenizer gives it.
+fn text_of_a_high_token(model: &TextEmbedding) -> Option<String> {
+    let mut numbers: Vec<u32> = model.tokenizer.get_vocab(true).into_values().collect();
+    numbers.sort_unstable_by(|left, right| right.cmp(left));
+    numbers.into_iter().take(HIGH_TOKENS).find_map(|number| {
+        let text = model.tokenizer.id_to_token(number)?;
+        let tokens = model.tokenizer.encode(text.as_str(), false).ok()?;
+        tokens.get_ids().contains(&number).then_some(text)
+    })
 }

@@ -101,12 +101,13 @@ fn the_id_tells_models_and_poolings_apart() {
     }
     let tiny = open(&fixtures().join("tiny")).unwrap();
     assert!(tiny.id().starts_with("tiny@") && tiny.id().ends_with("/mean"), "{}", tiny.id());
-    let folder = copy();
-    let file = folder.path().join("tokenizer.json");
-    let text = std::fs::read_to_string(&file).unwrap();
-    std::fs::write(&file, text.replace("\"lowercase\": true", "\"lowercase\": false")).unwrap();
     let hash = |id: &str| id.split('@').nth(1).unwrap().to_owned();
-    assert_ne!(hash(open(folder.path()).unwrap().id()), hash(tiny.id()));
+    for name in ["tokenizer.json", "config.json", "special_tokens_map.json", "tokenizer_config.json"] {
+        let folder = copy();
+        let file = folder.path().join(name);
+        std::fs::write(&file, std::fs::read_to_string(&file).unwrap() + "\n").unwrap();
+        assert_ne!(hash(open(folder.path()).unwrap().id()), hash(tiny.id()), "{name}");
+    }
 }
 
 #[tokio::test]
@@ -118,6 +119,8 @@ async fn weights_in_a_file_of_their_own_are_found() {
     std::fs::copy(fixtures().join("apart.onnx"), folder.path().join("model.onnx")).unwrap();
     std::fs::copy(fixtures().join("weights.bin"), folder.path().join("weights.bin")).unwrap();
     std::fs::write(folder.path().join("README.md"), "no weights").unwrap();
+    // The model mentions this, and it is no file.
+    std::fs::create_dir(folder.path().join("Gather")).unwrap();
     let embedder = open(folder.path()).unwrap();
     assert!(similarity(&embedder, "city", "town").await > 0.95);
     let message = message_of_spoiled(|folder| {
@@ -165,7 +168,21 @@ fn a_tokenizer_of_another_model_is_found_out() {
         let text = std::fs::read_to_string(&file).unwrap();
         std::fs::write(&file, text.replace("\"days\": 17", "\"days\": 17, \"foreign\": 18")).unwrap();
     });
-    assert!(message.contains("19 tokens") && message.contains("different models"), "{message}");
+    assert!(message.contains("number 18") && message.contains("different models"), "{message}");
+    let far = |folder: &Path| {
+        let file = folder.join("tokenizer.json");
+        let text = std::fs::read_to_string(&file).unwrap();
+        std::fs::write(&file, text.replace("\"days\": 17", "\"days\": 17, \"foreign\": 400")).unwrap();
+    };
+    let message = message_of_spoiled(far);
+    assert!(message.contains("number 400") && message.contains("different models"), "{message}");
+    let message = message_of_spoiled(|folder| {
+        far(folder);
+        let file = folder.join("config.json");
+        let text = std::fs::read_to_string(&file).unwrap();
+        std::fs::write(&file, text.replace("vocab_size", "other_size")).unwrap();
+    });
+    assert!(message.contains("different models"), "{message}");
 }
 
 #[tokio::test]

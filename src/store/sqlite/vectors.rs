@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use sqlx::{QueryBuilder, Row};
 
 use super::Sqlite;
@@ -12,8 +12,15 @@ use crate::store::{StoreError, TextHash};
 /// Values of one `IN (...)`: far below the variables that SQLite allows a statement.
 const TEXTS_PER_SELECT: usize = 500;
 
-const REMEMBER: &str =
-    "INSERT INTO vectors (model, text, written_at, vector) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING";
+/// Hours after which the use of a vector is noted again: far less than the days for which vectors are kept, and far more than the time
+/// between two uses while documentation is worked on.
+const TOUCHED_HOURS: i64 = 1;
+
+/// `written_at` is when the vector was written or last known to be in use: what is older than the retention goes by it.
+const REMEMBER: &str = "INSERT INTO vectors (model, text, written_at, vector) VALUES (?, ?, ?, ?) \
+    ON CONFLICT (model, text) DO UPDATE SET written_at = excluded.written_at";
+
+const TOUCH: &str = "UPDATE vectors SET written_at = ?3 WHERE model = ?1 AND text = ?2";
 
 impl Sqlite {
     /// See [`crate::store::Vectors::known`].
@@ -23,8 +30,11 @@ impl Sqlite {
         texts: &[TextHash],
     ) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
         let mut known: HashMap<Vec<u8>, Vec<u8>> = HashMap::new();
+        let mut aged = Vec::new();
+        let young =
+            Timestamp::now().saturating_sub(SignedDuration::from_hours(TOUCHED_HOURS)).unwrap_or(Timestamp::MIN);
         for texts in texts.chunks(TEXTS_PER_SELECT) {
-            let mut query = QueryBuilder::new("SELECT text, vector FROM vectors WHERE model = ");
+            let mut query = QueryBuilder::new("SELECT text, vector, written_at FROM vectors WHERE model = ");
             query.push_bind(model).push(" AND text IN (");
             let mut values = query.separated(", ");
             for text in texts {
@@ -32,11 +42,30 @@ impl Sqlite {
             }
             query.push(")");
             for row in query.build().fetch_all(&self.reader).await.map_err(fault)? {
-                known.insert(row.try_get("text").map_err(fault)?, row.try_get("vector").map_err(fault)?);
+                let text: Vec<u8> = row.try_get("text").map_err(fault)?;
+                if row.try_get::<i64, _>("written_at").map_err(fault)? < young.as_millisecond() {
+                    aged.push(text.clone());
+                }
+                known.insert(text, row.try_get("vector").map_err(fault)?);
             }
         }
+        // What was read is right whether or not this succeeds; the next write tells of a store that fails.
+        let _ = self.touch(model, &aged).await;
         // A text may stand in the list more than once.
         Ok(texts.iter().map(|text| known.get(&text[..]).cloned()).collect())
+    }
+
+    /// Notes that vectors are in use.
+    async fn touch(&self, model: &str, texts: &[Vec<u8>]) -> Result<(), sqlx::Error> {
+        if texts.is_empty() {
+            return Ok(());
+        }
+        let now = Timestamp::now().as_millisecond();
+        let mut transaction = self.writer.begin_with("BEGIN IMMEDIATE").await?;
+        for text in texts {
+            sqlx::query(TOUCH).bind(model).bind(&text[..]).bind(now).execute(&mut *transaction).await?;
+        }
+        transaction.commit().await
     }
 
     /// See [`crate::store::Vectors::remember`].
@@ -82,6 +111,20 @@ mod tests {
         assert_eq!(known[100], Some(vec![1_199_u32 as u8]));
         assert_eq!((&known[1_299], &known[1_300]), (&Some(vec![0]), &Some(vec![7])));
         assert_eq!(store.known_vectors("b", &[hash(3), hash(4)]).await.unwrap(), [Some(vec![99]), None]);
+    }
+
+    #[tokio::test]
+    async fn what_is_in_use_does_not_grow_old() {
+        let store = Sqlite::open(&Location::Memory).await.unwrap();
+        let all: Vec<(TextHash, Vec<u8>)> = (0..3).map(|number| (hash(number), vec![1])).collect();
+        store.remember_vectors("a", &all).await.unwrap();
+        sqlx::query("UPDATE vectors SET written_at = 0").execute(&store.writer).await.unwrap();
+        store.known_vectors("a", &[hash(1)]).await.unwrap();
+        store.remember_vectors("a", &[(hash(2), vec![9])]).await.unwrap();
+        let before = Timestamp::now().saturating_sub(SignedDuration::from_hours(24)).unwrap();
+        assert_eq!(store.expire(Ages { before: Some(before), unknown_before: None }, 10).await, Ok(1));
+        let known = store.known_vectors("a", &[hash(0), hash(1), hash(2)]).await.unwrap();
+        assert_eq!(known, [None, Some(vec![1]), Some(vec![1])]);
     }
 
     #[tokio::test]

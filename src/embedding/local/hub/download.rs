@@ -95,14 +95,12 @@ impl<'a> Hub<'a> {
         let response = request.send().await.map_err(|error| failed(unreachable(&error)))?;
         match response.status() {
             status if status.is_success() => Ok(response),
-            status @ (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) => Err(BuildError::Setting {
-                key: "embedding.fastembed.hub_token",
-                reason: format!("{url} answers with status {status}: the model does not exist, or takes a token"),
-            }),
-            StatusCode::NOT_FOUND => Err(BuildError::Setting {
-                key: "embedding.fastembed.model",
-                reason: format!("the hub has no {url}; a model is model.onnx and four JSON files"),
-            }),
+            status @ (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) => Err(failed(format!(
+                "status {status}: the model does not exist, or takes a token; check `embedding.fastembed.model` and `hub_token`"
+            ))),
+            StatusCode::NOT_FOUND => Err(failed(
+                "the hub has no such file, and a model is model.onnx and four JSON files; check `embedding.fastembed.model`".to_owned(),
+            )),
             status => Err(failed(format!("status {status}"))),
         }
     }

@@ -4,7 +4,7 @@
 const WORTH_SUGGESTING: f64 = 0.75;
 
 /// The known name most similar to `name`, if one is similar enough.
-pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known
         .into_iter()
         .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))

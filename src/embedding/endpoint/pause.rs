@@ -1,0 +1,74 @@
+//! The time after a failure in which nobody waits for the endpoint again.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use arc_swap::ArcSwapOption;
+
+use super::refusal::Failure;
+
+/// A pause that a failure begins and a success ends.
+#[derive(Debug)]
+pub(super) struct Pause {
+    length: Duration,
+    began: ArcSwapOption<Beginning>,
+}
+
+/// When a pause began, and why.
+#[derive(Debug)]
+struct Beginning {
+    at: Instant,
+    reason: String,
+}
+
+impl Pause {
+    /// Pauses of this length; none where it is zero.
+    pub(super) fn new(length: Duration) -> Self {
+        Self { length, began: ArcSwapOption::empty() }
+    }
+
+    /// Why there is a pause now, if there is one.
+    pub(super) fn reason(&self, now: Instant) -> Option<String> {
+        let began = self.began.load();
+        let began = began.as_ref().filter(|began| now.saturating_duration_since(began.at) < self.length)?;
+        Some(began.reason.clone())
+    }
+
+    /// Notes what came of a request.
+    pub(super) fn note<T>(&self, result: &Result<T, Failure>, now: Instant) {
+        match result {
+            Ok(_) => self.began.store(None),
+            Err(failure) if failure.lasts => {
+                self.began.store(Some(Arc::new(Beginning { at: now, reason: failure.reason.clone() })));
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pause_lasts_until_its_time_is_over_or_a_request_succeeds() {
+        let pause = Pause::new(Duration::from_secs(30));
+        let start = Instant::now();
+        let reason = |seconds| pause.reason(start + Duration::from_secs(seconds));
+        assert_eq!(reason(0), None);
+        pause.note::<()>(&Err(Failure::passing("these texts".to_owned())), start);
+        assert_eq!(reason(0), None);
+        pause.note::<()>(&Err(Failure::lasting("down".to_owned())), start);
+        assert_eq!((reason(29), reason(30)), (Some("down".to_owned()), None));
+        pause.note(&Ok(()), start);
+        assert_eq!(reason(0), None);
+    }
+
+    #[test]
+    fn there_may_be_no_pause_at_all() {
+        let pause = Pause::new(Duration::ZERO);
+        let now = Instant::now();
+        pause.note::<()>(&Err(Failure::lasting("down".to_owned())), now);
+        assert_eq!(pause.reason(now), None);
+    }
+}

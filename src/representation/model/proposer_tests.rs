@@ -1,0 +1,239 @@
+use serde_json::json;
+
+use super::*;
+use crate::representation::model::test_model::{Scripted, ScriptedModel, error, message, text};
+
+const MISSED: [&str; 3] = [
+    "I think I have lost my card somewhere, please block it",
+    "Someone stole my card at the station this morning",
+    "help",
+];
+
+fn pattern(description: &str, cases: &[&str]) -> Pattern {
+    let cases = cases.iter().map(|case| (*case).to_owned()).collect();
+    Pattern { description: description.to_owned(), cases, weight: 0.5 }
+}
+
+struct Asked<T> {
+    result: Result<T, ProposeError>,
+    scripted: ScriptedModel,
+    cost: Cost,
+}
+
+async fn add(script: impl IntoIterator<Item = Scripted>, present: &[Pattern], room: usize) -> Asked<Vec<Pattern>> {
+    let scripted = ScriptedModel::answering(script).await;
+    let proposer = LlmProposer::new(scripted.model());
+    let addition =
+        Addition { tool: "lost_card", description: "Blocks cards.", patterns: present, missed: &MISSED, room };
+    let result = proposer.add(addition).await;
+    Asked { result, cost: proposer.cost(), scripted }
+}
+
+async fn edit(script: impl IntoIterator<Item = Scripted>) -> Asked<Vec<Pattern>> {
+    let scripted = ScriptedModel::answering(script).await;
+    let proposer = LlmProposer::new(scripted.model());
+    let patterns = [pattern("Lost cards.", &["lost my card"]), pattern("Stolen cards.", &["stole my card"])];
+    let wrong = ["when will my new card arrive at home"];
+    let edition = Edition { tool: "lost_card", description: "Blocks cards.", patterns: &patterns, wrong: &wrong };
+    let result = proposer.edit(edition).await;
+    Asked { result, cost: proposer.cost(), scripted }
+}
+
+fn list(items: &[(&str, &[&str])]) -> Scripted {
+    let items: Vec<_> =
+        items.iter().map(|(description, cases)| json!({"description": description, "cases": cases})).collect();
+    text(&json!(items).to_string())
+}
+
+fn good() -> Scripted {
+    list(&[("Cards that are lost.", &["lost my card", "block it"])])
+}
+
+fn descriptions(patterns: &[Pattern]) -> Vec<&str> {
+    patterns.iter().map(|pattern| pattern.description.as_str()).collect()
+}
+
+#[tokio::test]
+async fn patterns_are_proposed_and_what_that_cost_is_counted() {
+    let asked = add([good()], &[], 12).await;
+    let [found] = asked.result.unwrap().try_into().unwrap();
+    assert_eq!(found, Pattern { weight: 1.0, ..pattern("Cards that are lost.", &["lost my card", "block it"]) });
+    assert_eq!(asked.cost, Cost { requests: 1, prompt_tokens: 100, completion_tokens: 10 });
+    let body = asked.scripted.body(0);
+    assert_eq!(
+        (&body["model"], &body["temperature"], &body["stream"]),
+        (&json!("gpt-test"), &json!(0.0), &json!(false))
+    );
+    assert!(body["messages"][1]["content"].as_str().unwrap().contains(MISSED[1]));
+}
+
+#[tokio::test]
+async fn a_malformed_list_is_told_once_and_the_second_answer_taken() {
+    let asked = add([text("Sure! Here are your patterns: 1. Lost cards"), good()], &[], 12).await;
+    assert_eq!(asked.result.unwrap().len(), 1);
+    let body = asked.scripted.body(1);
+    let messages = body["messages"].as_array().unwrap();
+    assert_eq!(messages.len(), 4);
+    assert_eq!(messages[2]["role"], "assistant");
+    assert!(messages[3]["content"].as_str().unwrap().contains("is not a JSON list"), "{}", messages[3]);
+}
+
+#[tokio::test]
+async fn a_second_malformed_list_is_given_up_with_what_is_wrong() {
+    let asked = add([text("no"), text("[{]"), good()], &[], 12).await;
+    let error = asked.result.unwrap_err();
+    assert_eq!(error.tool, "lost_card");
+    assert!(error.reason.contains("neither can the one after") && error.reason.contains("[{]"), "{error}");
+    assert_eq!(asked.cost.requests, 2, "exactly one repair");
+}
+
+#[tokio::test]
+async fn wrong_types_are_told() {
+    let asked = add([text(r#"[{"description": 1, "cases": ["lost my card"]}]"#), good()], &[], 12).await;
+    assert_eq!(asked.result.unwrap().len(), 1);
+    let repair = asked.scripted.body(1)["messages"][3]["content"].to_string();
+    assert!(repair.contains("item 1 of the list has no `description` that is a string"), "{repair}");
+}
+
+#[tokio::test]
+async fn a_refusal_is_given_up_at_once() {
+    let refused = message(json!({"role": "assistant", "content": null, "refusal": "I must not."}), "stop");
+    let asked = add([refused, good()], &[], 12).await;
+    assert_eq!(asked.result.unwrap_err().reason, "the model refuses: I must not.");
+    assert_eq!(asked.cost.requests, 1);
+    let filtered = message(json!({"role": "assistant", "content": ""}), "content_filter");
+    assert!(add([filtered], &[], 12).await.result.unwrap_err().reason.contains("content filter"));
+}
+
+#[tokio::test]
+async fn a_refusal_in_words_is_a_malformed_list() {
+    let asked = add([text("I'm sorry, I can't."), text("I'm sorry, I really can't.")], &[], 12).await;
+    assert!(asked.result.unwrap_err().reason.contains("I'm sorry, I really can't."));
+}
+
+#[tokio::test]
+async fn whole_samples_and_inventions_are_cut_out_of_the_cases() {
+    let proposed = list(&[
+        ("Cards that are lost.", &[MISSED[0], "lost my card", "card vanished into thin air", "help"]),
+        ("Thefts.", &["Someone stole my card at the station"]),
+    ]);
+    let patterns = add([proposed], &[], 12).await.result.unwrap();
+    assert_eq!(patterns, [Pattern { weight: 1.0, ..pattern("Cards that are lost.", &["lost my card"]) }]);
+}
+
+#[tokio::test]
+async fn a_list_of_which_nothing_is_left_is_told() {
+    let asked = add([list(&[("Lost.", &[MISSED[0]])]), list(&[(MISSED[0], &["lost my card"])])], &[], 12).await;
+    let repair = asked.scripted.body(1)["messages"][3]["content"].to_string();
+    assert!(repair.contains("no case of item 1") && repair.contains("60 %"), "{repair}");
+    assert!(asked.result.unwrap_err().reason.contains("the description of item 1 repeats a whole request"));
+}
+
+#[tokio::test]
+async fn more_patterns_than_there_is_room_for_are_cut_off() {
+    let proposed = list(&[("One.", &["lost my card"]), ("Two.", &["stole my card"]), ("Three.", &["block it"])]);
+    assert_eq!(descriptions(&add([proposed], &[], 2).await.result.unwrap()), ["One.", "Two."]);
+}
+
+#[tokio::test]
+async fn more_cases_than_are_kept_are_cut_off() {
+    let proposed = list(&[("One.", &["lost my card", "LOST my card!", "block it", "stole my card", "this morning"])]);
+    assert_eq!(add([proposed], &[], 12).await.result.unwrap()[0].cases, ["lost my card", "block it", "stole my card"]);
+}
+
+#[tokio::test]
+async fn what_is_there_already_is_not_added_again() {
+    let present = [pattern("Lost cards.", &["lost my card"])];
+    let proposed = list(&[("lost cards", &["lost my card"]), ("Thefts.", &["stole my card"])]);
+    assert_eq!(descriptions(&add([proposed], &present, 12).await.result.unwrap()), ["Thefts."]);
+}
+
+#[tokio::test]
+async fn an_empty_list_adds_nothing_and_is_no_fault() {
+    let asked = add([text("[]")], &[], 12).await;
+    assert_eq!((asked.result, asked.cost.requests), (Ok(Vec::new()), 1));
+}
+
+#[tokio::test]
+async fn an_empty_or_overlong_description_is_told() {
+    for (description, expected) in [(" \n", "is empty"), ("word ".repeat(200).as_str(), "characters")] {
+        let asked = add([list(&[(description, &["lost my card"])]), good()], &[], 12).await;
+        assert_eq!(asked.result.unwrap().len(), 1);
+        let repair = asked.scripted.body(1)["messages"][3]["content"].to_string();
+        assert!(repair.contains("the description of item 1") && repair.contains(expected), "{repair}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_was_cut_off_is_told() {
+    let cut = message(json!({"role": "assistant", "content": "[{\"descr"}), "length");
+    let asked = add([cut, good()], &[], 12).await;
+    assert_eq!(asked.result.unwrap().len(), 1);
+    assert!(asked.scripted.body(1)["messages"][3]["content"].as_str().unwrap().contains("cut off"));
+}
+
+#[tokio::test]
+async fn what_looks_like_an_instruction_in_an_answer_stays_a_text() {
+    let proposed = list(&[("Cards\u{1b}[2J that\nare lost\u{202e}.", &["lost my\u{0} card"])]);
+    let patterns = add([proposed], &[], 12).await.result.unwrap();
+    assert_eq!(patterns[0].description, "Cards[2J that are lost.");
+    assert_eq!(patterns[0].cases, ["lost my card"]);
+}
+
+#[tokio::test]
+async fn another_number_of_patterns_on_edit_is_told_and_then_given_up() {
+    let one = || list(&[("Lost cards.", &["lost my card"])]);
+    let asked = edit([one(), list(&[("Lost cards, to be blocked.", &[]), ("Thefts.", &[])])]).await;
+    assert_eq!(descriptions(&asked.result.unwrap()), ["Lost cards, to be blocked.", "Thefts."]);
+    let repair = asked.scripted.body(1)["messages"][3]["content"].to_string();
+    assert!(repair.contains("the list has 1 items, and there are 2 patterns"), "{repair}");
+    for second in [one(), text("[]"), list(&[("A.", &[]), ("B.", &[]), ("C.", &[])])] {
+        assert!(edit([one(), second]).await.result.unwrap_err().reason.contains("there are 2 patterns"));
+    }
+}
+
+#[tokio::test]
+async fn an_edit_keeps_weights_and_takes_no_wrong_sample() {
+    let proposed = list(&[
+        ("Lost cards.", &["misplaced card", "when will my new card arrive at home"]),
+        ("Stolen cards.", &["when will my new card arrive at home"]),
+    ]);
+    let patterns = edit([proposed]).await.result.unwrap();
+    assert_eq!(patterns[0], pattern("Lost cards.", &["misplaced card"]));
+    assert_eq!(patterns[1], pattern("Stolen cards.", &["stole my card"]), "the former cases stay");
+}
+
+#[tokio::test]
+async fn a_busy_provider_is_asked_again() {
+    let asked = add([error(429, "slow down"), error(503, "restarting"), good()], &[], 12).await;
+    assert_eq!((asked.result.unwrap().len(), asked.cost.requests), (1, 3));
+    let busy = std::iter::repeat_with(|| error(429, "slow down")).take(9);
+    let asked = add(busy, &[], 12).await;
+    assert!(asked.result.unwrap_err().reason.contains("status 429 (slow down)"));
+    assert_eq!(asked.cost.requests, 4);
+}
+
+#[tokio::test]
+async fn a_model_with_a_temperature_of_its_own_is_asked_without_one() {
+    let refused = error(400, "Unsupported value: 'temperature' does not support 0 with this model.");
+    let asked = add([refused, good()], &[], 12).await;
+    assert_eq!(asked.result.unwrap().len(), 1);
+    assert!(asked.scripted.body(1).get("temperature").is_none());
+}
+
+#[tokio::test]
+async fn a_key_that_is_refused_is_not_tried_with_every_tool() {
+    let scripted = ScriptedModel::answering([error(401, "Incorrect API key provided: sk-secret"), good()]).await;
+    let proposer = LlmProposer::new(scripted.model());
+    let addition = Addition { tool: "t", description: "", patterns: &[], missed: &MISSED, room: 12 };
+    for _ in 0..2 {
+        let reason = proposer.add(addition).await.unwrap_err().reason;
+        assert!(reason.contains("status 401; check its `api_key`") && !reason.contains("sk-secret"), "{reason}");
+    }
+    assert_eq!(proposer.cost().requests, 1);
+}
+
+#[tokio::test]
+async fn where_there_is_nothing_to_do_nobody_is_asked() {
+    assert_eq!(add([], &[], 0).await.result, Ok(Vec::new()));
+}

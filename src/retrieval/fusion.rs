@@ -1,0 +1,81 @@
+//! What words say and what meaning says, as one score.
+
+/// How much each of the two ways of finding a tool counts. Learned values come with the representations that they were learned with.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Fusion {
+    /// How much the closest text of a tool outweighs its others: at 0 all count alike, at a large value the closest alone counts.
+    pub sharpness: f32,
+    /// What a point of BM25 is worth, in the unit of [`soft_sum`].
+    pub words: f32,
+}
+
+impl Default for Fusion {
+    fn default() -> Self {
+        Self { sharpness: 10.0, words: 0.1 }
+    }
+}
+
+impl Fusion {
+    /// The score of a tool of which meaning says `meaning` ([`soft_sum`] of its texts) and words say `words` (BM25 of its document).
+    pub fn score(&self, meaning: f32, words: f32) -> f32 {
+        meaning + self.words * words
+    }
+
+    /// [`soft_sum`] with this fusion's sharpness.
+    pub fn meaning(&self, texts: impl Iterator<Item = (f32, f32)>) -> f32 {
+        soft_sum(self.sharpness, texts)
+    }
+}
+
+/// ln Σ weight · exp(sharpness · cosine): how close a query is to the texts of a tool, given as pairs of cosine and weight. It is the softened
+/// maximum of the cosines, times the sharpness, and every further text that is close as well raises it. A tool without texts has 0, as has one with a single text that has
+/// nothing in common with the query.
+pub fn soft_sum(sharpness: f32, texts: impl Iterator<Item = (f32, f32)>) -> f32 {
+    // Of the largest exponent so far, which keeps the sum within the range of numbers whatever the sharpness is.
+    let (mut largest, mut sum) = (f32::NEG_INFINITY, 0.0_f32);
+    for (cosine, weight) in texts {
+        let exponent = sharpness * cosine;
+        if exponent > largest {
+            sum = sum * (largest - exponent).exp() + weight;
+            largest = exponent;
+        } else {
+            sum += weight * (exponent - largest).exp();
+        }
+    }
+    if sum > 0.0 { largest + sum.ln() } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_single_text_gives_its_cosine_times_the_sharpness() {
+        assert!((soft_sum(10.0, [(0.4, 1.0)].into_iter()) - 4.0).abs() < 1e-6);
+        assert!(soft_sum(10.0, std::iter::empty()).abs() < 1e-6);
+    }
+
+    #[test]
+    fn half_the_weight_takes_the_same_from_every_closeness() {
+        let loss =
+            |cosine: f32| soft_sum(10.0, [(cosine, 1.0)].into_iter()) - soft_sum(10.0, [(cosine, 0.5)].into_iter());
+        assert!((loss(0.9) - 2.0_f32.ln()).abs() < 1e-5 && (loss(-0.3) - 2.0_f32.ln()).abs() < 1e-5);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn it_is_the_logarithm_of_the_sum_in_any_order(
+            texts in proptest::collection::vec((-1.0_f32..1.0, 0.01_f32..1.0), 1..14), sharpness in 0.0_f32..200.0,
+        ) {
+            let sum: f64 = texts.iter().map(|(cosine, weight)| f64::from(*weight) * (f64::from(sharpness) * f64::from(*cosine)).exp()).sum();
+            let soft = soft_sum(sharpness, texts.iter().copied());
+            let reversed = soft_sum(sharpness, texts.iter().rev().copied());
+            prop_assert!((f64::from(soft) - sum.ln()).abs() < 1e-3, "{soft} {}", sum.ln());
+            prop_assert!((soft - reversed).abs() < 1e-3);
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Names of tools in the text of a request.
+
+/// What in a text may be the name of a tool, as it is spelt there.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Mentions<'a>(Vec<&'a str>);
+
+/// Characters of the longest name that is looked for between quotation marks.
+const LONGEST_QUOTED: usize = 128;
+
+impl<'a> Mentions<'a> {
+    /// Words that are spelt as no plain word is (`get_weather`, `getWeather`, `user.login`, `S3`), what stands between quotation marks or
+    /// backticks, and what is written as a call (`search(`). Plain words are no mention: who asks for the weather does not name the
+    /// tool `weather`.
+    pub(super) fn of(text: &'a str) -> Self {
+        let mut found = Vec::new();
+        let mut rest = text;
+        while let Some(start) = rest.find(is_of_name) {
+            let run = rest.get(start..).unwrap_or_default();
+            let end = run.find(|character| !is_of_name(character)).unwrap_or(run.len());
+            let (run, behind) = run.split_at(end);
+            let name = run.trim_matches(['.', '-', ':', '/']);
+            if !name.is_empty() && (is_identifier(name) || behind.starts_with('(')) {
+                found.push(name);
+            }
+            rest = behind;
+        }
+        for mark in ['`', '"', '\''] {
+            let quoted = text.split(mark).skip(1).step_by(2).map(str::trim);
+            found.extend(quoted.filter(|quoted| !quoted.is_empty() && quoted.len() <= LONGEST_QUOTED));
+        }
+        found.sort_unstable();
+        found.dedup();
+        Self(found)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &'a str> {
+        self.0.iter().copied()
+    }
+}
+
+fn is_of_name(character: char) -> bool {
+    character.is_alphanumeric() || matches!(character, '_' | '-' | '.' | ':' | '/')
+}
+
+/// Is it spelt as no plain word is: with an underscore, a dot, a digit, or a capital behind a small letter?
+fn is_identifier(name: &str) -> bool {
+    let is_marked = |character: char| matches!(character, '_' | '.' | ':' | '/') || character.is_ascii_digit();
+    let mut letters = name.chars().zip(name.chars().skip(1));
+    name.contains(is_marked) || letters.any(|(before, here)| before.is_lowercase() && here.is_uppercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_told_from_words() {
+        let found = |text: &'static str| Mentions::of(text).iter().collect::<Vec<_>>();
+        assert_eq!(
+            found("Use get_weather, then user.login. Or listUsers!"),
+            ["get_weather", "listUsers", "user.login"]
+        );
+        assert_eq!(found("What is the weather at the check-in?"), Vec::<&str>::new());
+        assert_eq!(
+            found("call search(x) and `weather` or \"Text classification\""),
+            ["Text classification", "search", "weather"]
+        );
+        assert_eq!(found("ends with an open ` mark... "), ["mark..."]);
+        assert_eq!(found(""), Vec::<&str>::new());
+    }
+}
