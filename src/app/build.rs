@@ -12,6 +12,7 @@ use crate::feedback::TemplateError;
 use crate::http::ServeError;
 use crate::pipeline::{Parts, Pipeline};
 use crate::policy::PolicyError;
+use crate::representation::RepresentationError;
 use crate::scanner::Validators;
 use crate::store::{Store, TraceQueue};
 use crate::telemetry::Metrics;
@@ -39,6 +40,9 @@ pub enum StartError {
     /// The model of meaning cannot be had.
     #[error(transparent)]
     Embedding(#[from] embedding::BuildError),
+    /// A representation file is wrong.
+    #[error(transparent)]
+    Representation(#[from] RepresentationError),
     /// The executor's settings are of no use.
     #[error(transparent)]
     Executor(#[from] executor::BuildError),

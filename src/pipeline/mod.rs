@@ -11,6 +11,7 @@ mod record;
 mod settings;
 mod snapshot;
 mod stages;
+mod tool_shelf;
 mod turn;
 
 use std::collections::BTreeMap;
@@ -37,6 +38,7 @@ pub use pass_through::{PassThrough, Passed};
 pub use settings::{AliasSettings, Settings};
 pub use snapshot::{Snapshot, Tooling};
 pub use stages::open::TurnRequest;
+pub use tool_shelf::ToolShelf;
 
 use answer::Outlet;
 use stages::offer::{Memory, SEARCH_TOOL};
@@ -198,6 +200,7 @@ impl Pipeline {
             explainer: tooling.explainer.clone(),
             policies: self.policies.load_full(),
             aliases: self.aliases.clone(),
+            shelf: tooling.shelf.clone(),
             offers: tooling.offers.clone(),
             seen: tooling.seen.clone(),
         }

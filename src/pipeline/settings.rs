@@ -40,6 +40,8 @@ pub struct Settings {
     pub max_observed_failures: usize,
     /// Bytes of what is remembered of tool messages that were looked at before: clients send them again with every request.
     pub observed_cache_bytes: u64,
+    /// Milliseconds to wait for the vectors of what the user said; then tools are chosen by words alone.
+    pub query_vector_milliseconds: u64,
     /// Tools that are remembered as offered, of all sessions together; of more, sessions that were used longest ago are forgotten.
     pub remembered_tools: u64,
     /// Bytes of the largest part of an answer that is kept for the client's return.
@@ -63,6 +65,7 @@ impl Default for Settings {
             feedback_tokens: 1_500,
             max_observed_failures: 32,
             observed_cache_bytes: 16 * 1024 * 1024,
+            query_vector_milliseconds: 500,
             remembered_tools: 500_000,
             max_kept_bytes: 1024 * 1024,
             max_pending_approvals: 1_000,

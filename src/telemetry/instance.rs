@@ -132,6 +132,8 @@ metrics! {
     catalog_reloads: Counters<ResultLabel> = "catalog_reloads_total" ["result"];
     /// Reloads of the policies, by result; after a failure the policies stay as they were.
     policy_reloads: Counters<ResultLabel> = "policy_reloads_total" ["result"];
+    /// Reloads of the representation files, by result; after a failure the representations stay as they were.
+    representation_reloads: Counters<ResultLabel> = "representation_reloads_total" ["result"];
     /// Operations of the documents in the catalog, by toolset and whether they became tools.
     catalog_operations: IntGaugeVec = "catalog_operations" ["toolset", "state"];
     /// Traces that were lost: the queue was full or the store did not take them.

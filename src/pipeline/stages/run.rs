@@ -65,7 +65,7 @@ pub(crate) async fn run(pipeline: &Pipeline, turn: &mut Turn, offering: &mut Off
     let (searches, calls): (Vec<CheckedCall>, Vec<CheckedCall>) = calls.into_iter().partition(find::is_search);
     let mut results = Vec::with_capacity(order.len());
     for search in searches {
-        let (outcome, execution) = find::find(pipeline, turn, offering, &search);
+        let (outcome, execution) = find::find(pipeline, turn, offering, &search).await;
         turn.record.executions(vec![execution], Duration::ZERO);
         results.push(RanCall::succeeded(search, outcome));
     }

@@ -1,16 +1,21 @@
 //! The tools that a turn may be offered, of one side: those of toolsets, in the dialect of the upstream, or the client's own.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
+use arc_swap::ArcSwapOption;
 use moka::sync::Cache;
 
 use crate::catalog::{Catalog, dialect};
+use crate::domain::representation::Representation;
 use crate::domain::rules::{OfferRules, ToolGlobs};
 use crate::domain::{Owner, SchemaDialect, Tool};
 use crate::openai::WrittenTool;
-use crate::retrieval::Bm25;
+use crate::pipeline::tool_shelf::{ShelvedTools, ToolShelf};
+use crate::representation::render;
+use crate::retrieval::{Found, Fusion, ToolIndex, ToolQuery, ToolSegment};
 use crate::scanner::names;
 
 /// Pairs of rules of which it is remembered which tools they name: as many as there are policies, or nearly.
@@ -21,10 +26,14 @@ const MAX_RULED: u64 = 64;
 #[derive(Debug)]
 pub(super) struct Candidates {
     dialect: SchemaDialect,
+    /// Tokens, about, that a description may have with what was learned behind it.
+    description_tokens: usize,
     tools: Vec<Candidate>,
     positions: HashMap<String, usize>,
     folded: OnceLock<HashMap<String, Vec<usize>>>,
-    index: OnceLock<Bm25<()>>,
+    /// Whose texts are searched, in the order of the tools.
+    shelved: Vec<Arc<ShelvedTools>>,
+    index: ArcSwapOption<Indexed>,
     ruled: Cache<(Vec<String>, Vec<String>), Arc<Ruled>>,
 }
 
@@ -34,7 +43,16 @@ struct Candidate {
     name: Arc<str>,
     /// Place in the client's list, and a digest of what stands there.
     own: Option<(usize, u64)>,
-    written: OnceLock<(Arc<WrittenTool>, u64)>,
+    learned: Option<Arc<Representation>>,
+    /// Without what was learned, and with it.
+    written: [OnceLock<(Arc<WrittenTool>, u64)>; 2],
+}
+
+/// An index, and what it is made of.
+#[derive(Debug)]
+struct Indexed {
+    segments: Vec<Arc<ToolSegment>>,
+    index: ToolIndex,
 }
 
 /// Which tools rules name.
@@ -47,28 +65,36 @@ pub(super) struct Ruled {
 
 impl Candidates {
     /// The tools of `toolsets`, those that `catalog` has.
-    pub(super) fn of(catalog: &Catalog, toolsets: &[String], dialect: SchemaDialect) -> Self {
-        let toolsets = toolsets.iter().flat_map(|name| catalog.toolsets_of(name));
-        let tools = toolsets.flat_map(|toolset| toolset.operations.iter().map(|operation| operation.tool.clone()));
-        Self::new(tools.map(|tool| (tool, None)), dialect)
+    pub(super) fn of(catalog: &Catalog, shelf: &ToolShelf, toolsets: &[String], dialect: SchemaDialect) -> Self {
+        let (mut tools, mut shelved) = (Vec::new(), Vec::new());
+        for toolset in toolsets.iter().flat_map(|name| catalog.toolsets_of(name)) {
+            shelved.extend(shelf.of_toolset(&toolset.name).cloned());
+            tools.extend(toolset.operations.iter().map(|operation| {
+                let learned = shelf.learned(&toolset.name, operation.own_name()).cloned();
+                Candidate::new(operation.tool.clone(), None, learned)
+            }));
+        }
+        Self::new(tools, shelved, dialect, shelf.description_tokens())
     }
 
     /// Those of the client's own tools that may be left out: each with its place in the client's list and its JSON text.
-    pub(super) fn of_client<'a>(tools: impl IntoIterator<Item = (usize, Tool, &'a str)>) -> Self {
-        let tools = tools.into_iter().map(|(place, tool, text)| (Arc::new(tool), Some((place, digest(text)))));
-        Self::new(tools, SchemaDialect::Openai)
+    pub(super) fn of_client(tools: &[(usize, &Tool, &str)], shelf: &ToolShelf) -> Self {
+        let own = |(place, _, text): &(usize, &Tool, &str)| Some((*place, digest(text)));
+        let candidate = |entry: &(usize, &Tool, &str)| Candidate::new(Arc::new(entry.1.clone()), own(entry), None);
+        let shelved = shelf.of_client(&tools.iter().map(|(_, tool, _)| *tool).collect::<Vec<_>>());
+        Self::new(tools.iter().map(candidate).collect(), vec![shelved], SchemaDialect::Openai, 0)
     }
 
-    fn new(tools: impl Iterator<Item = (Arc<Tool>, Option<(usize, u64)>)>, dialect: SchemaDialect) -> Self {
-        let candidate = |(tool, own): (Arc<Tool>, _)| {
-            let name = Arc::from(tool.name.as_str());
-            Candidate { tool, name, own, written: OnceLock::new() }
-        };
-        let tools: Vec<Candidate> = tools.map(candidate).collect();
+    fn new(
+        tools: Vec<Candidate>,
+        shelved: Vec<Arc<ShelvedTools>>,
+        dialect: SchemaDialect,
+        description_tokens: usize,
+    ) -> Self {
         let positions =
             tools.iter().enumerate().rev().map(|(at, candidate)| (candidate.tool.name.clone(), at)).collect();
-        let (folded, index) = (OnceLock::new(), OnceLock::new());
-        Self { dialect, tools, positions, folded, index, ruled: Cache::new(MAX_RULED) }
+        let (folded, index, ruled) = (OnceLock::new(), ArcSwapOption::empty(), Cache::new(MAX_RULED));
+        Self { dialect, description_tokens, tools, positions, folded, shelved, index, ruled }
     }
 
     /// How many there are.
@@ -116,23 +142,30 @@ impl Candidates {
         self.tools.get(position)?.own.map(|(place, _)| place)
     }
 
-    /// The tool at a position as it is sent.
-    pub(super) fn written(&self, position: usize) -> Option<&Arc<WrittenTool>> {
-        Some(&self.written_with_digest(position)?.0)
+    /// The tool at a position as it is sent, with what was learned of it or without.
+    pub(super) fn written(&self, position: usize, learned: bool) -> Option<&Arc<WrittenTool>> {
+        Some(&self.written_with_digest(position, learned)?.0)
     }
 
     /// What tells whether the tool at a position is sent in the same bytes as before.
-    pub(super) fn digest(&self, position: usize) -> Option<u64> {
+    pub(super) fn digest(&self, position: usize, learned: bool) -> Option<u64> {
         match self.tools.get(position)?.own {
             Some((_, digest)) => Some(digest),
-            None => Some(self.written_with_digest(position)?.1),
+            None => Some(self.written_with_digest(position, learned)?.1),
         }
     }
 
-    fn written_with_digest(&self, position: usize) -> Option<&(Arc<WrittenTool>, u64)> {
-        let Candidate { tool, written, .. } = self.tools.get(position)?;
-        Some(written.get_or_init(|| {
-            let written = write(tool, self.dialect);
+    fn written_with_digest(&self, position: usize, learned: bool) -> Option<&(Arc<WrittenTool>, u64)> {
+        let Candidate { tool, written: [plain, shown], learned: known, .. } = self.tools.get(position)?;
+        let known = known.as_deref().filter(|_| learned);
+        let place = if known.is_some() { shown } else { plain };
+        Some(place.get_or_init(|| {
+            let mut written = write(tool, self.dialect);
+            if let Some(known) = known
+                && let Cow::Owned(description) = render(&tool.description, known, self.description_tokens)
+            {
+                written = written.described(description);
+            }
             let digest = digest(written.text());
             (Arc::new(written), digest)
         }))
@@ -164,11 +197,49 @@ impl Candidates {
         ruled
     }
 
-    /// Positions of the tools whose texts serve a request, best first, with how well.
-    pub(super) fn search(&self, request: &str) -> Vec<(usize, f32)> {
-        let texts = || self.tools.iter().map(|candidate| ((), candidate.tool.search_text()));
-        let index = self.index.get_or_init(|| Bm25::build(texts()));
-        index.search(request, self.len()).into_iter().map(|hit| (hit.position, hit.score)).collect()
+    /// Is there a tool that is found by meaning, too?
+    pub(super) fn has_vectors(&self) -> bool {
+        self.shelved.iter().any(|tools| tools.has_vectors())
+    }
+
+    /// The `k` tools whose texts serve a request best, best first.
+    pub(super) fn search(&self, query: &ToolQuery<'_>, k: usize) -> Vec<Found> {
+        self.indexed().index.search(query, k)
+    }
+
+    /// The index of the texts as they are now: it is put together anew where one of its parts has got its vectors.
+    fn indexed(&self) -> Arc<Indexed> {
+        let segments: Vec<Arc<ToolSegment>> = self.shelved.iter().map(|tools| tools.segment()).collect();
+        let is_same =
+            |known: &Arc<Indexed>| known.segments.iter().zip(&segments).all(|(one, other)| Arc::ptr_eq(one, other));
+        if let Some(known) = self.index.load_full().filter(is_same) {
+            return known;
+        }
+        // What was learned about ranking was learned of one toolset alone.
+        let fusion = if let [only] = self.shelved.as_slice() { only.fusion() } else { Fusion::default() };
+        let index = ToolIndex::new(segments.iter().cloned(), fusion);
+        let indexed = Arc::new(Indexed { segments, index });
+        self.index.store(Some(Arc::clone(&indexed)));
+        indexed
+    }
+
+    /// A learned pattern of the tool at a position, in words.
+    pub(super) fn pattern(&self, position: usize, pattern: usize) -> Option<String> {
+        let mut at = position;
+        for tools in &self.shelved {
+            match at.checked_sub(tools.len()) {
+                Some(rest) => at = rest,
+                None => return tools.pattern(at, pattern).map(str::to_owned),
+            }
+        }
+        None
+    }
+}
+
+impl Candidate {
+    fn new(tool: Arc<Tool>, own: Option<(usize, u64)>, learned: Option<Arc<Representation>>) -> Self {
+        let name = Arc::from(tool.name.as_str());
+        Self { tool, name, own, learned, written: Default::default() }
     }
 }
 

@@ -153,8 +153,7 @@ impl Wanted<'_> {
         self.take(pool.always(), OfferReason::Always);
         // Of many, those that were called last.
         self.take(named(&step.called).into_iter().rev(), OfferReason::Called);
-        let whole = usize::try_from(rules.offer.whole).unwrap_or(usize::MAX).min(rules.room);
-        if pool.free() <= whole {
+        if pool.is_whole(rules.offer, rules.room) {
             return self.take(pool.positions(), OfferReason::Whole);
         }
         self.take(named(&step.words), OfferReason::Named);

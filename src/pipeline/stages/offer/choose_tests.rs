@@ -8,9 +8,10 @@ use super::candidates::Candidates;
 use super::choose::{Chosen, Rules};
 use super::conversation::Step;
 use super::pool::{Pool, Side};
-use super::ranking::{Query, rank};
+use super::ranking::{Query, Vectors, rank};
 use crate::domain::rules::{OfferRules, ToolGlobs};
 use crate::domain::{OfferReason, Owner, Tool};
+use crate::pipeline::ToolShelf;
 
 const NAMES: [&str; 8] =
     ["listRooms", "bookRoom", "planRoute", "getWeather", "sendInvoice", "listCountries", "payInvoice", "cancelBooking"];
@@ -20,17 +21,18 @@ fn rules() -> OfferRules {
 }
 
 fn pool(rules: &OfferRules, hidden: &[&str]) -> Pool {
-    let tools = NAMES.iter().enumerate().map(|(place, name)| {
-        let tool = Tool {
-            name: (*name).to_owned(),
-            description: String::new(),
-            parameters: Arc::new(json!({"type": "object"})),
-            free_text: false,
-            owner: Owner::Client,
-        };
-        (place, tool, *name)
-    });
-    Pool::new(Side::Catalog, Arc::new(Candidates::of_client(tools)), rules, hidden.iter().copied())
+    let tool = |name: &str| Tool {
+        name: name.to_owned(),
+        description: String::new(),
+        parameters: Arc::new(json!({"type": "object"})),
+        free_text: false,
+        owner: Owner::Client,
+    };
+    let tools = NAMES.map(tool);
+    let listed: Vec<(usize, &Tool, &str)> =
+        tools.iter().enumerate().map(|(place, tool)| (place, tool, NAMES[place])).collect();
+    let candidates = Candidates::of_client(&listed, &ToolShelf::default());
+    Pool::new(Side::Catalog, Arc::new(candidates), rules, hidden.iter().copied())
 }
 
 fn said(text: &str) -> Step {
@@ -47,7 +49,9 @@ fn chosen(rules: &OfferRules, steps: &[Step], hidden: &[&str], room: usize) -> V
 fn advance(chosen: &mut Chosen, pools: &[Pool], offer: &OfferRules, steps: &[Step], room: usize) {
     for step in steps {
         let by = Rules { offer, room, required: &[] };
-        chosen.advance(pools, by, step, &|pool, step| rank(&pool.candidates, &Query::of(&step.said)));
+        chosen.advance(pools, by, step, &|pool, step| {
+            rank(&pool.candidates, &Query::of(&step.said, &Vectors::default()))
+        });
     }
 }
 
@@ -115,7 +119,8 @@ fn names_calls_and_rules_come_before_what_is_found() {
     let (pools, mut chosen) = ([pool(&rules, &[])], Chosen::default());
     let required = ["payInvoice".to_owned()];
     let by = Rules { offer: &rules, room: 100, required: &required };
-    chosen.advance(&pools, by, &step, &|pool, step| rank(&pool.candidates, &Query::of(&step.said)));
+    chosen
+        .advance(&pools, by, &step, &|pool, step| rank(&pool.candidates, &Query::of(&step.said, &Vectors::default())));
     let offered = shown(&chosen);
     for expected in [
         ("bookRoom", Named),

@@ -12,9 +12,10 @@ use crate::pipeline::turn::Turn;
 use crate::scanner::CheckedCall;
 
 use super::Offering;
+use super::choose::Rules;
 use super::pool::ToolAt;
 use super::ranking::Query;
-use super::search;
+use super::{search, vectors};
 
 /// Does the call search for tools?
 pub(crate) fn is_search(checked: &CheckedCall) -> bool {
@@ -22,14 +23,14 @@ pub(crate) fn is_search(checked: &CheckedCall) -> bool {
 }
 
 /// Searches for what the call asks for, and offers what is found; the outcome is what the model is told.
-pub(crate) fn find(
+pub(crate) async fn find(
     pipeline: &Pipeline,
     turn: &mut Turn,
     offering: &mut Offering,
     checked: &CheckedCall,
 ) -> (Outcome, Execution) {
     let started = Instant::now();
-    let found = found(pipeline, turn, offering, checked);
+    let found = found(pipeline, turn, offering, checked).await;
     let text = match &found {
         Some(tools) => {
             let lines: Vec<FoundTool<'_>> = tools
@@ -59,7 +60,12 @@ pub(crate) fn find(
 }
 
 /// The tools that the call asks for, the best first; `None` after the searches that a turn may make.
-fn found(pipeline: &Pipeline, turn: &Turn, offering: &mut Offering, checked: &CheckedCall) -> Option<Vec<ToolAt>> {
+async fn found(
+    pipeline: &Pipeline,
+    turn: &Turn,
+    offering: &mut Offering,
+    checked: &CheckedCall,
+) -> Option<Vec<ToolAt>> {
     let rules = &turn.policy.offer.search_tools;
     if offering.searches >= rules.per_turn {
         return None;
@@ -69,7 +75,9 @@ fn found(pipeline: &Pipeline, turn: &Turn, offering: &mut Offering, checked: &Ch
     let (query, limit) = search::read(checked.arguments());
     let limit = limit.map_or(rules.results, |limit| u32::try_from(limit).unwrap_or(u32::MAX).clamp(1, rules.results));
     let texts = [query.to_owned()];
-    let found = offering.find(&Query::of(&texts), limit as usize);
+    let policy = Rules { offer: &turn.policy.offer, room: offering.room, required: &[] };
+    let (vectors, _) = vectors(pipeline, turn, &offering.pools, policy, &[&texts[0]]).await;
+    let found = offering.find(&Query::of(&texts, &vectors), limit as usize);
     pipeline.metrics.retrieval_duration.observe(started.elapsed().as_secs_f64());
     Some(found)
 }

@@ -18,7 +18,7 @@ mod ranking;
 mod search;
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::domain::rules::{ClientOffer, Mode};
 use crate::domain::{OfferReason, Tool};
@@ -33,7 +33,7 @@ use choose::{Chosen, Pick, Rules};
 use conversation::{Conversation, Step};
 use memory::Remembered;
 use pool::{Pool, Side};
-use ranking::Query;
+use ranking::{Query, Vectors};
 
 pub(crate) use compiled::{Offer, Offers, Sent};
 pub(crate) use memory::Memory;
@@ -65,9 +65,9 @@ fn begin(pipeline: &Pipeline, turn: &Turn) -> Offering {
     let is_narrowed = narrows && own.len() > rules.whole as usize;
     if is_narrowed {
         let of_client = || {
-            let named =
-                listed.iter().enumerate().filter_map(|(place, (tool, text))| Some((place, tool.clone()?, *text)));
-            Candidates::of_client(named)
+            let named = listed.iter().enumerate();
+            let named = named.filter_map(|(place, (tool, text))| Some((place, tool.as_ref()?, *text)));
+            Candidates::of_client(&named.collect::<Vec<_>>(), &turn.snapshot.shelf)
         };
         let candidates = turn.snapshot.offers.of_client(tools_text, of_client);
         pools.push(Pool::new(Side::Client, candidates, rules, []));
@@ -75,7 +75,7 @@ fn begin(pipeline: &Pipeline, turn: &Turn) -> Offering {
     let mut search = None;
     if joins {
         let (toolsets, dialect) = (&turn.toolsets, settings.schema_dialect);
-        let make = || Candidates::of(&turn.snapshot.catalog, toolsets, dialect);
+        let make = || Candidates::of(&turn.snapshot.catalog, &turn.snapshot.shelf, toolsets, dialect);
         let candidates = turn.snapshot.offers.of_toolsets(toolsets, dialect, make);
         let pool = Pool::new(Side::Catalog, candidates, rules, own.iter().map(|tool| tool.name.as_str()));
         let from = rules.search_tools.from;
@@ -113,6 +113,7 @@ fn begin(pipeline: &Pipeline, turn: &Turn) -> Offering {
         before,
         prefix_change: None,
         words_alone: false,
+        learned: rules.representations,
         searches: 0,
     }
 }
@@ -120,23 +121,56 @@ fn begin(pipeline: &Pipeline, turn: &Turn) -> Offering {
 async fn choose(pipeline: &Pipeline, turn: &Turn, offering: &mut Offering) {
     let conversation = Conversation::read(&turn.request);
     let rules = Rules { offer: &turn.policy.offer, room: offering.room, required: &conversation.required };
-    let started = Instant::now();
-    let rank = |pool: &Pool, step: &Step| ranking::rank(&pool.candidates, &Query::of(&step.said));
     let mut steps = conversation.steps.as_slice();
     let mut chosen = Chosen::default();
-    if let Some(before) = &offering.before {
-        chosen = recall(before, &offering.pools, rules.offer.sticky);
-        steps = steps.get(steps.len().saturating_sub(1)..).unwrap_or_default();
-    } else if !rules.offer.sticky {
+    if offering.before.is_some() || !rules.offer.sticky {
         steps = steps.get(steps.len().saturating_sub(1)..).unwrap_or_default();
     }
+    if let Some(before) = &offering.before {
+        chosen = recall(before, &offering.pools, rules.offer.sticky);
+    }
+    let started = Instant::now();
+    let said: Vec<&String> = steps.iter().flat_map(|step| &step.said).collect();
+    let (vectors, words_alone) = vectors(pipeline, turn, &offering.pools, rules, &said).await;
+    let rank = |pool: &Pool, step: &Step| ranking::rank(&pool.candidates, &Query::of(&step.said, &vectors));
     for step in steps {
         chosen.advance(&offering.pools, rules, step, &rank);
     }
     pipeline.metrics.retrieval_duration.observe(started.elapsed().as_secs_f64());
     let free: usize = offering.pools.iter().map(Pool::free).sum();
     tracing::debug!(offered = chosen.picks.len(), left_out = free - chosen.picks.len(), "tools are chosen");
-    offering.chosen = chosen;
+    (offering.chosen, offering.words_alone) = (chosen, words_alone);
+}
+
+/// The vectors of what was said, where something is compared by them; and whether there should be some that are not.
+async fn vectors(
+    pipeline: &Pipeline,
+    turn: &Turn,
+    pools: &[Pool],
+    rules: Rules<'_>,
+    texts: &[&String],
+) -> (Vectors, bool) {
+    let is_chosen = |pool: &&Pool| !pool.is_whole(rules.offer, rules.room);
+    let Some(embedder) = turn.snapshot.shelf.embedder() else { return (Vectors::default(), false) };
+    if !pools.iter().filter(is_chosen).any(|pool| pool.candidates.has_vectors()) {
+        return (Vectors::default(), false);
+    }
+    let mut texts: Vec<String> = texts.iter().map(|text| (*text).clone()).collect();
+    texts.sort_unstable();
+    texts.dedup();
+    let limit = Duration::from_millis(pipeline.settings.query_vector_milliseconds);
+    let made = match tokio::time::timeout(limit, embedder.embed(texts.clone())).await {
+        Ok(Ok(made)) => made,
+        Ok(Err(error)) => return (without_vectors(pipeline, &error.to_string()), true),
+        Err(_) => return (without_vectors(pipeline, "it took longer than pipeline.query_vector_milliseconds"), true),
+    };
+    (texts.into_iter().zip(made).collect(), false)
+}
+
+fn without_vectors(pipeline: &Pipeline, reason: &str) -> Vectors {
+    tracing::warn!(reason, "what was said has no vector: tools are chosen by words alone");
+    pipeline.metrics.stage_degraded.inc(Stage::Offer);
+    Vectors::default()
 }
 
 /// What the session was offered before, as far as it may be offered still; without `sticky`, what it called.

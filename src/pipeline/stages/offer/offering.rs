@@ -35,6 +35,8 @@ pub(crate) struct Offering {
     pub(super) prefix_change: Option<PrefixChange>,
     /// Was there no vector of what the user said?
     pub(super) words_alone: bool,
+    /// Are descriptions shown with what was learned?
+    pub(super) learned: bool,
     /// Searches that were answered in this turn.
     pub(super) searches: u32,
 }
@@ -84,7 +86,7 @@ impl Offering {
     }
 
     /// The `limit` tools that serve a query best, best first.
-    pub(super) fn find(&self, query: &Query, limit: usize) -> Vec<ToolAt> {
+    pub(super) fn find(&self, query: &Query<'_>, limit: usize) -> Vec<ToolAt> {
         let mut found: Vec<(f32, ToolAt)> = Vec::new();
         for pool in &self.pools {
             let ranked = ranking::rank(&pool.candidates, query).into_iter();
@@ -110,7 +112,7 @@ impl Offering {
             narrowed: self.pool(Side::Client).is_some(),
             chosen: self.chosen.picks.iter().map(|pick| pick.tool).collect(),
             search: self.search.as_ref().map(|search| search.tool().name.clone()),
-            representations: turn.policy.offer.representations,
+            representations: self.learned,
         };
         let key = KeyView {
             tools: turn.request.tools_text().unwrap_or_default(),
@@ -130,7 +132,10 @@ impl Offering {
 
     /// The client's tools as they came, and what is chosen behind them.
     fn behind(&self, client: Vec<Tool>) -> (Vec<Arc<Tool>>, Sent) {
-        let written = |pick: &Pick| self.pool(pick.tool.side)?.candidates.written(pick.tool.position as usize).cloned();
+        let written = |pick: &Pick| {
+            let candidates = &self.pool(pick.tool.side)?.candidates;
+            candidates.written(pick.tool.position as usize, self.learned).cloned()
+        };
         let chosen = self.chosen.picks.iter().filter_map(written);
         let added: Vec<Arc<WrittenTool>> = self.search.iter().cloned().chain(chosen).collect();
         let tools = client.into_iter().map(Arc::new).chain(added.iter().map(|tool| tool.tool().clone())).collect();
@@ -151,7 +156,7 @@ impl Offering {
             tools.extend(candidates.tool(position).cloned());
             sent.extend(match side {
                 Side::Client => candidates.own_place(position).map(SentTool::Own),
-                Side::Catalog => candidates.written(position).cloned().map(SentTool::Added),
+                Side::Catalog => candidates.written(position, self.learned).cloned().map(SentTool::Added),
             });
         }
         (tools, Sent::Instead(sent))
@@ -168,7 +173,7 @@ impl Offering {
             if let Some(before) = &self.before {
                 let text_now = |kept: &Kept| {
                     let candidates = &self.pool(kept.side)?.candidates;
-                    candidates.digest(candidates.position(&kept.name)?)
+                    candidates.digest(candidates.position(&kept.name)?, self.learned)
                 };
                 let change = before.change(&now, self.chosen.evicted, text_now);
                 self.prefix_change = self.prefix_change.or(change);
@@ -202,7 +207,7 @@ impl Offering {
             Some(Kept {
                 side: pick.tool.side,
                 name: candidates.name(position)?.clone(),
-                digest: candidates.digest(position)?,
+                digest: candidates.digest(position, self.learned)?,
                 used: pick.used,
                 called: pick.reason == OfferReason::Called,
             })

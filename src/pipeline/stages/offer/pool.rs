@@ -55,6 +55,11 @@ impl Pool {
         self.free
     }
 
+    /// Are there so few that all of them are offered?
+    pub(super) fn is_whole(&self, rules: &OfferRules, room: usize) -> bool {
+        self.free <= usize::try_from(rules.whole).unwrap_or(usize::MAX).min(room)
+    }
+
     /// May the tool at a position be offered?
     pub(super) fn is_free(&self, position: usize) -> bool {
         position < self.candidates.len() && !self.hidden.contains(&position) && !self.ruled.never.contains(&position)

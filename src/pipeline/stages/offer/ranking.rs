@@ -2,22 +2,31 @@
 
 use std::collections::HashMap;
 
+use crate::embedding::Vector;
+use crate::retrieval::{Found, ToolQuery};
+
 use super::candidates::Candidates;
 
 /// What each message before the last one counts, as a share of the one behind it.
 const FADING: f32 = 0.5;
 
+/// Tools that are looked at for one text: more than are ever offered, and few beside a large catalog.
+const LOOKED_AT: usize = 512;
+
+/// The vectors of texts.
+pub(super) type Vectors = HashMap<String, Vector>;
+
 /// What was said, to be ranked for.
 #[derive(Debug, Clone)]
 pub(super) struct Query<'a> {
     /// The newest first.
-    texts: Vec<&'a str>,
+    texts: Vec<ToolQuery<'a>>,
 }
 
 impl<'a> Query<'a> {
-    /// Texts, the newest first.
-    pub(super) fn of(texts: &'a [String]) -> Self {
-        Self { texts: texts.iter().map(String::as_str).collect() }
+    /// Texts, the newest first, with those vectors of them that there are.
+    pub(super) fn of(texts: &'a [String], vectors: &'a Vectors) -> Self {
+        Self { texts: texts.iter().map(|text| ToolQuery { text, vector: vectors.get(text) }).collect() }
     }
 }
 
@@ -25,24 +34,62 @@ impl<'a> Query<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Ranked {
     pub(super) position: usize,
-    /// Its score as a share of the best one's, 0 to 1.
+    /// How well it serves, as a share of the best one, 0 to 1.
     pub(super) share: f32,
-    /// The learned pattern that is most like what was said.
+    /// The learned pattern that is most like what was said last.
     pub(super) pattern: Option<String>,
 }
 
-/// The candidates that serve what was said, best first.
+/// A tool's scores over all texts.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sum {
+    score: f32,
+    named: bool,
+    pattern: Option<usize>,
+}
+
+/// The candidates that serve what was said, best first. Those that the user names come first of all.
 pub(super) fn rank(candidates: &Candidates, query: &Query<'_>) -> Vec<Ranked> {
-    let mut scores: HashMap<usize, f32> = HashMap::new();
+    let (mut sums, mut by_meaning) = (HashMap::new(), false);
     let mut weight = 1.0;
-    for text in &query.texts {
-        for (position, score) in candidates.search(text) {
-            *scores.entry(position).or_default() += weight * score;
-        }
+    for (age, text) in query.texts.iter().enumerate() {
+        let found = candidates.search(text, LOOKED_AT);
+        let meaning = found.iter().any(|found| found.why.meaning.is_some());
+        add(&mut sums, &found, if meaning { lowest(&found) } else { 0.0 }, (weight, age == 0));
+        by_meaning |= meaning;
         weight *= FADING;
     }
-    let mut ranked: Vec<(usize, f32)> = scores.into_iter().collect();
-    ranked.sort_by(|left, right| right.1.total_cmp(&left.1).then(left.0.cmp(&right.0)));
-    let best = ranked.first().map_or(1.0, |(_, score)| *score);
-    ranked.into_iter().map(|(position, score)| Ranked { position, share: score / best, pattern: None }).collect()
+    let mut ranked: Vec<(usize, Sum)> = sums.into_iter().collect();
+    ranked.sort_by(|(left_at, left), (right_at, right)| {
+        right.named.cmp(&left.named).then(right.score.total_cmp(&left.score)).then(left_at.cmp(right_at))
+    });
+    let best = ranked.iter().map(|(_, sum)| sum.score).fold(f32::NEG_INFINITY, f32::max);
+    let share = |sum: &Sum| match (sum.named, by_meaning) {
+        (true, _) => 1.0,
+        // Meaning is summed as a logarithm (`retrieval::soft_sum`): a difference of scores is a share.
+        (false, true) => (sum.score - best).exp(),
+        (false, false) => sum.score / best,
+    };
+    let found = |(position, sum): (usize, Sum)| Ranked {
+        position,
+        share: share(&sum),
+        pattern: sum.pattern.and_then(|pattern| candidates.pattern(position, pattern)),
+    };
+    ranked.into_iter().map(found).collect()
+}
+
+/// Adds what one text found, over the `lowest` of that: a tool that it did not find, or not among those looked at, has no more.
+fn add(sums: &mut HashMap<usize, Sum>, found: &[Found], lowest: f32, (weight, is_last): (f32, bool)) {
+    for found in found {
+        let sum = sums.entry(found.position).or_default();
+        sum.score += weight * (found.score - lowest);
+        if is_last {
+            sum.named = found.why.named;
+            sum.pattern = found.why.closest.and_then(|closest| closest.pattern);
+        }
+    }
+}
+
+fn lowest(found: &[Found]) -> f32 {
+    found.iter().map(|found| found.score).fold(f32::INFINITY, f32::min)
 }
