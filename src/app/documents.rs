@@ -246,7 +246,7 @@ impl Documents {
         tell_of_strangers(catalog, &representations);
         let embedder = self.embedder.clone();
         let before = before.map(|before| &*before.shelf);
-        ToolShelf::fill(catalog, representations, self.description_tokens, embedder, before)
+        ToolShelf::fill(catalog, representations, self.description_tokens, embedder, before, &self.metrics)
     }
 
     /// The same catalog and documentation with what was learned by now.

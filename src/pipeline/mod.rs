@@ -37,11 +37,12 @@ pub use approvals::ApprovalDesk;
 pub use pass_through::{PassThrough, Passed};
 pub use settings::{AliasSettings, Settings};
 pub use snapshot::{Snapshot, Tooling};
+pub use stages::offer::SEARCH_TOOL;
 pub use stages::open::TurnRequest;
 pub use tool_shelf::ToolShelf;
 
 use answer::Outlet;
-use stages::offer::{Memory, SEARCH_TOOL};
+use stages::offer::Memory;
 use stages::open;
 use turn::Turn;
 
@@ -98,7 +99,6 @@ impl Pipeline {
     pub fn new(parts: Parts) -> Self {
         let Parts { settings, aliases, upstreams, tooling, policies, .. } = parts;
         let Parts { validators, templates, executor, kept, approvals, traces, metrics, .. } = parts;
-        metrics.known_tools([SEARCH_TOOL]);
         let memory = Memory::new(settings.remembered_tools);
         Self {
             settings,

@@ -4,8 +4,8 @@
 //! may take minutes for a large catalog, the first time. What a reload leaves as it was keeps its index.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 use serde_json::Value;
@@ -16,6 +16,7 @@ use crate::domain::representation::Representation;
 use crate::embedding::Embedder;
 use crate::representation::Representations;
 use crate::retrieval::{FieldWeights, Fusion, ToolSegment, ToolText, embed_tools};
+use crate::telemetry::{Metrics, WithoutVectors};
 
 /// What turns know of tools besides the catalog.
 #[derive(Debug, Default)]
@@ -34,6 +35,8 @@ pub(super) struct ShelvedTools {
     fusion: Fusion,
     /// Does the index have the vectors?
     has_vectors: AtomicBool,
+    /// Counts the tools until it has.
+    without_vectors: Mutex<Option<WithoutVectors>>,
 }
 
 impl ToolShelf {
@@ -45,6 +48,7 @@ impl ToolShelf {
         description_tokens: usize,
         embedder: Option<Arc<dyn Embedder>>,
         before: Option<&Self>,
+        metrics: &Metrics,
     ) -> Self {
         let mut by_toolset = BTreeMap::new();
         for toolset in catalog.toolsets() {
@@ -53,7 +57,10 @@ impl ToolShelf {
             let known = before.and_then(|before| before.by_toolset.get(&toolset.name));
             let tools = match known.filter(|known| known.texts == texts && known.fusion == fusion) {
                 Some(known) => Arc::clone(known),
-                None => ShelvedTools::put(texts, fusion, embedder.as_ref(), &toolset.name),
+                None => {
+                    let counted = embedder.as_ref().map(|_| metrics.without_vectors(texts.len()));
+                    ShelvedTools::put(texts, fusion, embedder.as_ref(), &toolset.name, counted)
+                }
             };
             by_toolset.insert(toolset.name.clone(), tools);
         }
@@ -72,7 +79,7 @@ impl ToolShelf {
             text(tool, String::new(), learned.map(|learned| &**learned))
         };
         let fusion = fusion(&self.representations, None);
-        ShelvedTools::put(tools.iter().map(text).collect(), fusion, self.embedder.as_ref(), "(a client's)")
+        ShelvedTools::put(tools.iter().map(text).collect(), fusion, self.embedder.as_ref(), "(a client's)", None)
     }
 
     /// What was learned of a tool of a toolset.
@@ -92,10 +99,17 @@ impl ToolShelf {
 }
 
 impl ShelvedTools {
-    fn put(texts: Vec<ToolText>, fusion: Fusion, embedder: Option<&Arc<dyn Embedder>>, name: &str) -> Arc<Self> {
+    fn put(
+        texts: Vec<ToolText>,
+        fusion: Fusion,
+        embedder: Option<&Arc<dyn Embedder>>,
+        name: &str,
+        counted: Option<WithoutVectors>,
+    ) -> Arc<Self> {
         let words = ToolSegment::build(&texts, None, &FieldWeights::default());
         let segment = ArcSwap::from_pointee(words);
-        let tools = Arc::new(Self { texts, segment, fusion, has_vectors: AtomicBool::new(false) });
+        let (has_vectors, without_vectors) = (AtomicBool::new(false), Mutex::new(counted));
+        let tools = Arc::new(Self { texts, segment, fusion, has_vectors, without_vectors });
         if let Some(embedder) = embedder.filter(|_| !tools.texts.is_empty()) {
             tokio::spawn(embed(Arc::clone(&tools), Arc::clone(embedder), name.to_owned()));
         }
@@ -143,6 +157,7 @@ async fn embed(tools: Arc<ShelvedTools>, embedder: Arc<dyn Embedder>, name: Stri
         Ok(segment) => {
             tools.segment.store(Arc::new(segment));
             tools.has_vectors.store(true, Ordering::Release);
+            drop(tools.without_vectors.lock().unwrap_or_else(PoisonError::into_inner).take());
             tracing::debug!(toolset = name, tools = tools.texts.len(), "the toolset's tools are found by meaning too");
         }
         Err(error) => tracing::warn!(toolset = name, %error, "the toolset's tools are found by words alone"),

@@ -54,8 +54,8 @@ impl Chosen {
         &mut self,
         pools: &[Pool],
         rules: Rules<'_>,
-        step: &Step,
-        rank: &dyn Fn(&Pool, &Step) -> Vec<Ranked>,
+        step: Step<'_>,
+        rank: &dyn Fn(&Pool, Step<'_>) -> Vec<Ranked>,
     ) {
         self.step += 1;
         for pick in &mut self.picks {
@@ -146,17 +146,23 @@ struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
-    fn ask(&mut self, before: &Chosen, rules: Rules<'_>, step: &Step, rank: &dyn Fn(&Pool, &Step) -> Vec<Ranked>) {
+    fn ask(
+        &mut self,
+        before: &Chosen,
+        rules: Rules<'_>,
+        step: Step<'_>,
+        rank: &dyn Fn(&Pool, Step<'_>) -> Vec<Ranked>,
+    ) {
         let pool = self.pool;
         let named = |names: &[String]| names.iter().filter_map(|name| pool.named(name)).collect::<Vec<_>>();
         self.take(named(rules.required), OfferReason::Required);
         self.take(pool.always(), OfferReason::Always);
         // Of many, those that were called last.
-        self.take(named(&step.called).into_iter().rev(), OfferReason::Called);
+        self.take(named(step.called).into_iter().rev(), OfferReason::Called);
         if pool.is_whole(rules.offer, rules.room) {
             return self.take(pool.positions(), OfferReason::Whole);
         }
-        self.take(named(&step.words), OfferReason::Named);
+        self.take(named(step.words), OfferReason::Named);
         self.rank(before, rules.offer, rank(pool, step));
     }
 

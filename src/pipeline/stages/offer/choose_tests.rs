@@ -35,22 +35,36 @@ fn pool(rules: &OfferRules, hidden: &[&str]) -> Pool {
     Pool::new(Side::Catalog, Arc::new(candidates), rules, hidden.iter().copied())
 }
 
-fn said(text: &str) -> Step {
-    Step { said: vec![text.to_owned()], ..Step::default() }
+/// What a step of a conversation asks for.
+#[derive(Default)]
+struct Asked {
+    said: Vec<String>,
+    called: Vec<String>,
+    words: Vec<String>,
+}
+
+impl Asked {
+    fn step(&self) -> Step<'_> {
+        Step { said: &self.said, called: &self.called, words: &self.words }
+    }
+}
+
+fn said(text: &str) -> Asked {
+    Asked { said: vec![text.to_owned()], ..Asked::default() }
 }
 
 /// Goes through the steps; what is offered in the end, with the reasons.
-fn chosen(rules: &OfferRules, steps: &[Step], hidden: &[&str], room: usize) -> Vec<(&'static str, OfferReason)> {
+fn chosen(rules: &OfferRules, steps: &[Asked], hidden: &[&str], room: usize) -> Vec<(&'static str, OfferReason)> {
     let (pools, mut chosen) = ([pool(rules, hidden)], Chosen::default());
     advance(&mut chosen, &pools, rules, steps, room);
     shown(&chosen)
 }
 
-fn advance(chosen: &mut Chosen, pools: &[Pool], offer: &OfferRules, steps: &[Step], room: usize) {
+fn advance(chosen: &mut Chosen, pools: &[Pool], offer: &OfferRules, steps: &[Asked], room: usize) {
     for step in steps {
         let by = Rules { offer, room, required: &[] };
-        chosen.advance(pools, by, step, &|pool, step| {
-            rank(&pool.candidates, &Query::of(&step.said, &Vectors::default()))
+        chosen.advance(pools, by, step.step(), &|pool, step| {
+            rank(&pool.candidates, &Query::of(step.said, &Vectors::default()))
         });
     }
 }
@@ -111,7 +125,7 @@ fn what_was_offered_stays_and_what_is_new_is_appended() {
 fn names_calls_and_rules_come_before_what_is_found() {
     use OfferReason::{Always, Called, Named, Ranked, Required};
     let rules = OfferRules { always: globs("cancel*"), never: globs("listRooms"), ..rules() };
-    let step = Step {
+    let step = Asked {
         said: vec!["the weather? list rooms".to_owned()],
         called: vec!["planRoute".to_owned()],
         words: vec!["bookRoom".to_owned(), "unknown".to_owned(), "listRooms".to_owned()],
@@ -119,8 +133,9 @@ fn names_calls_and_rules_come_before_what_is_found() {
     let (pools, mut chosen) = ([pool(&rules, &[])], Chosen::default());
     let required = ["payInvoice".to_owned()];
     let by = Rules { offer: &rules, room: 100, required: &required };
-    chosen
-        .advance(&pools, by, &step, &|pool, step| rank(&pool.candidates, &Query::of(&step.said, &Vectors::default())));
+    chosen.advance(&pools, by, step.step(), &|pool, step| {
+        rank(&pool.candidates, &Query::of(step.said, &Vectors::default()))
+    });
     let offered = shown(&chosen);
     for expected in [
         ("bookRoom", Named),
@@ -159,7 +174,7 @@ fn at_the_limit_what_was_used_longest_ago_makes_room_and_some_room_is_left() {
 fn at_the_limit_what_was_called_stays() {
     let rules = rules();
     let (pools, mut chosen) = ([pool(&rules, &[])], Chosen::default());
-    let first = Step { called: vec!["getWeather".to_owned()], ..said("weather") };
+    let first = Asked { called: vec!["getWeather".to_owned()], ..said("weather") };
     advance(&mut chosen, &pools, &rules, &[first, said("countries"), said("plan a route")], 2);
     assert_eq!(shown(&chosen), [("getWeather", OfferReason::Called), ("planRoute", OfferReason::Ranked)]);
 }

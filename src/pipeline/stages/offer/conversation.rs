@@ -1,5 +1,7 @@
 //! What a conversation asks for, as far as it bears on which tools are offered.
 
+use std::collections::HashSet;
+
 use crate::openai::{ChatRequest, MessageView, ToolChoice};
 
 /// How many of a user's messages tell what the conversation is about, the last ones.
@@ -12,66 +14,87 @@ const MESSAGE_CHARS: usize = 4_000;
 pub(super) const MAX_STEPS: usize = 16;
 
 /// A conversation, step by step: each time the user spoke, what had come until then.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Conversation {
     /// Oldest first; there is always one.
-    pub(super) steps: Vec<Step>,
+    steps: Vec<End>,
+    /// Names of tools that were called, in order.
+    called: Vec<String>,
+    /// Words that may be names of tools, each once.
+    words: Vec<String>,
     /// Names that `tool_choice` asks for.
     pub(super) required: Vec<String>,
 }
 
-/// What has come since the step before.
-#[derive(Debug, Default)]
-pub(super) struct Step {
-    /// What the user said last, the newest first; of what was said before as well.
-    pub(super) said: Vec<String>,
+/// Where a step ends, and what was said until then.
+#[derive(Debug)]
+struct End {
+    /// The newest first.
+    said: Vec<String>,
+    called: usize,
+    words: usize,
+}
+
+/// What had come when the user had spoken.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Step<'a> {
+    /// What the user said last, the newest first.
+    pub(super) said: &'a [String],
     /// Names of tools that were called, in order.
-    pub(super) called: Vec<String>,
+    pub(super) called: &'a [String],
     /// Words that may be names of tools.
-    pub(super) words: Vec<String>,
+    pub(super) words: &'a [String],
 }
 
 impl Conversation {
     /// The last steps of the conversation of a request.
     pub(super) fn read(request: &ChatRequest) -> Self {
-        let mut steps: Vec<Step> = Vec::new();
-        let mut step = Step::default();
-        let mut said: Vec<String> = Vec::new();
+        let mut conversation = Self { required: required(&request.tool_choice()), ..Self::default() };
+        let (mut said, mut known): (Vec<String>, HashSet<String>) = Default::default();
         let mut user_spoke = false;
         for message in request.messages() {
             // Several messages of the user's in a row are one.
             if user_spoke && message.role == "assistant" {
-                step.said = last(&said);
-                steps.push(std::mem::take(&mut step));
+                conversation.end(&said);
             }
             user_spoke = message.role == "user" || (user_spoke && message.role != "assistant");
-            step.read(&message);
+            conversation.add(&message, &mut known);
             if message.role == "user" {
                 said.extend(message.text.as_deref().map(|text| head(text).to_owned()));
             }
         }
         // What came after the user spoke last belongs to that.
-        if !user_spoke && let Some(last_step) = steps.last_mut() {
-            last_step.called.append(&mut step.called);
-            last_step.words.append(&mut step.words);
-        } else {
-            step.said = last(&said);
-            steps.push(step);
+        if !user_spoke {
+            conversation.steps.pop();
         }
-        steps.drain(..steps.len().saturating_sub(MAX_STEPS));
-        Self { steps, required: required(&request.tool_choice()) }
+        conversation.end(&said);
+        conversation.steps.drain(..conversation.steps.len().saturating_sub(MAX_STEPS));
+        conversation
     }
-}
 
-impl Step {
-    fn read(&mut self, message: &MessageView<'_>) {
+    /// The steps, oldest first.
+    pub(super) fn steps(&self) -> Vec<Step<'_>> {
+        let called = |end: &End| self.called.get(..end.called).unwrap_or_default();
+        let words = |end: &End| self.words.get(..end.words).unwrap_or_default();
+        self.steps.iter().map(|end| Step { said: &end.said, called: called(end), words: words(end) }).collect()
+    }
+
+    fn add(&mut self, message: &MessageView<'_>, known: &mut HashSet<String>) {
         self.called.extend(message.calls.iter().map(|call| call.name.clone()));
         // What tools return is data: what it names is not asked for.
         if matches!(message.role.as_ref(), "tool" | "function") {
             return;
         }
         let text = message.text.as_deref().unwrap_or_default();
-        self.words.extend(words(head(text)).map(str::to_owned));
+        for word in words(head(text)) {
+            if known.insert(word.to_owned()) {
+                self.words.push(word.to_owned());
+            }
+        }
+    }
+
+    fn end(&mut self, said: &[String]) {
+        self.steps.push(End { said: last(said), called: self.called.len(), words: self.words.len() });
     }
 }
 
@@ -144,13 +167,16 @@ mod tests {
             {"role": "assistant", "content": "Done."},
             {"role": "user", "content": "Thanks"}, called("bookRoom"),
         ]));
-        let steps: Vec<_> = conversation.steps.iter().map(|step| (step.said.clone(), step.called.clone())).collect();
-        assert_eq!(steps[0], (vec!["Now.".to_owned(), "Ulm?".to_owned()], vec![]));
-        assert_eq!(steps[1].0, ["Thanks", "Now.", "Ulm?"]);
-        assert_eq!(steps[1].1, ["listRooms", "bookRoom"]);
+        let steps = conversation.steps();
         assert_eq!(steps.len(), 2);
-        assert_eq!(conversation.steps[0].words, ["get-weather"]);
-        assert!(!conversation.steps[1].words.contains(&"payBill".to_owned()), "a tool's result asks for nothing");
+        assert_eq!((steps[0].said, steps[0].called), (&["Now.".to_owned(), "Ulm?".to_owned()][..], &[][..]));
+        assert_eq!(steps[1].said, ["Thanks", "Now.", "Ulm?"]);
+        assert_eq!(steps[1].called, ["listRooms", "bookRoom"]);
+        assert_eq!(
+            [steps[0].words, steps[1].words],
+            [["get-weather"], ["get-weather"]],
+            "a tool's result asks for nothing"
+        );
     }
 
     #[test]
@@ -166,8 +192,8 @@ mod tests {
 
     #[test]
     fn a_conversation_without_messages_is_one_empty_step() {
-        assert_eq!(read(&json!([])).steps.len(), 1);
-        assert_eq!(read(&json!([{"role": "assistant", "content": "hi"}])).steps.len(), 1);
+        assert_eq!(read(&json!([])).steps().len(), 1);
+        assert_eq!(read(&json!([{"role": "assistant", "content": "hi"}])).steps().len(), 1);
     }
 
     #[test]
@@ -179,7 +205,8 @@ mod tests {
             .chain([json!({"role": "user", "content": "last"})])
             .collect();
         let conversation = read(&json!(messages));
-        assert_eq!(conversation.steps.len(), MAX_STEPS);
-        assert_eq!(conversation.steps.last().unwrap().said, ["last", "m39", "m38"]);
+        let steps = conversation.steps();
+        assert_eq!(steps.len(), MAX_STEPS);
+        assert_eq!(steps.last().unwrap().said, ["last", "m39", "m38"]);
     }
 }

@@ -38,7 +38,7 @@ use ranking::{Query, Vectors};
 pub(crate) use compiled::{Offer, Offers, Sent};
 pub(crate) use memory::Memory;
 pub(crate) use offering::Offering;
-pub(crate) use search::NAME as SEARCH_TOOL;
+pub use search::NAME as SEARCH_TOOL;
 
 /// Which tools the model is offered. Without tools, an empty offer: nothing is judged then.
 pub(crate) async fn offer(pipeline: &Pipeline, turn: &mut Turn) -> Offering {
@@ -99,6 +99,8 @@ fn begin(pipeline: &Pipeline, turn: &Turn) -> Offering {
     };
     let session = session(turn).filter(|_| !pools.is_empty());
     let before = session.as_deref().and_then(|session| pipeline.memory.of(session));
+    // A request that the toolsets stay away from says nothing about later ones.
+    let session = session.filter(|_| joins || turn.toolsets.is_empty());
     let standing = if is_narrowed { String::new() } else { tools_text.to_owned() };
     let standing = standing + search.as_ref().map_or("", |search| search.text());
     Offering {
@@ -121,7 +123,8 @@ fn begin(pipeline: &Pipeline, turn: &Turn) -> Offering {
 async fn choose(pipeline: &Pipeline, turn: &Turn, offering: &mut Offering) {
     let conversation = Conversation::read(&turn.request);
     let rules = Rules { offer: &turn.policy.offer, room: offering.room, required: &conversation.required };
-    let mut steps = conversation.steps.as_slice();
+    let all = conversation.steps();
+    let mut steps = all.as_slice();
     let mut chosen = Chosen::default();
     if offering.before.is_some() || !rules.offer.sticky {
         steps = steps.get(steps.len().saturating_sub(1)..).unwrap_or_default();
@@ -130,11 +133,11 @@ async fn choose(pipeline: &Pipeline, turn: &Turn, offering: &mut Offering) {
         chosen = recall(before, &offering.pools, rules.offer.sticky);
     }
     let started = Instant::now();
-    let said: Vec<&String> = steps.iter().flat_map(|step| &step.said).collect();
+    let said: Vec<&String> = steps.iter().flat_map(|step| step.said).collect();
     let (vectors, words_alone) = vectors(pipeline, turn, &offering.pools, rules, &said).await;
-    let rank = |pool: &Pool, step: &Step| ranking::rank(&pool.candidates, &Query::of(&step.said, &vectors));
+    let rank = |pool: &Pool, step: Step<'_>| ranking::rank(&pool.candidates, &Query::of(step.said, &vectors));
     for step in steps {
-        chosen.advance(&offering.pools, rules, step, &rank);
+        chosen.advance(&offering.pools, rules, *step, &rank);
     }
     pipeline.metrics.retrieval_duration.observe(started.elapsed().as_secs_f64());
     let free: usize = offering.pools.iter().map(Pool::free).sum();

@@ -9,7 +9,7 @@ use crate::domain::{Owner, SchemaDialect, Tool};
 use crate::openai::WrittenTool;
 
 /// The tool's name, unless another tool has it.
-pub(crate) const NAME: &str = "search_tools";
+pub const NAME: &str = "search_tools";
 
 /// What the model reads about it.
 const DESCRIPTION: &str = "Searches all tools, also those that are not listed here, for those that serve a task. What it finds can be \
