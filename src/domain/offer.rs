@@ -58,6 +58,24 @@ pub enum OfferReason {
     Filled,
 }
 
+impl OfferReason {
+    /// Value in traces.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Required => "required",
+            Self::Always => "always",
+            Self::Called => "called",
+            Self::Named => "named",
+            Self::Asked => "asked",
+            Self::Searched => "searched",
+            Self::Whole => "whole",
+            Self::Sticky => "sticky",
+            Self::Ranked => "ranked",
+            Self::Filled => "filled",
+        }
+    }
+}
+
 /// Why the tools sent do not begin with those that were sent before: a provider's prompt cache has to begin anew there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -79,7 +79,7 @@ impl Candidates {
 
     /// Those of the client's own tools that may be left out: each with its place in the client's list and its JSON text.
     pub(super) fn of_client(tools: &[(usize, &Tool, &str)], shelf: &ToolShelf) -> Self {
-        let own = |(place, _, text): &(usize, &Tool, &str)| Some((*place, digest(text)));
+        let own = |(place, _, text): &(usize, &Tool, &str)| Some((*place, digest(&[text])));
         let candidate = |entry: &(usize, &Tool, &str)| Candidate::new(Arc::new(entry.1.clone()), own(entry), None);
         let shelved = shelf.of_client(&tools.iter().map(|(_, tool, _)| *tool).collect::<Vec<_>>());
         Self::new(tools.iter().map(candidate).collect(), vec![shelved], SchemaDialect::Openai, 0)
@@ -166,7 +166,7 @@ impl Candidates {
             {
                 written = written.described(description);
             }
-            let digest = digest(written.text());
+            let digest = digest(&[written.text()]);
             (Arc::new(written), digest)
         }))
     }
@@ -244,9 +244,9 @@ impl Candidate {
 }
 
 /// A digest of what is sent, for comparisons within this process.
-pub(super) fn digest(text: &str) -> u64 {
+pub(super) fn digest(texts: &[&str]) -> u64 {
     let mut hasher = DefaultHasher::new();
-    text.hash(&mut hasher);
+    texts.hash(&mut hasher);
     hasher.finish()
 }
 

@@ -126,6 +126,8 @@ impl Equivalent<Key> for KeyView<'_> {
 /// Offers compiled before: agents send the same tools with every request.
 #[derive(Debug, Clone)]
 pub struct Offers {
+    /// Of no tools.
+    empty: Arc<Offer>,
     cache: Cache<Key, Arc<Offer>>,
     /// By toolsets and dialect: as many as the aliases of the configuration make.
     of_toolsets: Cache<(Vec<String>, SchemaDialect), Arc<Candidates>>,
@@ -136,7 +138,14 @@ pub struct Offers {
 impl Offers {
     /// A cache of at most `entries` offers. It belongs to one catalog.
     pub fn new(entries: u64) -> Self {
-        Self { cache: Cache::new(entries), of_toolsets: Cache::new(entries), of_clients: Cache::new(entries) }
+        let empty = Arc::new(Offer::of_client(Vec::new(), &Validators::default()));
+        let (cache, of_toolsets, of_clients) = (Cache::new(entries), Cache::new(entries), Cache::new(entries));
+        Self { empty, cache, of_toolsets, of_clients }
+    }
+
+    /// The offer of no tools.
+    pub(super) fn empty(&self) -> Arc<Offer> {
+        Arc::clone(&self.empty)
     }
 
     /// The offer of this key, compiled where it is new.

@@ -47,6 +47,13 @@ pub(super) struct Step<'a> {
 }
 
 impl Conversation {
+    /// A conversation that nothing depends on.
+    pub(super) fn unread() -> Self {
+        let mut conversation = Self::default();
+        conversation.end(&[]);
+        conversation
+    }
+
     /// The last steps of the conversation of a request.
     pub(super) fn read(request: &ChatRequest) -> Self {
         let mut conversation = Self { required: required(&request.tool_choice()), ..Self::default() };

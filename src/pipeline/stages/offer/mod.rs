@@ -101,16 +101,16 @@ fn begin(pipeline: &Pipeline, turn: &Turn) -> Offering {
     let before = session.as_deref().and_then(|session| pipeline.memory.of(session));
     // A request that the toolsets stay away from says nothing about later ones.
     let session = session.filter(|_| joins || turn.toolsets.is_empty());
-    let standing = if is_narrowed { String::new() } else { tools_text.to_owned() };
-    let standing = standing + search.as_ref().map_or("", |search| search.text());
+    let standing = [if is_narrowed { "" } else { tools_text }, search.as_ref().map_or("", |search| search.text())];
+    let own = if session.is_some() { digest(&standing) } else { 0 };
     Offering {
-        offer: Arc::new(Offer::of_client(Vec::new(), &pipeline.validators)),
+        offer: turn.snapshot.offers.empty(),
         pools,
         chosen: Chosen::default(),
         room,
         search,
         fixed,
-        own: digest(&standing),
+        own,
         session,
         before,
         prefix_change: None,
@@ -121,7 +121,8 @@ fn begin(pipeline: &Pipeline, turn: &Turn) -> Offering {
 }
 
 async fn choose(pipeline: &Pipeline, turn: &Turn, offering: &mut Offering) {
-    let conversation = Conversation::read(&turn.request);
+    let is_choice = offering.pools.iter().any(|pool| !pool.is_whole(&turn.policy.offer, offering.room));
+    let conversation = if is_choice { Conversation::read(&turn.request) } else { Conversation::unread() };
     let rules = Rules { offer: &turn.policy.offer, room: offering.room, required: &conversation.required };
     let all = conversation.steps();
     let mut steps = all.as_slice();
