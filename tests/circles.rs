@@ -56,6 +56,22 @@ async fn two_calls_in_turn_are_a_circle_too() {
 }
 
 #[tokio::test]
+async fn a_call_that_fails_in_the_same_way_again_is_a_circle() {
+    let upstream = Server::scripted(|_, received| match is_told(&received.last_message()) {
+        true => answer::text("The floor is closed."),
+        false => one_call("listRooms", FLOOR),
+    })
+    .await;
+    let api = Server::always(Reply::json(422, &json!({"message": "the floor is closed"}))).await;
+    let rules = policy::file("patient", "limits: {dynamic_feedback: 5}");
+    let files = [rooms::FILES[0], ("policies/patient.yaml", rules.as_str())];
+    let config = rooms::config_of(&upstream, &api) + &policy::table("patient");
+    let proxy = Proxy::start_with_files(config, &files).await;
+    assert_eq!(proxy.client().chat(&ask()).await.message()["content"], "The floor is closed.");
+    assert_eq!(api.received().len(), 2, "the third one is not sent");
+}
+
+#[tokio::test]
 async fn what_changes_is_no_circle() {
     let upstream = Server::scripted(|number, _| match number {
         0..=4 => one_call("listRooms", FLOOR),

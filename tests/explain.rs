@@ -88,6 +88,15 @@ fn a_body_of_ten_megabytes_is_read_in_part() {
 }
 
 #[test]
+fn files_of_documentation_that_cannot_be_read_are_named() {
+    let folder = folder();
+    std::fs::write(folder.path("docs/broken.json"), "[{\"code\": 1, \"message\": \"x\"}").unwrap();
+    let said = folder.run(&["explain", "--docs", "docs"], &to_lines(&[failure("a", json!({"code": 4101}))]));
+    assert_eq!((said.status, said.lines().len()), (Some(0), 1));
+    assert!(said.stderr.contains("broken.json: EOF while parsing a list at line 1"), "{}", said.stderr);
+}
+
+#[test]
 fn lines_that_cannot_be_used_are_named_and_left_out() {
     let lines = [
         b"{\"id\":1,\"api\":\"wether\",\"body\":{}}\n".to_vec(),

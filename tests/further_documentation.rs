@@ -50,6 +50,26 @@ async fn a_failure_is_explained_from_a_catalogue_of_errors() {
 }
 
 #[tokio::test]
+async fn a_catalogue_that_comes_into_an_empty_folder_or_a_new_one_is_read() {
+    for (docs, file) in [
+        ("{ path = \"docs\" }", "docs/errors.md"),
+        ("{ path = \"docs/*.md\" }", "docs/errors.md"),
+        ("{ path = \"later/*.md\" }", "later/errors.md"),
+        ("{ path = \"later/on/errors.md\" }", "later/on/errors.md"),
+    ] {
+        let (proxy, upstream, _api) = proxy_with(docs, &[("docs/picture.svg", "")]).await;
+        assert!(!told(&proxy, &upstream).await.contains("Floor sealed"), "{docs}");
+        proxy.write(file, CATALOGUE);
+        guarded(&format!("waiting for {file} of {docs}"), async {
+            while !told(&proxy, &upstream).await.contains("Floor sealed") {
+                tokio::time::sleep(POLL).await;
+            }
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
 async fn a_catalogue_that_changes_or_comes_later_is_read() {
     let (proxy, upstream, _api) =
         proxy_with("{ path = \"docs\" }, { path = \"later.csv\" }", &[("docs/errors.md", CATALOGUE)]).await;

@@ -6,7 +6,7 @@ mod support;
 use serde_json::{Value, json};
 use support::answer::{self, call, call_chunks};
 use support::request::{plain, streamed};
-use support::{Proxy, Reply, Server, policy, rooms};
+use support::{POLL, Proxy, Reply, Server, guarded, policy, rooms};
 
 const FAILURE: &str = r#"{"error":{"code":4711,"message":"Bad request"}}"#;
 
@@ -189,6 +189,70 @@ async fn of_many_failures_the_oldest_are_left_out_in_steps() {
     };
     let all: Vec<Vec<usize>> = upstream.received().iter().map(|received| explained(received.messages())).collect();
     assert_eq!(all[3..], [vec![1, 2, 3, 4], vec![3, 4, 5], vec![3, 4, 5, 6]]);
+    let traces = proxy.traces_after_stop().await;
+    let noted = |trace: &Value| (trace["observed"].as_array().map_or(0, Vec::len), trace["observed_left_out"].clone());
+    let all: Vec<_> = traces.iter().map(noted).collect();
+    assert!(all.contains(&(4, json!(2))) && all.iter().all(|(listed, _)| *listed <= 4), "{all:?}");
+}
+
+#[tokio::test]
+async fn what_there_is_no_time_for_stays_as_it_is() {
+    let upstream = Server::always(answer::text("Closed.")).await;
+    let api = Server::always(Reply::json(500, &json!({}))).await;
+    let config =
+        rooms::config_of(&upstream, &api) + &policy::table("ruled") + "[pipeline]\nmax_observe_milliseconds = 0\n";
+    let files = [rooms::FILES[0], ("policies/ruled.yaml", &policy::file("ruled", ON))];
+    let proxy = Proxy::start_with_files(config, &files).await;
+    proxy.client().chat(&failed()).await.ok();
+    assert_eq!(upstream.only_request().messages()[2]["content"], FAILURE);
+    assert_eq!(proxy.traces_after_stop().await[0]["observed"][0]["done"], "left_out");
+}
+
+#[tokio::test]
+async fn documentation_of_toolsets_that_the_alias_does_not_offer_is_not_told() {
+    let upstream = Server::always(answer::text("Closed.")).await;
+    let api = Server::always(Reply::json(500, &json!({}))).await;
+    let silent = rooms::DOCUMENT.replace("Code 4711 means that the floor is closed for renovation. ", "");
+    let silent = silent.replace("operationId: listRooms", "operationId: listHalls");
+    let config = rooms::config_of(&upstream, &api)
+        + &policy::table("ruled")
+        + "[aliases.other]\nmodel = \"gpt-test\"\ntoolsets = [\"halls\"]\n[toolsets.halls]\ndocument = \"halls.yaml\"\n"
+        + "[aliases.bare]\nmodel = \"gpt-test\"\n";
+    let rules = policy::file("ruled", ON);
+    let files = [rooms::FILES[0], ("halls.yaml", silent.as_str()), ("policies/ruled.yaml", rules.as_str())];
+    let proxy = Proxy::start_with_files(config, &files).await;
+    for (model, told) in [("helper", true), ("other", false), ("bare", true)] {
+        let mut request = failed();
+        request["model"] = json!(model);
+        proxy.client().chat(&request).await.ok();
+        let said = upstream.last_request().messages()[2]["content"].as_str().unwrap().contains(SENTENCE);
+        assert_eq!(said, told, "{model}");
+    }
+}
+
+#[tokio::test]
+async fn a_template_that_changes_is_used_for_old_failures_too() {
+    let upstream = Server::always(answer::text("Closed.")).await;
+    let api = Server::always(Reply::json(500, &json!({}))).await;
+    let config = rooms::config_of(&upstream, &api)
+        + &policy::table("ruled")
+        + "[feedback]\ntemplates = \"words\"\nreload_quiet_milliseconds = 20\n";
+    let rules = policy::file("ruled", ON);
+    let template = "words/observed_failure.jinja";
+    let files = [rooms::FILES[0], (template, "Primo."), ("policies/ruled.yaml", rules.as_str())];
+    let proxy = Proxy::start_with_files(config, &files).await;
+    let told = async || {
+        proxy.client().chat(&failed()).await.ok();
+        upstream.last_request().messages()[2]["content"].as_str().unwrap().to_owned()
+    };
+    assert!(told().await.ends_with("Primo."));
+    proxy.write(template, "Secundo.");
+    guarded("the new template", async {
+        while !told().await.ends_with("Secundo.") {
+            tokio::time::sleep(POLL).await;
+        }
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -43,13 +43,9 @@ fn tie(sections: &mut [Section], docs: &DocsSettings, toolset: &Toolset) {
     ties.tie(sections, &names.collect::<Vec<_>>());
 }
 
-/// Where the further documentation is, and where more of it may come. A file that is not there may come.
+/// Where the further documentation is, and where more of it may come.
 pub(super) fn files(settings: &BTreeMap<String, ToolsetSettings>, base_dir: &Path) -> DocumentFiles {
     let paths: Vec<PathBuf> =
         settings.values().flat_map(|toolset| &toolset.docs).map(|docs| base_dir.join(&docs.path)).collect();
-    let mut found = explain::document_files(&paths);
-    let awaited = paths.into_iter().filter(|path| !path.is_dir() && !found.files.contains(path));
-    let awaited: Vec<PathBuf> = awaited.collect();
-    found.files.extend(awaited);
-    found
+    explain::document_files(&paths)
 }

@@ -56,6 +56,10 @@ impl Watcher for Progress {
         bar.set_message(format!("{records} records"));
     }
 
+    fn left_out(&self, message: &str) {
+        self.bar().suspend(|| anstream::eprintln!("{message}"));
+    }
+
     fn problem(&self, problem: &Problem) {
         let Problem { file, line, message } = problem;
         self.bar().suspend(|| anstream::eprintln!("{PLACE}{file}:{line}:{PLACE:#} {message}"));

@@ -46,6 +46,9 @@ pub struct Trace {
     /// The failures that the client's tool messages report, in order.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub observed: Vec<Observation>,
+    /// Older failures that the client's tool messages report, and that are neither listed nor explained any more.
+    #[serde(skip_serializing_if = "is_none", default)]
+    pub observed_left_out: u32,
     /// The upstream requests, in order.
     pub attempts: Vec<Attempt>,
     /// The calls that the proxy executed, in order.
@@ -104,7 +107,7 @@ pub enum Enrichment {
     Noted,
     /// Nothing: the documentation has nothing to say about it.
     Unexplained,
-    /// Nothing: so many later ones are explained that this one is not any more.
+    /// Nothing: the time for that was used up.
     LeftOut,
 }
 

@@ -19,8 +19,11 @@ const MAX_LABEL_WORDS: usize = 6;
 /// begin with its head.
 pub(super) fn entry(block: &Block, head: &Head, below: &[Block], limit: usize) -> Vec<Piece> {
     let mut lines = first_lines(block, head);
-    let title = lines.first().cloned().unwrap_or_default();
-    let mut body = Body { title: &title, codes: &head.codes, groups: vec![Group::default()], skipping: None };
+    // What repeats the title is looked for in it again and again, so it is looked at no further than a passage could show it.
+    let title = lines.first().map(|line| cut(line, limit.max(1)).0).unwrap_or_default();
+    let (title, lower) = (title.to_owned(), title.to_lowercase());
+    let mut body =
+        Body { title: &title, lower: &lower, codes: &head.codes, groups: vec![Group::default()], skipping: None };
     below.iter().for_each(|block| body.read(block));
     lines.extend(body.lines());
     fit(&lines, limit.max(1)).into_iter().map(|text| piece(text, head)).collect()
@@ -67,6 +70,8 @@ impl Group {
 
 struct Body<'a> {
     title: &'a str,
+    /// The title in lower case.
+    lower: &'a str,
     codes: &'a [String],
     groups: Vec<Group>,
     /// The depth of a heading of which nothing is told.
@@ -114,7 +119,7 @@ impl Body<'_> {
     /// Does a labelled value only repeat the head?
     fn is_told(&self, value: &str) -> bool {
         normal_form(value).is_some_and(|value| self.codes.contains(&value))
-            || !value.is_empty() && self.title.to_lowercase().contains(&value.to_lowercase())
+            || !value.is_empty() && self.lower.contains(&value.to_lowercase())
     }
 
     fn lines(self) -> impl Iterator<Item = String> {
@@ -129,7 +134,7 @@ fn is_label_of(label: &str, value: &str) -> bool {
 
 /// Do two texts say the same but for case and punctuation?
 fn same(left: &str, right: &str) -> bool {
-    left.len() <= right.len() * 2 && folded(left) == folded(right)
+    left.len() <= right.len() * 2 && right.len() <= left.len() * 2 && folded(left) == folded(right)
 }
 
 /// The lines as one text, or as several of at most `limit` characters that are about as long as each other and begin with the first line.

@@ -12,7 +12,7 @@ use super::failures::{FailureKind, Judged, Read, is_failure, shortfall, suspecte
 use super::index::{Builder, Entry, Index};
 use super::meanings::Closeness;
 use super::query::{Query, query};
-use super::ranking::{Claim, rank};
+use super::ranking::{Claim, Ranking};
 use super::sentence_vectors::SentenceVectors;
 use super::verdict_words::calls_it_an_error;
 use crate::domain::promise::Promise;
@@ -97,7 +97,7 @@ impl Explainer {
     ) -> Explanation {
         let Some(index) = self.toolsets.get(&operation.toolset) else { return Explanation::default() };
         let query = query(outcome, arguments);
-        self.shown(self.found(index, &operation.tool, &query).await)
+        self.shown(self.found(index, &operation.tool, &query).await.0)
     }
 
     /// Did an outcome fail? [`is_failure`] knows without documentation; a body that is a bare code failed if the operation's
@@ -145,22 +145,32 @@ impl Explainer {
         &self.settings
     }
 
-    /// The documentation that is tied to a tool of this name, whoever executes it.
-    pub(super) fn indexes_of_tool(&self, tool: &str) -> impl Iterator<Item = &Index> {
-        let tied = move |(name, index): &(&String, &Index)| *name == tool || index.places().operation(tool).is_some();
+    /// The documentation of toolsets with this name or an operation of it, of those that may be looked into.
+    pub(super) fn indexes_of_tool(&self, tool: &str, toolsets: Option<&[String]>) -> impl Iterator<Item = &Index> {
+        let tied = move |(name, index): &(&String, &Index)| {
+            toolsets.is_none_or(|toolsets| toolsets.contains(name))
+                && (*name == tool || index.places().operation(tool).is_some())
+        };
         self.toolsets.iter().filter(tied).map(|(_, index)| index)
     }
 
-    /// What may be claimed, best first. Meaning is asked for only where no passage defines a code of the failure: it cannot say more then.
-    pub(super) async fn found<'a>(&self, index: &'a Index, tool: &str, query: &Query) -> Vec<Found<'a>> {
-        let mut claims = rank(index, tool, query, &Closeness::default(), &self.settings);
-        if let Some(meanings) = index.meanings().filter(|_| !claims.iter().any(|claim| claim.defines_code)) {
-            match meanings.closeness(&query.said).await {
-                Ok(closeness) => claims = rank(index, tool, query, &closeness, &self.settings),
-                Err(error) => tracing::warn!(%error, "a failure is explained by words alone"),
-            }
-        }
-        claims.into_iter().filter_map(|claim| Some(Found { claim, entry: index.passage(claim.passage)? })).collect()
+    /// What may be claimed, best first, and whether meaning was asked for in vain. It is asked for only where no passage defines a code of
+    /// the failure: it cannot say more then.
+    pub(super) async fn found<'a>(&self, index: &'a Index, tool: &str, query: &Query) -> (Vec<Found<'a>>, bool) {
+        let ranking = Ranking::of(index, tool, query);
+        let (closeness, failed) = match index.meanings().filter(|_| !ranking.is_code_defined()) {
+            None => (Closeness::default(), false),
+            Some(meanings) => match meanings.closeness(&query.said).await {
+                Ok(closeness) => (closeness, false),
+                Err(error) => {
+                    tracing::warn!(%error, "a failure is explained by words alone");
+                    (Closeness::default(), true)
+                }
+            },
+        };
+        let claims = ranking.rank(&closeness, &self.settings);
+        let found = claims.into_iter().filter_map(|claim| Some(Found { claim, entry: index.passage(claim.passage)? }));
+        (found.collect(), failed)
     }
 
     /// The best passages that each add something.

@@ -138,7 +138,7 @@ struct Stretch {
 
 enum Owner {
     Operation(String),
-    Section { path: Vec<String>, tools: Vec<String> },
+    Section { path: Vec<String>, tools: Arc<[String]> },
 }
 
 /// What is read of one text.
@@ -191,7 +191,7 @@ impl Builder<'_> {
         let passages = start..self.entries.len();
         match owner {
             Owner::Operation(tool) => self.places.push_operation(&tool, passages),
-            Owner::Section { path, tools } => self.places.push_section(&path, &tools, passages),
+            Owner::Section { path, tools } => self.places.push_section(&path, &tools),
         }
     }
 

@@ -40,7 +40,7 @@ mod ties;
 mod verdict_words;
 mod word_ties;
 
-pub use client_tool::ClientTool;
+pub use client_tool::{ClientTool, ToolExplanation};
 pub use documents::{
     DOCUMENTATION_ENDINGS, DocumentError, DocumentFiles, Documents, Section, document_files, documents,
 };

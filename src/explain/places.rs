@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::shape::{Shape, shape_of};
 use crate::retrieval::{Bm25, tokens};
@@ -41,14 +42,27 @@ fn is_status(name: &str) -> bool {
     name.len() == 3 && name.parse::<u16>().is_ok_and(|status| (100..600).contains(&status))
 }
 
+/// Sections that belong to the same operations: there may be thousands of both, and each pair of them would take its room.
+#[derive(Debug)]
+struct Group {
+    /// Keeps the list where it is.
+    _tools: Arc<[String]>,
+    sections: Vec<Place>,
+}
+
 /// All operations and sections of a toolset.
 #[derive(Debug, Default)]
 pub(super) struct Places {
-    /// Operations and sections by their number: `None` for sections that belong to no operation.
-    stretches: Vec<Option<Range<usize>>>,
-    operations: HashMap<String, Place>,
-    /// The sections that belong to operations, by the tools' names.
-    tied: HashMap<String, Vec<Place>>,
+    /// By their number: is it an operation, or a section that belongs to some?
+    of_operations: Vec<bool>,
+    /// Operations by the tools' names, with their passages.
+    operations: HashMap<String, (Place, Range<usize>)>,
+    /// Sections that belong to the same operations.
+    groups: Vec<Group>,
+    /// The groups by where the list of their tools is.
+    by_list: HashMap<usize, usize>,
+    /// The groups of sections that belong to operations, by the tools' names.
+    tied: HashMap<String, Vec<usize>>,
     titles: Vec<(Place, String)>,
     /// How many codes are defined, by the place's number.
     defined: Vec<Defined>,
@@ -61,7 +75,7 @@ pub(super) struct Places {
 impl Places {
     /// The number that the place that is pushed next has.
     pub(super) fn next(&self) -> Place {
-        Place(u32::try_from(self.stretches.len()).unwrap_or(u32::MAX))
+        Place(u32::try_from(self.of_operations.len()).unwrap_or(u32::MAX))
     }
 
     /// Counts what a passage of the place that is pushed next defines.
@@ -96,21 +110,35 @@ impl Places {
     }
 
     pub(super) fn push_operation(&mut self, tool: &str, stretch: Range<usize>) {
-        self.operations.insert(tool.to_owned(), self.next());
+        self.operations.insert(tool.to_owned(), (self.next(), stretch));
         self.of_errors.push(false);
-        self.stretches.push(Some(stretch));
+        self.of_operations.push(true);
     }
 
     /// A section that belongs to the operations of `tools`, or to none.
-    pub(super) fn push_section(&mut self, path: &[String], tools: &[String], stretch: Range<usize>) {
+    pub(super) fn push_section(&mut self, path: &[String], tools: &Arc<[String]>) {
         let place = self.next();
-        for tool in tools {
-            self.tied.entry(tool.clone()).or_default().push(place);
+        if !tools.is_empty() {
+            self.tie(place, tools);
         }
         let title = spaced(&path.join("\n"));
         self.of_errors.push(tokens(&title).iter().any(|word| ERROR_WORDS.contains(&word.as_str())));
         self.titles.push((place, title));
-        self.stretches.push((!tools.is_empty()).then_some(stretch));
+        self.of_operations.push(!tools.is_empty());
+    }
+
+    fn tie(&mut self, place: Place, tools: &Arc<[String]>) {
+        let group = *self.by_list.entry(tools.as_ptr().addr()).or_insert_with(|| {
+            let number = self.groups.len();
+            for tool in tools.iter() {
+                self.tied.entry(tool.clone()).or_default().push(number);
+            }
+            self.groups.push(Group { _tools: Arc::clone(tools), sections: Vec::new() });
+            number
+        });
+        if let Some(group) = self.groups.get_mut(group) {
+            group.sections.push(place);
+        }
     }
 
     pub(super) fn finish(&mut self) {
@@ -119,7 +147,7 @@ impl Places {
 
     /// The passages of an operation.
     pub(super) fn operation(&self, tool: &str) -> Option<Range<usize>> {
-        self.stretches.get(self.operations.get(tool)?.0 as usize)?.clone()
+        self.operations.get(tool).map(|(_, passages)| passages.clone())
     }
 
     /// How much each place is about an operation.
@@ -132,15 +160,16 @@ impl Places {
             // What is about a part of the name only is hardly about the operation.
             shares.insert(*hit.id, (hit.coverage / best).powi(2));
         }
-        let tied = self.tied.get(tool).into_iter().flatten();
-        let own: HashSet<Place> = self.operations.get(tool).into_iter().chain(tied).copied().collect();
+        let groups = self.tied.get(tool).into_iter().flatten().filter_map(|group| self.groups.get(*group));
+        let own = self.operations.get(tool).map(|(place, _)| place);
+        let own: HashSet<Place> = own.into_iter().chain(groups.flat_map(|group| &group.sections)).copied().collect();
         shares.extend(own.iter().map(|place| (*place, 1.0)));
         Aboutness { shares, own }
     }
 
     /// Is the place an operation, or a section that belongs to some?
     pub(super) fn is_operation(&self, place: Place) -> bool {
-        self.stretches.get(place.0 as usize).is_some_and(Option::is_some)
+        self.of_operations.get(place.0 as usize).is_some_and(|belongs| *belongs)
     }
 }
 

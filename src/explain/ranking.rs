@@ -69,25 +69,42 @@ struct Ties {
     status: f32,
 }
 
-/// The passages that are tied to the query well enough, best first; equal ones in the order of the documentation.
-pub(super) fn rank(
-    index: &Index,
-    operation: &str,
-    query: &Query,
-    closeness: &Closeness,
-    settings: &Settings,
-) -> Vec<Claim> {
-    let about = index.places().about(operation);
-    let words = Words::of(index, &query.words, closeness);
-    let mut ties: BTreeMap<usize, Ties> = words.best().into_iter().map(|passage| (passage, Ties::default())).collect();
-    add_codes(index, query, &mut ties);
-    add_names(index, &about, query, &mut ties);
-    add_status(index, operation, query, &mut ties);
-    let claim = |(passage, ties)| claim(index, &about, passage, ties, words.tie(index, passage), query);
-    let mut claims: Vec<Claim> = ties.into_iter().filter_map(claim).collect();
-    claims.retain(|claim| claim.confidence >= settings.min_confidence);
-    claims.sort_by(|left, right| right.weight.total_cmp(&left.weight).then(left.passage.cmp(&right.passage)));
-    claims
+/// What is asked of a toolset's documentation about a failure of one operation.
+pub(super) struct Ranking<'a> {
+    index: &'a Index,
+    operation: &'a str,
+    query: &'a Query,
+    about: Aboutness,
+}
+
+impl<'a> Ranking<'a> {
+    pub(super) fn of(index: &'a Index, operation: &'a str, query: &'a Query) -> Self {
+        Self { index, operation, query, about: index.places().about(operation) }
+    }
+
+    /// Does a passage define a code of the failure? It says more then than any closeness of meaning could.
+    pub(super) fn is_code_defined(&self) -> bool {
+        let mut ties = BTreeMap::new();
+        add_codes(self.index, self.query, &mut ties);
+        let claim = |(passage, ties)| claim(self.index, &self.about, passage, ties, WordTie::default(), self.query);
+        ties.into_iter().filter_map(claim).any(|claim| claim.defines_code)
+    }
+
+    /// The passages that are tied to the query well enough, best first; equal ones in the order of the documentation.
+    pub(super) fn rank(&self, closeness: &Closeness, settings: &Settings) -> Vec<Claim> {
+        let Self { index, operation, query, about } = self;
+        let words = Words::of(index, &query.words, closeness);
+        let mut ties: BTreeMap<usize, Ties> =
+            words.best().into_iter().map(|passage| (passage, Ties::default())).collect();
+        add_codes(index, query, &mut ties);
+        add_names(index, about, query, &mut ties);
+        add_status(index, operation, query, &mut ties);
+        let claim = |(passage, ties)| claim(index, about, passage, ties, words.tie(index, passage), query);
+        let mut claims: Vec<Claim> = ties.into_iter().filter_map(claim).collect();
+        claims.retain(|claim| claim.confidence >= settings.min_confidence);
+        claims.sort_by(|left, right| right.weight.total_cmp(&left.weight).then(left.passage.cmp(&right.passage)));
+        claims
+    }
 }
 
 fn add_codes(index: &Index, query: &Query, ties: &mut BTreeMap<usize, Ties>) {

@@ -1,5 +1,7 @@
 //! Which operations a section of further documentation belongs to: by what the operator says, and by its headings.
 
+use std::sync::Arc;
+
 use super::Section;
 use crate::domain::rules::ToolGlobs;
 
@@ -35,12 +37,14 @@ impl Ties<'_> {
     pub fn tie(&self, sections: &mut [Section], operations: &[OperationNames<'_>]) {
         let open = self.operations.is_empty() && self.paths.is_empty() && self.tags.is_empty();
         let fitting: Vec<_> = operations.iter().filter(|operation| open || self.fit(operation)).collect();
+        // One list for all sections: there may be thousands of both.
+        let all: Arc<[String]> = match open {
+            true => Arc::default(),
+            false => fitting.iter().map(|operation| operation.tool.to_owned()).collect(),
+        };
         for section in sections {
-            let mut tools = named_by_headings(&section.path, &fitting);
-            if tools.is_empty() && !open {
-                tools = fitting.iter().map(|operation| operation.tool.to_owned()).collect();
-            }
-            section.tools = tools;
+            let named = named_by_headings(&section.path, &fitting);
+            section.tools = if named.is_empty() { Arc::clone(&all) } else { named.into() };
         }
     }
 
@@ -101,7 +105,17 @@ mod tests {
             [Section { path: headings.iter().map(|text| (*text).to_owned()).collect(), ..Section::default() }];
         let (operations, paths, tags) = (globs(operations), globs(paths), globs(tags));
         Ties { operations: &operations, paths: &paths, tags: &tags }.tie(&mut sections, &known);
-        sections[0].tools.clone()
+        sections[0].tools.to_vec()
+    }
+
+    #[test]
+    fn sections_that_belong_to_the_same_operations_share_their_names() {
+        let known = [OperationNames { tool: "send", id: None, method: "POST", path: "/messages", tags: &[] }];
+        let mut sections = [Section::default(), Section::default()];
+        let (all, none) = (globs(&["*"]), globs(&[]));
+        Ties { operations: &all, paths: &none, tags: &none }.tie(&mut sections, &known);
+        assert_eq!(sections[0].tools.to_vec(), ["send"]);
+        assert!(Arc::ptr_eq(&sections[0].tools, &sections[1].tools));
     }
 
     #[test]

@@ -162,6 +162,14 @@ pub(super) struct Library {
     pub(super) sources: Vec<Source>,
 }
 
+impl Library {
+    /// The operator's text in place of a built-in template.
+    pub(super) fn replacing(&self, name: &str) -> Option<&str> {
+        let source = self.sources.iter().find(|source| source.path.file_stem().is_some_and(|stem| stem == name))?;
+        Some(&source.text)
+    }
+}
+
 /// The built-in templates, with these in place of theirs. Each one is rendered once with sample facts, so that a mistake is
 /// found now and not in a conversation.
 pub(super) fn compile(sources: Vec<Source>) -> Result<Library, TemplateError> {

@@ -116,6 +116,11 @@ impl Templates {
         self.render("failed_outcome", &outcome::context(facts))
     }
 
+    /// The operator's own text of a template, if there is one: what was written before by another text is out of date.
+    pub fn replacing(&self, name: &str) -> Option<String> {
+        self.current.load().replacing(name).map(str::to_owned)
+    }
+
     /// Dynamic feedback about a call that the client executed: what stands below the message that reports the failure. The same facts
     /// give the same text.
     pub fn observed_failure(&self, facts: &ObservedFailure<'_>) -> String {

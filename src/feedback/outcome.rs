@@ -56,7 +56,10 @@ pub(super) fn context(facts: &FailedOutcome<'_>) -> Value {
         None => passages(facts.explanation, &mut budget),
     };
     let parameters = budget.first(3, parameters(facts), size);
-    let earlier = tried(&mut budget, 3, facts.earlier.iter().map(|round| round.action.as_str()));
+    // The same call again is no other attempt; and where it gives the same again, the same is told, by which the scanner knows a circle.
+    let own = facts.call.written();
+    let others = facts.earlier.iter().map(|round| round.action.as_str()).filter(|action| *action != own);
+    let earlier = tried(&mut budget, 3, others);
     context! {
         call => named(facts.call),
         summary => summary(facts),

@@ -10,6 +10,9 @@ pub trait Watcher: Sync {
     /// `bytes` of the file have been worked on, `records` lines in all.
     fn advances(&self, bytes: u64, records: u64);
 
+    /// Something besides lines cannot be used, such as a file of documentation; the message names it.
+    fn left_out(&self, message: &str);
+
     /// A line cannot be used.
     fn problem(&self, problem: &Problem);
 

@@ -54,6 +54,7 @@ impl Record {
             offer: None,
             rejoined: 0,
             observed: Vec::new(),
+            observed_left_out: 0,
             attempts: Vec::new(),
             executions: Vec::new(),
             record: Vec::new(),

@@ -38,6 +38,8 @@ pub struct Settings {
     pub feedback_tokens: usize,
     /// Failures in the tool messages of a conversation that are explained at most; of more, the oldest are left out.
     pub max_observed_failures: usize,
+    /// Milliseconds that looking up the failures of one conversation may take; those that are not reached are left as they are.
+    pub max_observe_milliseconds: u64,
     /// Bytes of what is remembered of tool messages that were looked at before: clients send them again with every request.
     pub observed_cache_bytes: u64,
     /// Milliseconds to wait for the vectors of what the user said; then tools are chosen by words alone.
@@ -64,6 +66,7 @@ impl Default for Settings {
             outcome_chars: 16_000,
             feedback_tokens: 1_500,
             max_observed_failures: 32,
+            max_observe_milliseconds: 5_000,
             observed_cache_bytes: 16 * 1024 * 1024,
             query_vector_milliseconds: 500,
             remembered_tools: 500_000,

@@ -14,7 +14,11 @@ mod watch;
 pub use file::{
     LearnedBy, Ranking, RepresentationError, RepresentationFile, Source, StoredPattern, StoredRepresentation, place_in,
 };
-pub use learner::{Addition, Candidate, Cost, Edition, NoSelection, ProposeError, Proposer, Selector};
+pub use learner::{
+    Addition, Candidate, Confusion, Cost, Edition, ExtractiveProposer, ExtractiveSettings, LearnError, LearnSettings,
+    LearnWatcher, Learned, LearnedPattern, LearnedTool, Learner, Means, MemoEmbedder, NoSelection, Point, ProposeError,
+    Proposer, Sample, Selector,
+};
 pub use model::{Estimate, LlmProposer, LlmSelector, Model, ModelSettings, Prices};
 pub use render::render;
 pub use set::Representations;

@@ -41,7 +41,7 @@ pub struct FieldWeights {
     pub parameters: f32,
     /// In tags.
     pub tags: f32,
-    /// In patterns, times the pattern's own weight.
+    /// In patterns; a pattern's own weight says what its closeness in meaning is worth, and nothing of its words.
     pub patterns: f32,
 }
 
@@ -75,7 +75,7 @@ impl ToolDocument {
         add(&text.parameters, weights.parameters);
         add(&text.tags, weights.tags);
         for pattern in &text.patterns {
-            add(&pattern.text(), weights.patterns * pattern.weight);
+            add(&pattern.text(), weights.patterns);
         }
         let mut terms: Vec<(Term, f32)> = counts.into_iter().collect();
         terms.sort_unstable_by_key(|(term, _)| *term);

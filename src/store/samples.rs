@@ -31,6 +31,7 @@ pub(super) fn trace(id: &str, millisecond: i64) -> Trace {
         offer: None,
         rejoined: 0,
         observed: Vec::new(),
+        observed_left_out: 0,
         attempts: Vec::new(),
         executions: Vec::new(),
         record: Vec::new(),

@@ -30,17 +30,6 @@ pub enum ClientTools {
     On,
 }
 
-impl ClientTools {
-    /// Value in traces and policy files.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Advise => "advise",
-            Self::On => "on",
-        }
-    }
-}
-
 /// What a rule says about the outcomes that it fits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -3,11 +3,8 @@
 use csv::ReaderBuilder;
 
 use super::inline_text;
-use super::tables::{is_header, labelled};
+use super::tables::{MAX_COLUMNS, is_header, labelled};
 use crate::explain::blocks::{Block, FLOW};
-
-/// Cells of a record that are read; further ones are left out.
-const MAX_COLUMNS: usize = 200;
 
 /// What parts cells, the likeliest first.
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];

@@ -39,7 +39,7 @@ pub(super) struct Named {
 /// The file that `path` names, or those of a known kind in the folder that it names and below, or those that it fits if it is a glob.
 ///
 /// # Errors
-/// [`DocumentError`], where there are none, or a folder cannot be listed.
+/// [`DocumentError`], where it names nothing, or a folder cannot be listed. A folder without documentation is none: more may come.
 pub(super) fn named(path: &Path) -> Result<Named, DocumentError> {
     let unread = |reason| DocumentError::Read { path: path.to_owned(), reason };
     let named = match fs::metadata(path) {
@@ -51,7 +51,19 @@ pub(super) fn named(path: &Path) -> Result<Named, DocumentError> {
         Err(_) if is_glob(path) => fitting(path)?,
         Err(reason) => return Err(unread(reason)),
     };
-    if named.files.is_empty() { Err(DocumentError::None { path: path.to_owned() }) } else { Ok(named) }
+    Ok(named)
+}
+
+/// What has to come before a path can name anything: itself, or the first of its folders that is not there. `None` where nothing is missing.
+pub(super) fn awaited(path: &Path) -> Option<PathBuf> {
+    let named = if path.exists() || !is_glob(path) { path.to_owned() } else { first_folders(path) };
+    let missing = named.ancestors().take_while(|part| !part.as_os_str().is_empty() && !part.exists());
+    missing.last().map(Path::to_owned)
+}
+
+/// The folders that a glob begins with, those without marks.
+fn first_folders(glob: &Path) -> PathBuf {
+    glob.components().take_while(|part| !is_glob(Path::new(part))).collect()
 }
 
 /// The bytes of a file of at most `limit` bytes.
@@ -73,12 +85,12 @@ fn is_glob(path: &Path) -> bool {
     path.to_string_lossy().contains(GLOB_MARKS)
 }
 
-/// The files below the first folders of a glob, those without marks, that it fits.
+/// The files below the first folders of a glob that it fits.
 fn fitting(glob: &Path) -> Result<Named, DocumentError> {
     let broken = |reason| DocumentError::Glob { path: glob.to_owned(), reason };
     let fits = GlobBuilder::new(&glob.to_string_lossy()).literal_separator(true).build().map_err(broken)?;
     let fits = fits.compile_matcher();
-    let folder: PathBuf = glob.components().take_while(|part| !is_glob(Path::new(part))).collect();
+    let folder = first_folders(glob);
     let unread = |reason| DocumentError::Read { path: folder.clone(), reason };
     let mut named = below(&folder).map_err(unread)?;
     named.files.retain(|file| fits.is_match(&file.path));
@@ -140,6 +152,20 @@ mod tests {
     }
 
     #[test]
+    fn what_is_not_there_is_awaited_where_its_folders_end() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a.md"), "text").unwrap();
+        let awaited = |path: &str| {
+            let found = awaited(&folder.path().join(path));
+            found.map(|found| found.strip_prefix(folder.path()).unwrap().to_string_lossy().into_owned())
+        };
+        assert_eq!([awaited(""), awaited("a.md"), awaited("*.md")], [None, None, None]);
+        assert_eq!(awaited("b.md").as_deref(), Some("b.md"));
+        assert_eq!(awaited("new/folder/b.md").as_deref(), Some("new"));
+        assert_eq!(awaited("new/**/*.md").as_deref(), Some("new"));
+    }
+
+    #[test]
     fn a_file_is_found_whatever_its_ending() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("CODES");
@@ -152,7 +178,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let told = |path: &str| named(&folder.path().join(path)).unwrap_err().to_string();
         assert!(told("none").contains("none: No such file") && told("none").contains("name a file or folder"));
-        assert!(told("*.md").contains("*.md: there is no documentation"));
         assert!(told("a{").contains("a{: ") && told("a{").contains("stand for any"));
         let large = folder.path().join("large.md");
         fs::write(&large, "12345").unwrap();

@@ -72,6 +72,46 @@ fn what_never_ends_is_read_to_its_end() {
 }
 
 #[test]
+fn tags_in_prose_hide_nothing_of_a_document_in_markdown() {
+    let text = "The element <title> has the name, as `<title>x</title>` does.\n\n<title> is one.\n\nE_1 is explained.\n\n\
+        | a <span hidden> | b |\n|---|---|\n| E_2 | told |\n\nThe end.";
+    let told = texts(&read("a.md", text.as_bytes())).join("\n");
+    for part in ["has the name", "is one", "E_1 is explained", "E_2", "told", "The end."] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    let hidden = "<div hidden>\n\nseen\n\n</div>\n\n<details style='display:none'>seen</details>\n\nShown.";
+    assert_eq!(texts(&read("a.md", hidden.as_bytes())), ["Shown."]);
+}
+
+#[test]
+fn what_stands_in_hidden_rows_and_items_is_hidden_with_them() {
+    for (html, shown) in [
+        ("<table><tr hidden><td>seen<td>seen</tr><tr><td>7101<td>Told</table>After", "7101\nTold\nAfter"),
+        ("<table><tr hidden><td>seen<tr><td>7101<td>Told</table>After", "7101\nTold\nAfter"),
+        ("<table><tr hidden><td><table><tr><td>seen</table>seen<tr><td>7101<td>Told</table>", "7101\nTold"),
+        ("<table><tbody hidden><tr><td>seen<tr><td>seen</table>After", "After"),
+        ("<ul><li hidden><p>seen<ul><li>seen<li>seen</ul><div>seen</div><li>Told</ul>", "Told"),
+        ("<ul><li hidden>seen</ul>After", "After"),
+        ("<div><p hidden>seen</div>After", "After"),
+        ("<p hidden>seen<div>Told</div>", "Told"),
+    ] {
+        assert_eq!(texts(&read("a.html", html.as_bytes())).join("\n"), shown, "{html}");
+    }
+}
+
+#[test]
+fn wide_rows_and_objects_are_read_in_records_of_a_bounded_width() {
+    let cells = |open: &str, close: &str| (0..5_000).map(|n| format!("{open}value {n}{close}")).collect::<String>();
+    let html = format!("<table><tr>{}</tr><tr><td>7101{}</tr></table>", cells("<th>", ""), cells("<td>", ""));
+    let told = texts(&read("a.html", html.as_bytes())).join("\n");
+    assert!(told.contains("7101") && !told.contains("value 4999"), "cells beyond the bound are left out");
+    let members = |n: usize| (0..n).map(|n| format!("\"name {n}\":\"text {n}\"")).collect::<Vec<_>>().join(",");
+    let json = format!("{{{}}}", members(5_000));
+    let told = texts(&read("a.json", json.as_bytes())).join("\n");
+    assert!(told.contains("text 0") && told.contains("text 4999"), "members beyond it make further records");
+}
+
+#[test]
 fn scripts_styles_comments_and_hidden_text_are_no_documentation() {
     let html = "<title>seen0</title><style>seen1 {}</style><script>var a = '</div>seen2';</script><!-- seen3 --><template>seen4</template>\
         <div hidden>seen5<div>seen6</div></div><p hidden>seen7<p>Text.<span style='display : none'>seen8</span>\

@@ -1,5 +1,7 @@
 //! HTML → blocks. Tags may be missing, crossed or unknown: only what begins and ends is looked at, as it comes (WHATWG HTML, section 13.2.5).
 
+use std::collections::HashMap;
+
 use html5gum::{DefaultEmitter, StartTag, Token, Tokenizer};
 
 use super::writer::Writer;
@@ -11,12 +13,23 @@ const UNSEEN: [&str; 14] = [
     "datalist", "noembed",
 ];
 
-/// Elements whose end tag may be left out (section 13.1.2.4): a hidden one ends at the latest where another block begins.
-const OPEN_ENDED: [&str; 9] = ["p", "li", "dt", "dd", "tr", "td", "th", "option", "tbody"];
+/// Elements that hold others whose end tags may be left out: what stands in an inner one says nothing about the end of an outer one.
+const HOLDERS: [&str; 6] = ["ul", "ol", "menu", "dl", "table", "select"];
 
 /// Elements without content (section 13.1.2).
 const VOID: [&str; 13] =
     ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"];
+
+/// Notes which elements end in a piece of HTML that stands at `place` of a text.
+pub(super) fn note_ends(ends: &mut Ends, piece: &str, place: usize) {
+    if piece.contains("</") {
+        for token in Tokenizer::new(piece).flatten() {
+            if let Token::EndTag(tag) = token {
+                ends.insert(String::from_utf8_lossy(&tag.name).into_owned(), place);
+            }
+        }
+    }
+}
 
 /// Reads HTML.
 pub(super) fn html(text: &str) -> Vec<Block> {
@@ -32,7 +45,13 @@ pub(super) struct Html {
     hidden: Option<Hidden>,
     in_code: bool,
     in_pre: bool,
+    /// Of a text that only holds HTML: which elements end at all, and where what is read stands.
+    ends: Option<(Ends, usize)>,
 }
+
+/// Where elements of a name end last, by their place in a text. What never ends hides nothing: in Markdown `<title>` outside of
+/// backticks is a word, and no title.
+pub(super) type Ends = HashMap<String, usize>;
 
 /// An element that nobody sees.
 #[derive(Debug)]
@@ -40,9 +59,28 @@ struct Hidden {
     name: String,
     /// Elements of the same name that are open, itself included.
     open: usize,
+    /// Holders that are open within it.
+    holders: usize,
 }
 
 impl Html {
+    /// For pieces of a text in which elements end there.
+    pub(super) fn within(ends: Ends) -> Self {
+        Self { ends: Some((ends, 0)), ..Self::default() }
+    }
+
+    /// What is read from now on stands at this place of the text.
+    pub(super) fn at(&mut self, place: usize) {
+        if let Some((_, at)) = &mut self.ends {
+            *at = place;
+        }
+    }
+
+    /// Whatever was hidden has ended.
+    pub(super) fn show(&mut self) {
+        self.hidden = None;
+    }
+
     /// Reads on.
     pub(super) fn read(&mut self, text: &str) {
         let mut emitter = DefaultEmitter::default();
@@ -78,8 +116,9 @@ impl Html {
         if self.is_hiding_start(&name) {
             return;
         }
-        if !VOID.contains(&name.as_str()) && (UNSEEN.contains(&name.as_str()) || is_hidden(tag)) {
-            self.hidden = Some(Hidden { name, open: 1 });
+        let is_unseen = UNSEEN.contains(&name.as_str()) || is_hidden(tag);
+        if is_unseen && !VOID.contains(&name.as_str()) && self.ends_later(&name) {
+            self.hidden = Some(Hidden { name, open: 1, holders: 0 });
             return;
         }
         if name == "img" {
@@ -92,13 +131,33 @@ impl Html {
     /// Is a start tag within something hidden?
     fn is_hiding_start(&mut self, name: &str) -> bool {
         let Some(hidden) = &mut self.hidden else { return false };
-        let ends = OPEN_ENDED.contains(&hidden.name.as_str()) && is_block(name);
-        if ends {
+        if hidden.holders == 0 && ends_before(&hidden.name, name) {
             self.hidden = None;
-        } else if hidden.name == name {
-            hidden.open += 1;
+            return false;
         }
-        !ends
+        hidden.open += usize::from(hidden.name == name);
+        hidden.holders += usize::from(HOLDERS.contains(&name));
+        true
+    }
+
+    /// Does an element that begins here end at all?
+    fn ends_later(&self, name: &str) -> bool {
+        self.ends.as_ref().is_none_or(|(ends, at)| ends.get(name).is_some_and(|end| end >= at))
+    }
+
+    /// Is an end tag within something hidden, or its own?
+    fn is_hiding_end(&mut self, name: &str) -> bool {
+        let Some(hidden) = &mut self.hidden else { return false };
+        if hidden.name != name && hidden.holders == 0 && ends_with(&hidden.name, name) {
+            self.hidden = None;
+            return false;
+        }
+        hidden.open -= usize::from(hidden.name == name);
+        hidden.holders = hidden.holders.saturating_sub(usize::from(HOLDERS.contains(&name)));
+        if hidden.open == 0 {
+            self.hidden = None;
+        }
+        true
     }
 
     fn begin(&mut self, name: &str) {
@@ -131,13 +190,7 @@ impl Html {
     }
 
     fn end(&mut self, name: &str) {
-        if let Some(hidden) = &mut self.hidden {
-            if hidden.name == name {
-                hidden.open -= 1;
-            }
-            if hidden.open == 0 {
-                self.hidden = None;
-            }
+        if self.is_hiding_end(name) {
             return;
         }
         let to = &mut self.writer;
@@ -160,6 +213,34 @@ impl Html {
             _ if heading(name).is_some() || is_block(name) => to.end_paragraph(),
             _ => {}
         }
+    }
+}
+
+/// Does an element whose end tag was left out end before another one that begins (section 13.1.2.4)?
+fn ends_before(open: &str, next: &str) -> bool {
+    match open {
+        "p" => is_block(next),
+        "li" => next == "li",
+        "dt" | "dd" => matches!(next, "dt" | "dd"),
+        "thead" | "tbody" => matches!(next, "tbody" | "tfoot"),
+        "tr" => matches!(next, "tr" | "tbody" | "tfoot"),
+        "td" | "th" => matches!(next, "td" | "th" | "tr" | "tbody" | "tfoot"),
+        "option" => matches!(next, "option" | "optgroup"),
+        _ => false,
+    }
+}
+
+/// Does an element whose end tag was left out end with another one that it stands in?
+fn ends_with(open: &str, parent: &str) -> bool {
+    match open {
+        "p" => is_block(parent),
+        "li" => matches!(parent, "ul" | "ol" | "menu"),
+        "dt" | "dd" => parent == "dl",
+        "thead" | "tbody" => parent == "table",
+        "tr" => matches!(parent, "thead" | "tbody" | "tfoot" | "table"),
+        "td" | "th" => matches!(parent, "tr" | "thead" | "tbody" | "tfoot" | "table"),
+        "option" => matches!(parent, "optgroup" | "select" | "datalist"),
+        _ => false,
     }
 }
 

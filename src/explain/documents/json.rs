@@ -4,7 +4,7 @@
 use crate::explain::body_words::scalar;
 use serde_json::{Map, Value};
 
-use super::tables::{CODE_LABEL, is_header, labelled};
+use super::tables::{CODE_LABEL, MAX_COLUMNS, is_header, labelled};
 use crate::explain::blocks::{Block, DEEPEST_HEADING, FLOW, Kind, folded};
 use crate::explain::codes::{Strength, strength};
 use crate::explain::labels::{Role, role};
@@ -67,7 +67,7 @@ impl Reader {
         let (inner, own): (Vec<_>, Vec<_>) = members.iter().partition(|(_, value)| holds_objects(value));
         let fields: Vec<_> = own.into_iter().map(|(key, value)| (folded(key), texts_of(value))).collect();
         if fields.iter().any(|(_, text)| !text.is_empty()) {
-            self.blocks.push(at_flow(Kind::Row(Record { fields })));
+            self.records(fields);
         }
         for (key, value) in inner {
             match value {
@@ -81,7 +81,7 @@ impl Reader {
     fn list(&mut self, name: &str, elements: &[Value], level: usize) {
         self.heading(name, level);
         let rows: Option<Vec<Vec<String>>> =
-            elements.iter().map(|element| Some(element.as_array()?.iter().map(texts_of).collect())).collect();
+            elements.iter().map(|element| Some(cells_of(element.as_array()?))).collect();
         match rows {
             // Lists of lists are the rows of a table.
             Some(rows) => {
@@ -100,7 +100,14 @@ impl Reader {
         let key = key.filter(|_| !has_code(members));
         fields.extend(key.map(|key| (CODE_LABEL.to_owned(), folded(key))));
         flatten(&mut fields, members, MAX_RECORD_LEVELS);
-        self.blocks.push(at_flow(Kind::Row(Record { fields })));
+        self.records(fields);
+    }
+
+    /// One record, or, of more members than one has, several.
+    fn records(&mut self, fields: Vec<(String, String)>) {
+        for fields in fields.chunks(MAX_COLUMNS) {
+            self.blocks.push(at_flow(Kind::Row(Record { fields: fields.to_vec() })));
+        }
     }
 
     /// Names deeper than headings go are not told.
@@ -110,6 +117,10 @@ impl Reader {
             self.blocks.push(Block { depth: level.max(1), kind: Kind::Heading(name) });
         }
     }
+}
+
+fn cells_of(row: &[Value]) -> Vec<String> {
+    row.iter().take(MAX_COLUMNS).map(texts_of).collect()
 }
 
 fn at_flow(kind: Kind) -> Block {
@@ -190,6 +201,7 @@ fn element_text(element: &Value, levels: usize) -> String {
         (Value::Object(members), Some(levels)) => {
             let mut fields = Vec::new();
             flatten(&mut fields, members, levels);
+            fields.truncate(MAX_COLUMNS);
             joined(&Record { fields }.lines())
         }
         (Value::Object(_), None) => String::new(),

@@ -2,17 +2,31 @@
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-use super::html::Html;
+use super::html::{Ends, Html, note_ends};
 use super::writer::Writer;
 use crate::explain::blocks::{Block, DEEPEST_HEADING};
 
 /// Reads Markdown. Links are their texts, pictures what stands for them; HTML within is read as HTML.
 pub(in crate::explain) fn markdown(text: &str) -> Vec<Block> {
-    let mut reader = Reader { html: Html::default(), block: None, in_metadata: false };
-    for event in Parser::new_ext(text, options()) {
+    let mut reader = Reader { html: Html::within(ends(text)), block: None, in_metadata: false, hidden_inline: false };
+    for (event, range) in Parser::new_ext(text, options()).into_offset_iter() {
+        reader.html.at(range.start);
         reader.read(event);
     }
     reader.html.finish()
+}
+
+/// Where the elements of the HTML in a text end; what stands in code is none.
+fn ends(text: &str) -> Ends {
+    let mut ends = Ends::default();
+    if text.contains("</") {
+        for (event, range) in Parser::new_ext(text, options()).into_offset_iter() {
+            if let Event::Html(piece) | Event::InlineHtml(piece) = event {
+                note_ends(&mut ends, &piece, range.start);
+            }
+        }
+    }
+    ends
 }
 
 fn options() -> Options {
@@ -31,6 +45,8 @@ struct Reader {
     /// The lines of the block of HTML under way.
     block: Option<String>,
     in_metadata: bool,
+    /// Did what is hidden begin within the paragraph or cell under way? It ends there at the latest.
+    hidden_inline: bool,
 }
 
 impl Reader {
@@ -39,7 +55,16 @@ impl Reader {
             (Event::Start(Tag::HtmlBlock), block) => *block = Some(String::new()),
             (Event::Html(line), Some(block)) => block.push_str(line),
             (Event::End(TagEnd::HtmlBlock), block) => self.html.read(&block.take().unwrap_or_default()),
-            (Event::Html(text) | Event::InlineHtml(text), _) => self.html.read(text),
+            (Event::InlineHtml(text), _) => {
+                let was_hidden = self.html.is_hidden();
+                self.html.read(text);
+                self.hidden_inline = self.html.is_hidden() && (self.hidden_inline || !was_hidden);
+            }
+            (Event::Html(text), _) => self.html.read(text),
+            (Event::End(tag), _) if self.hidden_inline && holds_text(*tag) => {
+                self.html.show();
+                self.hidden_inline = false;
+            }
             _ => {}
         }
         if self.html.is_hidden() {
@@ -65,6 +90,14 @@ impl Reader {
             Event::FootnoteReference(_) | Event::TaskListMarker(_) | Event::Html(_) | Event::InlineHtml(_) => {}
         }
     }
+}
+
+/// Does it end a block whose content is text?
+fn holds_text(tag: TagEnd) -> bool {
+    matches!(
+        tag,
+        TagEnd::Paragraph | TagEnd::Heading(_) | TagEnd::TableCell | TagEnd::Item | TagEnd::DefinitionListTitle
+    )
 }
 
 fn start(to: &mut Writer, tag: &Tag<'_>) {

@@ -15,6 +15,7 @@ mod tables;
 mod writer;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::Settings;
 use super::blocks::{Block, folded};
@@ -34,8 +35,9 @@ pub struct Section {
     pub path: Vec<String>,
     /// Its passages and what is to be parted into some, in their order.
     pub(super) parts: Vec<Part>,
-    /// The tools whose operations it belongs to (their names within the toolset); empty: the whole toolset, or what its headings say.
-    pub tools: Vec<String>,
+    /// The tools whose operations it belongs to (their names within the toolset); empty: the whole toolset, or what its headings say. Sections
+    /// that belong to the same share them.
+    pub tools: Arc<[String]>,
 }
 
 impl Section {
@@ -117,10 +119,13 @@ pub struct DocumentFiles {
     pub errors: Vec<DocumentError>,
 }
 
-/// The files that `paths` name: each a file, a folder (all files of a known kind in it and below it) or a glob (`docs/**/*.md`).
+/// The files that `paths` name: each a file, a folder (all files of a known kind in it and below it) or a glob (`docs/**/*.md`). What
+/// is not there stands among them, for it may come; where its folder is not there either, that does.
 pub fn document_files(paths: &[PathBuf]) -> DocumentFiles {
     let (found, folders, errors) = find(paths);
-    DocumentFiles { files: found.into_iter().map(|file| file.path).collect(), folders, errors }
+    let awaited = paths.iter().filter_map(|path| files::awaited(path));
+    let files = found.into_iter().map(|file| file.path).chain(awaited).collect();
+    DocumentFiles { files, folders, errors }
 }
 
 fn find(paths: &[PathBuf]) -> (Vec<Found>, Vec<PathBuf>, Vec<DocumentError>) {
@@ -128,6 +133,9 @@ fn find(paths: &[PathBuf]) -> (Vec<Found>, Vec<PathBuf>, Vec<DocumentError>) {
     for path in paths {
         match files::named(path) {
             Ok(mut found) => {
+                if found.files.is_empty() {
+                    errors.push(DocumentError::None { path: path.clone() });
+                }
                 files.append(&mut found.files);
                 folders.append(&mut found.folders);
             }
@@ -161,7 +169,7 @@ fn sections(name: &str, bytes: &[u8], settings: &Settings) -> (Vec<Section>, Opt
         file: name.to_owned(),
         path,
         parts,
-        tools: Vec::new(),
+        tools: Arc::default(),
     });
     (sections.collect(), error)
 }

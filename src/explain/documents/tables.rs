@@ -8,6 +8,10 @@ use crate::explain::codes::{Strength, normal_form, strength};
 use crate::explain::labels::{Role, is_label, role};
 use crate::explain::records::{Record, joined};
 
+/// Cells of a row, or members of an object, that make one record: each is compared with the others. Further cells are left out, further
+/// members make records of their own.
+pub(super) const MAX_COLUMNS: usize = 200;
+
 /// The label of a column of codes that has none.
 pub(super) const CODE_LABEL: &str = "code";
 
@@ -27,7 +31,7 @@ pub(super) fn records(rows: Vec<Row>) -> Vec<Kind> {
     let marked = rows.iter().take_while(|row| row.all_headers).count();
     let rows: Vec<(Vec<String>, bool)> = rows
         .into_iter()
-        .map(|row| (row.cells.iter().map(|cell| cell_text(cell)).collect(), row.first_is_header))
+        .map(|row| (row.cells.iter().take(MAX_COLUMNS).map(|cell| cell_text(cell)).collect(), row.first_is_header))
         .collect();
     if let Some(record) = lying(&rows, marked) {
         return vec![Kind::Row(record)];

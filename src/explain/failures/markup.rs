@@ -10,6 +10,9 @@ use super::body::Finding;
 /// Bytes that are looked at: an error says that it is one at the beginning.
 const MAX_BYTES: usize = 64 * 1024;
 
+/// Bytes of a page in which its mark is looked for.
+const MAX_MARK_BYTES: usize = 512;
+
 /// Tags and texts that are looked at.
 const MAX_EVENTS: usize = 400;
 
@@ -56,11 +59,16 @@ const PAGE_TITLES: &[&str] = &[
 /// Finds the rule by which a marked-up text is an error.
 pub(super) fn markup_failure(text: &str) -> Option<Finding> {
     let text = text.get(..text.floor_char_boundary(MAX_BYTES))?;
-    let start = text.get(..text.floor_char_boundary(512))?.to_lowercase();
-    if start.starts_with("<!doctype html") || start.contains("<html") {
+    if is_page(text.as_bytes()) {
         return page_title(text).filter(|title| is_error_title(title)).map(|_| ("error_page", Grounds::Form));
     }
     xml_failure(text).map(|rule| (rule, Grounds::Form))
+}
+
+/// Does a text begin as a document of HTML does?
+pub(super) fn is_page(text: &[u8]) -> bool {
+    let start = String::from_utf8_lossy(text.get(..MAX_MARK_BYTES).unwrap_or(text)).to_ascii_lowercase();
+    start.starts_with("<!doctype html") || start.contains("<html")
 }
 
 fn xml_failure(text: &str) -> Option<&'static str> {

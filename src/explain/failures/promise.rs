@@ -4,12 +4,10 @@
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
+use super::markup::is_page;
 use crate::domain::outcome::ApiAnswer;
 use crate::domain::promise::{Promise, PromisedShape, PromisedValue, Shortfall};
 use crate::explain::body_words::folded;
-
-/// Bytes of a page in which its mark is looked for.
-const MAX_MARK_BYTES: usize = 512;
 
 /// The rules of this file: an empty result, a page instead of JSON, and what is no JSON although it says so.
 pub const PROMISE_RULES: [&str; 3] = ["empty_result", "page_for_json", "broken_json"];
@@ -38,7 +36,7 @@ fn lack(answer: &ApiAnswer, promise: &Promise) -> Option<Lack> {
         };
         return (promise.only_json && value.is_some_and(needs_content)).then_some((empty, "no content"));
     }
-    if promise.only_json && is_page(body) {
+    if promise.only_json && body.first() == Some(&b'<') && is_page(body) {
         return Some((page, "a page of HTML instead of JSON"));
     }
     match serde_json::from_slice::<Value>(body) {
@@ -48,15 +46,6 @@ fn lack(answer: &ApiAnswer, promise: &Promise) -> Option<Lack> {
             is_broken.then_some((broken, "something that is not JSON"))
         }
     }
-}
-
-/// Does the body begin as a document of HTML does?
-fn is_page(body: &[u8]) -> bool {
-    if body.first() != Some(&b'<') {
-        return false;
-    }
-    let start = String::from_utf8_lossy(body.get(..MAX_MARK_BYTES).unwrap_or(body)).to_ascii_lowercase();
-    start.starts_with("<!doctype html") || start.contains("<html")
 }
 
 fn says_json(answer: &ApiAnswer) -> bool {

@@ -9,7 +9,7 @@ use crate::domain::trace::{Attempt, Enrichment, Execution, Observation, Round};
 use crate::domain::{Call, Diagnosis, Explanation, OfferNote, OfferReason, Repair, Trace};
 use crate::openai::{ChatRequest, Completion};
 
-/// Characters of a text that are shown, and lines.
+/// Characters of a text, or of a line, that are shown.
 const MAX_CHARS: usize = 4_000;
 
 /// Tools whose names are shown.
@@ -22,6 +22,9 @@ pub(super) fn write(trace: &Trace) -> String {
     page.section("Request");
     request(&mut page, trace);
     page.items("Failures that the client's tool messages report", &trace.observed, observation);
+    if trace.observed_left_out > 0 {
+        page.line(&format!("{} older ones are neither listed nor explained any more", trace.observed_left_out));
+    }
     page.items("Attempts", &trace.attempts, attempt);
     page.items("Executions", &trace.executions, execution);
     page.items("Rounds of feedback", &trace.record, round);
@@ -107,7 +110,7 @@ fn observation(page: &mut Page, observation: &Observation) {
         Enrichment::Added => "the explanation was added to the message",
         Enrichment::Noted => "noted, the message stays as it is",
         Enrichment::Unexplained => "the documentation says nothing about it",
-        Enrichment::LeftOut => "left out, later ones are explained",
+        Enrichment::LeftOut => "left out, there was no time to look it up",
     };
     let again = if observation.again { " (as in an earlier turn)" } else { "" };
     page.line(&format!("{}{again}", observation.call.written()));
@@ -222,19 +225,27 @@ impl Page {
     /// One line, whatever stands in it.
     fn line(&mut self, text: &str) {
         let mark = self.mark.take().unwrap_or_else(|| self.indent.to_owned());
-        let _ = writeln!(self.out, "{mark}{}", plain(&text.replace(['\n', '\r'], " ")));
+        let (shown, left) = shown(text);
+        let more = if left > 0 { format!(" ({left} bytes more)") } else { String::new() };
+        let _ = writeln!(self.out, "{mark}{}{more}", plain(&shown.replace(['\n', '\r'], " ")));
     }
 
     /// A text of several lines, set in.
     fn text(&mut self, text: &str) {
-        let end = text.char_indices().nth(MAX_CHARS).map_or(text.len(), |(end, _)| end);
-        for line in text.get(..end).unwrap_or_default().lines() {
+        let (shown, left) = shown(text);
+        for line in shown.lines() {
             let _ = writeln!(self.out, "{}  | {}", self.indent, plain(line));
         }
-        if end < text.len() {
-            let _ = writeln!(self.out, "{}  | ({} bytes more)", self.indent, text.len() - end);
+        if left > 0 {
+            let _ = writeln!(self.out, "{}  | ({left} bytes more)", self.indent);
         }
     }
+}
+
+/// What is shown of a text, and how many bytes are not.
+fn shown(text: &str) -> (&str, usize) {
+    let end = text.char_indices().nth(MAX_CHARS).map_or(text.len(), |(end, _)| end);
+    (text.get(..end).unwrap_or_default(), text.len() - end)
 }
 
 /// A line in which nothing acts on a terminal: neither control characters nor those that turn the order of what is shown (Unicode
@@ -319,6 +330,17 @@ mod tests {
     fn a_long_text_is_cut() {
         let mut trace = trace(true);
         trace.executions[0].body = Some("ä".repeat(MAX_CHARS + 1));
-        assert!(write(&trace).contains("(2 bytes more)"));
+        assert!(write(&trace).contains("  | (2 bytes more)"));
+    }
+
+    #[test]
+    fn a_long_line_is_cut_too() {
+        let mut trace = trace(true);
+        trace.attempts[0].calls[0].arguments = "x".repeat(10 * MAX_CHARS);
+        trace.error = Some("y".repeat(MAX_CHARS + 7));
+        let text = write(&trace);
+        assert!(text.lines().all(|line| line.chars().count() < MAX_CHARS + 100));
+        assert!(text.contains("bytes more)\n    fault E3.4"), "{text}");
+        assert!(text.contains("yyy (14 bytes more)\n"), "what `ERROR: ` takes is left out too");
     }
 }

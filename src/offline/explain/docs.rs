@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::embedding::Embedder;
-use crate::explain::{Documents, Explainer, Settings, documents};
+use crate::explain::{DocumentError, Documents, Explainer, Settings, documents};
 use crate::offline::OfflineError;
 use crate::offline::questions::MAX_QUOTED;
 use crate::scanner::excerpt::excerpt;
@@ -19,6 +19,8 @@ pub(super) struct Library {
     explainer: Explainer,
     apis: BTreeSet<String>,
     folder: String,
+    /// What of the folder could not be read, or not wholly.
+    errors: Vec<DocumentError>,
 }
 
 impl Library {
@@ -34,7 +36,7 @@ impl Library {
         let name = folder.display().to_string();
         let unreadable = |source: io::Error, fix| OfflineError::Unreadable { file: name.clone(), source, fix };
         std::fs::read_dir(folder).map_err(|source| unreadable(source, FOLDER_FIX))?;
-        let Documents { sections, .. } = documents(&[folder.to_owned()], settings);
+        let Documents { sections, errors } = documents(&[folder.to_owned()], settings);
         let sections: Vec<_> = sections.into_iter().map(|section| (api_of(&section.file), section)).collect();
         let apis: BTreeSet<String> = sections.iter().map(|(api, _)| api.clone()).collect();
         if apis.is_empty() {
@@ -48,7 +50,7 @@ impl Library {
                 (_, Some(error)) => return Err(OfflineError::Unembedded(error)),
             },
         };
-        Ok(Self { explainer, apis, folder: name })
+        Ok(Self { explainer, apis, folder: name, errors })
     }
 
     pub(super) fn explainer(&self) -> &Explainer {
@@ -57,6 +59,11 @@ impl Library {
 
     pub(super) fn apis(&self) -> &BTreeSet<String> {
         &self.apis
+    }
+
+    /// What of the folder could not be read, or not wholly.
+    pub(super) fn errors(&self) -> &[DocumentError] {
+        &self.errors
     }
 
     /// How many passages the documentation has.

@@ -47,6 +47,7 @@ pub struct ExplainJob {
 /// the watcher and counted in the summary instead.
 pub fn explain(job: &ExplainJob, runtime: &Handle, watcher: &dyn Watcher) -> Result<ExplainSummary, OfflineError> {
     let library = runtime.block_on(Library::read(&job.docs, &job.settings, job.embedder.as_ref()))?;
+    library.errors().iter().for_each(|error| watcher.left_out(&error.to_string()));
     let failures = Lines::of(Input::open(&job.failures)?);
     let mut output = Output::create(&job.explanations, &[&job.failures])?;
     let name = failures.name().to_owned();

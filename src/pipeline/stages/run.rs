@@ -109,6 +109,7 @@ async fn execute(pipeline: &Pipeline, turn: &Turn, checked: CheckedCall, leave: 
     let found = operation(turn, &checked);
     let (outcome, approval) =
         carry_out(pipeline, turn, &checked, found.map(|(_, toolset, operation)| (toolset, operation)), decision).await;
+    let took = started.elapsed();
     let (kind, explanation) = match found {
         Some((reference, _, operation)) => explained(pipeline, turn, (reference, operation), &outcome, &checked).await,
         None => None,
@@ -120,7 +121,7 @@ async fn execute(pipeline: &Pipeline, turn: &Turn, checked: CheckedCall, leave: 
     };
     let credential = credential_fault(turn, found, &outcome, explanation.as_ref());
     let failed = setback::costs_a_round(turn, &checked, &outcome, explanation.as_ref(), credential);
-    let mut execution = trace_of(&checked, found, &outcome, started.elapsed());
+    let mut execution = trace_of(&checked, found, &outcome, took);
     (execution.approval, execution.credential) = (approval, credential);
     execution.explanation.clone_from(&explanation);
     let only_reads = found.is_some_and(|(.., operation)| operation.method.is_safe());

@@ -1,7 +1,28 @@
 //! Learning representations from requests whose right tools are known (Algorithm 1 of the paper).
+//!
+//! [`Learner`] is the loop: each [`step`](Learner::step) is one iteration. A [`Proposer`] proposes, a [`Selector`] may choose among what is
+//! found, and what the validation samples do not confirm is taken back. Scores are kept in columns (`closeness`), so that a trial looks at one
+//! tool's alone, and at the samples whose selection it can change (`board`).
 
+mod algorithm;
+mod board;
+mod closeness;
+mod error;
+mod extractive;
+mod fit;
+mod learned;
+mod memo;
 mod proposer;
+mod samples;
 mod selector;
+mod settings;
 
+pub use algorithm::{LearnWatcher, Learner, Means};
+pub use error::LearnError;
+pub use extractive::{ExtractiveProposer, ExtractiveSettings};
+pub use learned::{Confusion, Learned, LearnedPattern, LearnedTool, Point};
+pub use memo::MemoEmbedder;
 pub use proposer::{Addition, Cost, Edition, ProposeError, Proposer};
+pub use samples::Sample;
 pub use selector::{Candidate, NoSelection, Selector};
+pub use settings::LearnSettings;

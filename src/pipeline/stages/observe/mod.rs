@@ -1,8 +1,9 @@
 //! Observe: tool messages that the client sent back → those that report a failure, explained.
 //!
 //! A client that executes its own tools sends what came of its calls. Where that is a failure, the documentation's explanation is added
-//! behind the message's text, which stays first and as it is. All failures of the conversation are explained in every turn, not only the
-//! newest, and the same conversation gives the same texts: what the provider has in its prompt cache stays as it is there.
+//! behind the message's text, which stays first and as it is. Failures of earlier turns are explained again in every turn, and the same
+//! conversation gives the same texts: what the provider has in its prompt cache stays as it is there. Only so many of the newest are looked up,
+//! and only for so long: what a conversation holds costs no more than that.
 //!
 //! `results` reads the conversation, [`Seen`] remembers what was looked at before.
 
@@ -10,7 +11,7 @@ mod results;
 mod seen;
 
 use std::panic::AssertUnwindSafe;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use serde_json::Map;
@@ -19,7 +20,7 @@ use crate::domain::outcome::ApiAnswer;
 use crate::domain::rules::{ClientTools, Mode};
 use crate::domain::trace::{Enrichment, Observation};
 use crate::domain::{DocText, OperationRef, Outcome, Owner};
-use crate::explain::{ClientTool, FailureKind, Judged, ToolMessage, recognise};
+use crate::explain::{ClientTool, FailureKind, Judged, ToolExplanation, ToolMessage, recognise};
 use crate::feedback::{MAX_TRIED, ObservedFailure};
 use crate::pipeline::Pipeline;
 use crate::pipeline::turn::Turn;
@@ -41,7 +42,7 @@ pub(crate) async fn observe(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer,
     let started = Instant::now();
     // A helping stage: whatever breaks here does not cost the turn.
     match AssertUnwindSafe(failures(pipeline, turn, offer)).catch_unwind().await {
-        Ok(failures) => note(pipeline, turn, draft, failures),
+        Ok(failures) => note(turn, draft, failures),
         Err(_) => {
             tracing::error!(trace = turn.record.trace().id, "tool messages cannot be read: the turn goes on without");
             pipeline.metrics.stage_degraded.inc(Stage::Observe);
@@ -50,26 +51,77 @@ pub(crate) async fn observe(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer,
     pipeline.metrics.overhead.observe(Stage::Observe, started.elapsed());
 }
 
-/// The results that report a failure, in order, with what is known about it.
-async fn failures(pipeline: &Pipeline, turn: &Turn, offer: &Offer) -> Vec<(ToolResult, Failure)> {
-    let mut key = Key::of(&turn.policy.explain.failures);
-    let mut failures = Vec::new();
-    for result in results(&turn.request) {
-        let earlier = earlier_of(&failures, &result);
-        let key = key.of_result(offer, &result, &earlier);
-        let seen = turn.snapshot.seen.get_or(key, look(pipeline, turn, offer, &result, &earlier)).await;
-        failures.extend(seen.map(|failure| (result, failure)));
-    }
-    failures
+/// The failures of a conversation.
+struct Failures {
+    /// The newest, in order, with the rule that recognised each, and what is known about it; `None` where there was no time to find out.
+    looked_up: Vec<(ToolResult, &'static str, Option<Failure>)>,
+    /// How many older ones there are.
+    left_out: usize,
 }
 
-/// The last calls of the same tool that failed since the user spoke last, oldest first: as many as a message may tell, so that a long
-/// conversation costs no more for each of its messages than a short one.
-fn earlier_of(failures: &[(ToolResult, Failure)], result: &ToolResult) -> Vec<String> {
+/// Recognises all failures, and looks up as many of the newest as the settings allow, until the time is up or the client has gone.
+async fn failures(pipeline: &Pipeline, turn: &Turn, offer: &Offer) -> Failures {
+    let toolsets = toolsets(turn);
+    let template = pipeline.templates.replacing("observed_failure");
+    let seen = &turn.snapshot.seen;
+    let mut key = Key::of(&turn.policy.explain.failures, toolsets.as_deref(), template.as_deref());
+    let recognised = |result: ToolResult| {
+        let rule = seen.rule_or(key.of_message(&result), || rule(turn, toolsets.as_deref(), &result))?;
+        Some((result, rule))
+    };
+    let failed: Vec<(ToolResult, &'static str)> = results(&turn.request).into_iter().filter_map(recognised).collect();
+    let left_out = left_out(failed.len(), pipeline.settings.max_observed_failures);
+    let deadline = Instant::now() + Duration::from_millis(pipeline.settings.max_observe_milliseconds);
+    let mut looked_up = Vec::with_capacity(failed.len() - left_out);
+    for (at, (result, rule)) in failed.iter().enumerate().skip(left_out) {
+        let earlier = earlier_of(failed.get(..at).unwrap_or_default(), result);
+        let key = key.of_failure(offer, result, &earlier);
+        let failure = match seen.failure(key) {
+            Some(failure) => Some(failure),
+            None => in_time(turn, deadline, look(pipeline, turn, offer, toolsets.as_deref(), result, &earlier))
+                .await
+                .map(|(failure, is_final)| {
+                    if is_final {
+                        seen.remember(key, &failure);
+                    }
+                    failure
+                }),
+        };
+        looked_up.push((result.clone(), *rule, failure));
+    }
+    Failures { looked_up, left_out }
+}
+
+/// What is found before the deadline, while the client is there.
+async fn in_time<T>(turn: &Turn, deadline: Instant, look: impl Future<Output = T>) -> Option<T> {
+    if turn.cancelled.is_cancelled() || Instant::now() >= deadline {
+        return None;
+    }
+    tokio::select! {
+        biased;
+        () = turn.cancelled.cancelled() => None,
+        found = tokio::time::timeout_at(deadline.into(), look) => found.ok(),
+    }
+}
+
+/// The toolsets whose documentation may be told: those of the alias. A client that names none, or one without toolsets, offers tools of its
+/// own alone, and all documentation is there for them: `None`.
+fn toolsets(turn: &Turn) -> Option<Vec<String>> {
+    let alias = turn.snapshot.aliases.get(turn.request.model()).filter(|alias| !alias.toolsets.is_empty())?;
+    let named = alias.toolsets.iter().flat_map(|name| turn.snapshot.catalog.toolsets_of(name));
+    Some(named.map(|toolset| toolset.name.clone()).collect())
+}
+
+/// The last other calls of the same tool that failed since the user spoke last, oldest first: as many as a message may tell, so that a long
+/// conversation costs no more for each of its messages than a short one. The same call again is none of them: what it gave is the same text
+/// again, by which the model is told that it goes round in circles.
+fn earlier_of(failures: &[(ToolResult, &'static str)], result: &ToolResult) -> Vec<String> {
     let since =
         failures.iter().rev().map(|(earlier, _)| earlier).take_while(|earlier| earlier.request == result.request);
-    let same =
-        since.take(LOOKED_BACK).filter(|earlier| earlier.call.name == result.call.name && earlier.call != result.call);
+    let is_other = |earlier: &&ToolResult| {
+        earlier.call.name == result.call.name && earlier.call.arguments != result.call.arguments
+    };
+    let same = since.take(LOOKED_BACK).filter(is_other);
     let mut calls: Vec<String> = same.take(MAX_TRIED).map(|earlier| earlier.call.written()).collect();
     calls.reverse();
     calls
@@ -78,20 +130,22 @@ fn earlier_of(failures: &[(ToolResult, Failure)], result: &ToolResult) -> Vec<St
 /// Failed messages that are looked through for earlier calls of a tool.
 const LOOKED_BACK: usize = 256;
 
+/// What is known about a failure, and whether that is final.
 async fn look(
     pipeline: &Pipeline,
     turn: &Turn,
     offer: &Offer,
+    toolsets: Option<&[String]>,
     result: &ToolResult,
     earlier: &[String],
-) -> Option<Failure> {
+) -> (Failure, bool) {
     let ToolResult { call, text, .. } = result;
-    let rule = rule(turn, result)?;
     let tool = offer.toolbook.get(&call.name);
     let texts = tool.map(|tool| texts(tool)).unwrap_or_default();
     let arguments: Map<_, _> = serde_json::from_str(&call.arguments).unwrap_or_default();
-    let tool_of = ClientTool { name: &call.name, texts: &texts };
-    let explanation = turn.snapshot.explainer.explain_tool(&tool_of, &arguments, text).await;
+    let tool_of = ClientTool { name: &call.name, texts: &texts, toolsets };
+    let ToolExplanation { explanation, is_final } =
+        turn.snapshot.explainer.explain_tool(&tool_of, &arguments, text).await;
     let note = explanation.is_hit().then(|| {
         pipeline.templates.observed_failure(&ObservedFailure {
             call,
@@ -102,19 +156,19 @@ async fn look(
             tokens: pipeline.settings.feedback_tokens,
         })
     });
-    Some(Failure { rule: rule.into(), explanation: explanation.into(), note: note.map(Into::into) })
+    (Failure { explanation: explanation.into(), note: note.map(Into::into) }, is_final)
 }
 
 /// The rule by which the message reports a failure: one of policy, a built-in one, or that the documentation of the operation which the tool
 /// is made from calls its code an error.
-fn rule(turn: &Turn, result: &ToolResult) -> Option<&'static str> {
+fn rule(turn: &Turn, toolsets: Option<&[String]>, result: &ToolResult) -> Option<&'static str> {
     let ToolResult { call, text, .. } = result;
     match recognise(&ToolMessage { tool: &call.name, text }, &turn.policy.explain.failures) {
         Judged::Failed(recognised) => return Some(recognised.rule),
         Judged::Fine => return None,
         Judged::Silent => {}
     }
-    let operation = operation(turn, &call.name)?;
+    let operation = operation(turn, toolsets, &call.name)?;
     let answer = ApiAnswer::new(http::StatusCode::OK.as_u16(), text.clone());
     let failure = turn.snapshot.explainer.failure(&operation, &Outcome::Answered(answer), &[], &[]);
     matches!(failure, Some(FailureKind::NamedCode(_))).then_some(DOCUMENTED_CODE)
@@ -123,9 +177,11 @@ fn rule(turn: &Turn, result: &ToolResult) -> Option<&'static str> {
 /// The name of the rule that the documentation calls the code of a message an error.
 const DOCUMENTED_CODE: &str = "documented_code";
 
-/// The operation of the catalog whose tool has this name.
-fn operation(turn: &Turn, name: &str) -> Option<OperationRef> {
-    let operations = turn.snapshot.catalog.toolsets().flat_map(|toolset| &toolset.operations);
+/// The operation of these toolsets whose tool has this name.
+fn operation(turn: &Turn, toolsets: Option<&[String]>, name: &str) -> Option<OperationRef> {
+    let is_told = |name: &String| toolsets.is_none_or(|toolsets| toolsets.contains(name));
+    let told = turn.snapshot.catalog.toolsets().filter(|toolset| is_told(&toolset.name));
+    let operations = told.flat_map(|toolset| &toolset.operations);
     let found = operations.map(|operation| &operation.tool).find(|tool| tool.name == name)?;
     match &found.owner {
         Owner::Proxy(reference) => Some(reference.clone()),
@@ -145,26 +201,22 @@ fn texts(tool: &CompiledTool) -> Vec<DocText> {
 }
 
 /// Adds the explanations to the messages where policy says so, and notes all of it in the trace.
-fn note(pipeline: &Pipeline, turn: &mut Turn, draft: &mut Draft, failures: Vec<(ToolResult, Failure)>) {
+fn note(turn: &mut Turn, draft: &mut Draft, failures: Failures) {
     let adds = turn.policy.mode == Mode::Guard && turn.policy.explain.client_tools == ClientTools::On;
-    let explained = failures.iter().filter(|(_, failure)| failure.note.is_some()).count();
-    let mut left_out = left_out(explained, pipeline.settings.max_observed_failures);
-    for (result, failure) in failures {
-        let done = match &failure.note {
-            None => Enrichment::Unexplained,
-            Some(_) if !adds => Enrichment::Noted,
-            Some(_) if left_out > 0 => {
-                left_out -= 1;
-                Enrichment::LeftOut
-            }
-            Some(note) => {
+    turn.record.trace_mut().observed_left_out = u32::try_from(failures.left_out).unwrap_or(u32::MAX);
+    for (result, rule, failure) in failures.looked_up {
+        let done = match failure.as_ref().map(|failure| &failure.note) {
+            None => Enrichment::LeftOut,
+            Some(None) => Enrichment::Unexplained,
+            Some(Some(_)) if !adds => Enrichment::Noted,
+            Some(Some(note)) => {
                 draft.add_note(result.place, note.to_string());
                 Enrichment::Added
             }
         };
         let again = !result.is_new;
-        let explanation = result.is_new.then(|| (*failure.explanation).clone());
-        let rule = failure.rule.to_string();
+        let explanation = failure.filter(|_| result.is_new).map(|failure| (*failure.explanation).clone());
+        let rule = rule.to_owned();
         turn.record.trace_mut().observed.push(Observation { call: result.call, rule, again, explanation, done });
     }
 }

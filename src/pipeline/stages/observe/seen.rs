@@ -13,21 +13,28 @@ use crate::pipeline::stages::offer::Offer;
 
 use super::results::ToolResult;
 
-/// A failure that a message reports. Cheap to clone.
+/// What is known about a failure that a message reports. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(super) struct Failure {
-    /// The rule that recognised it.
-    pub(super) rule: Arc<str>,
     /// What the documentation says about it.
     pub(super) explanation: Arc<Explanation>,
     /// What is added to the message; `None` where there is nothing to say.
     pub(super) note: Option<Arc<str>>,
 }
 
+/// What was found in a message.
+#[derive(Debug, Clone)]
+enum Found {
+    /// The rule by which it reports a failure, if it does.
+    Rule(Option<&'static str>),
+    /// What is known about the failure.
+    Failure(Failure),
+}
+
 /// Messages that were looked at, with what was found. It belongs to one catalog and its documentation. Clones share one memory.
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
-    cache: Cache<[u8; 32], Option<Failure>>,
+    cache: Cache<[u8; 32], Found>,
 }
 
 /// Bytes that an entry takes beside its texts, about.
@@ -40,55 +47,85 @@ impl Seen {
         Self { cache }
     }
 
-    /// What was found under `key`, or what is found now.
-    pub(super) async fn get_or(&self, key: [u8; 32], look: impl Future<Output = Option<Failure>>) -> Option<Failure> {
-        if let Some(found) = self.cache.get(&key) {
-            return found;
+    /// The rule by which the message of `key` reports a failure, as it was found before, or as it is found now.
+    pub(super) fn rule_or(&self, key: [u8; 32], look: impl FnOnce() -> Option<&'static str>) -> Option<&'static str> {
+        if let Some(Found::Rule(rule)) = self.cache.get(&key) {
+            return rule;
         }
-        let found = look.await;
-        self.cache.insert(key, found.clone());
-        found
+        let rule = look();
+        self.cache.insert(key, Found::Rule(rule));
+        rule
+    }
+
+    /// What was found out about the failure of `key` before.
+    pub(super) fn failure(&self, key: [u8; 32]) -> Option<Failure> {
+        match self.cache.get(&key) {
+            Some(Found::Failure(failure)) => Some(failure),
+            _ => None,
+        }
+    }
+
+    /// Remembers what was found out about the failure of `key`.
+    pub(super) fn remember(&self, key: [u8; 32], failure: &Failure) {
+        self.cache.insert(key, Found::Failure(failure.clone()));
     }
 }
 
-fn weight(found: &Option<Failure>) -> u32 {
-    let texts = found.as_ref().map_or(0, |failure| {
-        let passages = failure.explanation.passages.iter().map(|passage| passage.text.len() + passage.source.len());
-        passages.sum::<usize>() + failure.note.as_ref().map_or(0, |note| note.len())
-    });
+fn weight(found: &Found) -> u32 {
+    let texts = match found {
+        Found::Rule(_) => 0,
+        Found::Failure(Failure { explanation, note }) => {
+            let passages = explanation.passages.iter().map(|passage| passage.text.len() + passage.source.len());
+            passages.sum::<usize>() + note.as_ref().map_or(0, |note| note.len())
+        }
+    };
     u32::try_from(ENTRY_BYTES + texts).unwrap_or(u32::MAX)
 }
 
 /// Makes the keys of one turn's messages: hashes of everything that what is found depends on.
 #[derive(Debug)]
 pub(super) struct Key {
-    /// The rules of policy.
+    /// The rules of policy, and whose documentation may be told.
     rules: [u8; 32],
+    /// The operator's template.
+    template: [u8; 32],
     /// The tools by their names.
     tools: HashMap<String, [u8; 32]>,
 }
 
 impl Key {
-    /// Keys under these rules.
-    pub(super) fn of(rules: &[FailureRule]) -> Self {
+    /// Keys under these rules, with the documentation of these toolsets, in the words of this template.
+    pub(super) fn of(rules: &[FailureRule], toolsets: Option<&[String]>, template: Option<&str>) -> Self {
         let text = if rules.is_empty() { String::new() } else { serde_json::to_string(rules).unwrap_or_default() };
-        Self { rules: Sha256::digest(text).into(), tools: HashMap::new() }
+        let toolsets = toolsets.map(|toolsets| toolsets.join("\n"));
+        let rules = digest([b"rules", text.as_bytes(), optional(toolsets.as_deref()).as_bytes()]);
+        Self { rules, template: Sha256::digest(optional(template)).into(), tools: HashMap::new() }
     }
 
-    /// The key of a result, after these calls that failed before.
-    pub(super) fn of_result(&mut self, offer: &Offer, result: &ToolResult, earlier: &[String]) -> [u8; 32] {
+    /// The key of what a message is recognised by.
+    pub(super) fn of_message(&self, result: &ToolResult) -> [u8; 32] {
+        digest([&self.rules[..], result.call.name.as_bytes(), result.text.as_bytes()])
+    }
+
+    /// The key of a failure, after these calls that failed before.
+    pub(super) fn of_failure(&mut self, offer: &Offer, result: &ToolResult, earlier: &[String]) -> [u8; 32] {
         let name = &result.call.name;
         let tool = *self.tools.entry(name.clone()).or_insert_with(|| tool(offer, name));
-        let mut hash = Sha256::new();
-        hash.update(self.rules);
-        hash.update(tool);
-        let parts = [name.as_str(), &result.call.arguments, &result.text];
-        parts
-            .into_iter()
-            .chain(earlier.iter().map(String::as_str))
-            .for_each(|part| add_part(&mut hash, part.as_bytes()));
-        hash.finalize().into()
+        let of_message = self.of_message(result);
+        let parts = [&of_message[..], &self.template, &tool, result.call.arguments.as_bytes()];
+        digest(parts.into_iter().chain(earlier.iter().map(String::as_bytes)))
     }
+}
+
+/// Tells nothing from an empty text.
+fn optional(text: Option<&str>) -> String {
+    text.map(|text| format!("={text}")).unwrap_or_default()
+}
+
+fn digest<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    parts.into_iter().for_each(|part| add_part(&mut hash, part));
+    hash.finalize().into()
 }
 
 /// A tool as it is offered; one that is not has nothing to be told by.
@@ -127,29 +164,46 @@ mod tests {
         Offer::of_client(vec![tool], &Validators::default())
     }
 
-    #[test]
-    fn a_message_is_looked_at_once_unless_something_differs() {
-        use futures_util::FutureExt;
+    fn key(of: &mut Key, offer: &Offer, text: &str, earlier: &[&str]) -> [u8; 32] {
+        let earlier: Vec<String> = earlier.iter().map(|call| (*call).to_owned()).collect();
+        of.of_failure(offer, &result(text), &earlier)
+    }
 
+    #[test]
+    fn what_is_found_depends_on_all_that_the_key_is_made_of() {
+        let rules: Vec<FailureRule> = serde_json::from_value(json!([{"status": [404], "outcome": "fine"}])).unwrap();
+        let (one, two) = (offer("one"), offer("two"));
+        let toolsets = ["maps".to_owned()];
+        let plain = || Key::of(&[], None, None);
+        let same = key(&mut plain(), &one, "a", &[]);
+        assert_eq!(key(&mut plain(), &offer("one"), "a", &[]), same);
+        for other in [
+            key(&mut plain(), &one, "b", &[]),
+            key(&mut plain(), &two, "a", &[]),
+            key(&mut plain(), &one, "a", &["f()"]),
+            key(&mut Key::of(&rules, None, None), &one, "a", &[]),
+            key(&mut Key::of(&[], Some(&[]), None), &one, "a", &[]),
+            key(&mut Key::of(&[], Some(&toolsets), None), &one, "a", &[]),
+            key(&mut Key::of(&[], None, Some("{{ text }}")), &one, "a", &[]),
+        ] {
+            assert_ne!(other, same);
+        }
+    }
+
+    #[test]
+    fn a_message_is_recognised_once() {
         let seen = Seen::new(1_000_000);
         let looked = std::cell::Cell::new(0);
-        let look = |rules: &[FailureRule], offer: &Offer, text: &str, earlier: &[String]| {
-            let key = Key::of(rules).of_result(offer, &result(text), earlier);
-            let found = async {
+        let rule = |text: &str, found: Option<&'static str>| {
+            seen.rule_or(Key::of(&[], None, None).of_message(&result(text)), || {
                 looked.set(looked.get() + 1);
-                None
-            };
-            seen.get_or(key, found).now_or_never().unwrap();
-            looked.get()
+                found
+            })
         };
-        let rules: Vec<FailureRule> = serde_json::from_value(json!([{"status": [404], "outcome": "fine"}])).unwrap();
-        let one = offer("one");
-        assert_eq!(look(&[], &one, "a", &[]), 1);
-        assert_eq!(look(&[], &offer("one"), "a", &[]), 1);
-        assert_eq!(look(&[], &one, "b", &[]), 2);
-        assert_eq!(look(&[], &offer("two"), "a", &[]), 3);
-        assert_eq!(look(&[], &one, "a", &["f()".to_owned()]), 4);
-        assert_eq!(look(&rules, &one, "a", &[]), 5);
-        assert_eq!(look(&[], &one, "a", &[]), 5);
+        assert_eq!(
+            [rule("a", Some("error")), rule("a", None), rule("b", None), rule("b", Some("error"))],
+            [Some("error"), Some("error"), None, None]
+        );
+        assert_eq!(looked.get(), 2);
     }
 }

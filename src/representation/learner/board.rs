@@ -1,0 +1,276 @@
+//! Which tools are selected for some samples, kept up to date while one tool after the other changes.
+
+use super::samples::Samples;
+
+/// The scores of all tools for some samples, and what follows from them. A change of one tool is tried by looking at those samples alone whose
+/// selection it can change.
+#[derive(Debug, Clone)]
+pub(super) struct Board {
+    /// Positions of the samples.
+    samples: Vec<usize>,
+    /// For each sample, the right tools.
+    right: Vec<Vec<usize>>,
+    tools: usize,
+    /// One sample after the other.
+    scores: Vec<f32>,
+    /// For each sample, the tools selected: as many as are right, the best first.
+    chosen: Vec<Vec<usize>>,
+    tallies: Vec<Tally>,
+}
+
+/// What became of a tool.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Tally {
+    /// Samples that want it.
+    wanted: i32,
+    /// Samples for which it is selected.
+    selected: i32,
+    /// Both.
+    both: i32,
+}
+
+impl Tally {
+    /// F1, 0 to 1.
+    fn f1(self) -> f64 {
+        let sum = self.wanted + self.selected;
+        if sum == 0 { 0.0 } else { f64::from(2 * self.both) / f64::from(sum) }
+    }
+}
+
+impl Board {
+    /// A board on which each sample's scores are those of `score`, called with the sample and the tool.
+    pub(super) fn new(samples: &Samples, among: &[usize], tools: usize, score: impl Fn(usize, usize) -> f32) -> Self {
+        let right: Vec<Vec<usize>> =
+            among.iter().map(|sample| samples.right.get(*sample).cloned().unwrap_or_default()).collect();
+        let mut board = Self {
+            samples: among.to_vec(),
+            tools,
+            scores: Vec::with_capacity(among.len() * tools),
+            chosen: Vec::with_capacity(among.len()),
+            tallies: vec![Tally::default(); tools],
+            right,
+        };
+        for sample in among {
+            board.scores.extend((0..tools).map(|tool| score(*sample, tool)));
+        }
+        for row in 0..board.samples.len() {
+            let chosen = best(board.row(row), board.count(row));
+            board.chosen.push(chosen);
+        }
+        board.tally();
+        board
+    }
+
+    /// The positions of the samples.
+    pub(super) fn samples(&self) -> &[usize] {
+        &self.samples
+    }
+
+    /// The tools selected for the sample at a row.
+    pub(super) fn chosen(&self, row: usize) -> &[usize] {
+        self.chosen.get(row).map_or(&[], Vec::as_slice)
+    }
+
+    /// The best `count` tools for the sample at a row.
+    pub(super) fn best(&self, row: usize, count: usize) -> Vec<usize> {
+        best(self.row(row), count)
+    }
+
+    /// Has somebody else select: of each row and tool, the tool comes first there, and the best of the others fill up.
+    pub(super) fn select(&mut self, picks: impl IntoIterator<Item = (usize, usize)>) {
+        for (row, first) in picks {
+            let count = self.count(row);
+            let mut chosen = vec![first];
+            chosen.extend(best(self.row(row), count + 1).into_iter().filter(|tool| *tool != first));
+            chosen.truncate(count);
+            if let Some(place) = self.chosen.get_mut(row) {
+                *place = chosen;
+            }
+        }
+        self.tally();
+    }
+
+    /// Macro-F1 in percent, over the tools that samples want.
+    pub(super) fn macro_f1(&self) -> f64 {
+        macro_f1(&self.tallies)
+    }
+
+    /// F1 of a tool, in percent; `None` where no sample wants it.
+    pub(super) fn f1(&self, tool: usize) -> Option<f64> {
+        self.tallies.get(tool).filter(|tally| tally.wanted > 0).map(|tally| 100.0 * tally.f1())
+    }
+
+    /// The rows for which a tool is selected wrongly.
+    pub(super) fn wrong(&self, tool: usize) -> impl Iterator<Item = usize> {
+        let rows = self.chosen.iter().zip(&self.right).enumerate();
+        rows.filter(move |(_, (chosen, right))| chosen.contains(&tool) && right.binary_search(&tool).is_err())
+            .map(|(row, _)| row)
+    }
+
+    /// The rows that want a tool.
+    pub(super) fn wanting(&self, tool: usize) -> impl Iterator<Item = usize> {
+        let rows = self.right.iter().enumerate();
+        rows.filter(move |(_, right)| right.binary_search(&tool).is_ok()).map(|(row, _)| row)
+    }
+
+    /// Macro-F1 if a tool had these scores, one for each row.
+    pub(super) fn trial(&self, tool: usize, scores: &[f32]) -> f64 {
+        let mut tallies = self.tallies.clone();
+        self.change(tool, scores, |row, chosen| {
+            let (old, right) = (self.chosen(row), self.right.get(row).map_or(&[][..], Vec::as_slice));
+            count(&mut tallies, old, right, -1);
+            count(&mut tallies, &chosen, right, 1);
+        });
+        macro_f1(&tallies)
+    }
+
+    /// Gives a tool these scores, one for each row.
+    pub(super) fn put(&mut self, tool: usize, scores: &[f32]) {
+        let mut changes = Vec::new();
+        self.change(tool, scores, |row, chosen| changes.push((row, chosen)));
+        for (row, score) in scores.iter().enumerate() {
+            if let Some(place) = self.scores.get_mut(row * self.tools + tool) {
+                *place = *score;
+            }
+        }
+        for (row, chosen) in changes {
+            if let Some(place) = self.chosen.get_mut(row) {
+                *place = chosen;
+            }
+        }
+        self.tally();
+    }
+
+    /// Calls `changed` with the rows whose selection changes with a tool's scores.
+    fn change(&self, tool: usize, scores: &[f32], mut changed: impl FnMut(usize, Vec<usize>)) {
+        let mut copy = Vec::new();
+        for (row, score) in scores.iter().enumerate().take(self.samples.len()) {
+            let (scores, chosen) = (self.row(row), self.chosen(row));
+            let is_chosen = chosen.contains(&tool);
+            let last = chosen.iter().filter_map(|tool| scores.get(*tool)).fold(f32::INFINITY, |last, score| last.min(*score));
+            if !is_chosen && *score < last {
+                continue;
+            }
+            copy.clear();
+            copy.extend_from_slice(scores);
+            if let Some(place) = copy.get_mut(tool) {
+                *place = *score;
+            }
+            let now = best(&copy, self.count(row));
+            if now != chosen {
+                changed(row, now);
+            }
+        }
+    }
+
+    fn row(&self, row: usize) -> &[f32] {
+        self.scores.get(row * self.tools..(row + 1) * self.tools).unwrap_or_default()
+    }
+
+    fn count(&self, row: usize) -> usize {
+        self.right.get(row).map_or(1, Vec::len)
+    }
+
+    fn tally(&mut self) {
+        let mut tallies = vec![Tally::default(); self.tools];
+        for (chosen, right) in self.chosen.iter().zip(&self.right) {
+            count(&mut tallies, chosen, right, 1);
+            right.iter().filter_map(|tool| tallies.get_mut(*tool).map(|tally| tally.wanted += 1)).count();
+        }
+        self.tallies = tallies;
+    }
+}
+
+/// Adds what a selection says, `times` over.
+fn count(tallies: &mut [Tally], chosen: &[usize], right: &[usize], times: i32) {
+    for tool in chosen {
+        if let Some(tally) = tallies.get_mut(*tool) {
+            tally.selected += times;
+            if right.binary_search(tool).is_ok() {
+                tally.both += times;
+            }
+        }
+    }
+}
+
+fn macro_f1(tallies: &[Tally]) -> f64 {
+    let wanted = tallies.iter().filter(|tally| tally.wanted > 0);
+    let (sum, count) = wanted.fold((0.0, 0_u32), |(sum, count), tally| (sum + tally.f1(), count + 1));
+    100.0 * sum / f64::from(count.max(1))
+}
+
+/// The positions of the `count` largest scores, the largest first; of equal ones the earlier.
+fn best(scores: &[f32], count: usize) -> Vec<usize> {
+    let mut found: Vec<(usize, f32)> = Vec::with_capacity(count + 1);
+    for (at, score) in scores.iter().enumerate() {
+        if found.len() == count && found.last().is_some_and(|(_, last)| score <= last) {
+            continue;
+        }
+        let place = found.partition_point(|(_, other)| other >= score);
+        found.insert(place, (at, *score));
+        found.truncate(count);
+    }
+    found.into_iter().map(|(at, _)| at).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn samples(right: &[&[usize]]) -> Samples {
+        Samples {
+            queries: right.iter().map(|_| String::new()).collect(),
+            right: right.iter().map(|right| right.to_vec()).collect(),
+            training: Vec::new(),
+            validation: (0..right.len()).collect(),
+        }
+    }
+
+    #[test]
+    fn as_many_tools_are_selected_as_are_right() {
+        let samples = samples(&[&[0], &[1, 2]]);
+        let scores = [[3.0, 2.0, 1.0], [3.0, 2.0, 1.0]];
+        let board = Board::new(&samples, &[0, 1], 3, |sample, tool| scores[sample][tool]);
+        assert_eq!((board.chosen(0), board.chosen(1)), (&[0][..], &[0, 1][..]));
+        // F1 of the tools: 2/3, 1, 0.
+        assert!((board.macro_f1() - 100.0 * (2.0 / 3.0 + 1.0) / 3.0).abs() < 1e-9);
+        assert_eq!(board.wrong(0).collect::<Vec<_>>(), [1]);
+        assert_eq!(board.wanting(2).collect::<Vec<_>>(), [1]);
+    }
+
+    #[test]
+    fn somebody_else_can_select() {
+        let samples = samples(&[&[1]]);
+        let mut board = Board::new(&samples, &[0], 2, |_, tool| [1.0, 0.0][tool]);
+        assert!(board.macro_f1() < 1.0);
+        board.select([(0, 1)]);
+        assert!((board.macro_f1() - 100.0).abs() < 1e-9);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn a_trial_tells_what_a_new_board_would(
+            scores in proptest::collection::vec(proptest::collection::vec(0_u8..6, 4), 1..8),
+            wanted in proptest::collection::vec(proptest::collection::btree_set(0_usize..4, 1..3), 8),
+            column in proptest::collection::vec(0_u8..6, 8), tool in 0_usize..4,
+        ) {
+            let right: Vec<Vec<usize>> = wanted.iter().take(scores.len()).map(|set| set.iter().copied().collect()).collect();
+            let views: Vec<&[usize]> = right.iter().map(Vec::as_slice).collect();
+            let samples = samples(&views);
+            let among: Vec<usize> = (0..scores.len()).collect();
+            let old = |sample: usize, tool: usize| f32::from(scores[sample][tool]);
+            let new = |sample: usize, at: usize| if at == tool { f32::from(column[sample]) } else { old(sample, at) };
+            let mut board = Board::new(&samples, &among, 4, old);
+            let expected = Board::new(&samples, &among, 4, new);
+            let column: Vec<f32> = column.iter().take(scores.len()).map(|score| f32::from(*score)).collect();
+            prop_assert!((board.trial(tool, &column) - expected.macro_f1()).abs() < 1e-9);
+            board.put(tool, &column);
+            prop_assert_eq!(&board.chosen, &expected.chosen);
+            prop_assert!((board.macro_f1() - expected.macro_f1()).abs() < 1e-9);
+        }
+    }
+}

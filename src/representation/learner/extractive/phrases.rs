@@ -1,0 +1,58 @@
+//! Phrases of a sample that may stand for it.
+
+use unicode_segmentation::UnicodeSegmentation;
+
+/// Fewest and most words of a phrase. One word alone is a term, and terms are the description's.
+const WORDS: (usize, usize) = (2, 12);
+
+/// Words of a sample that are looked at: who asks for something says so before that.
+const READ: usize = 120;
+
+/// The phrases of a text that hold at most `share` of its words, as they stand there; a text that has too few words for two of them gives its words.
+/// With a share of 1, the text as it is.
+pub(super) fn phrases(text: &str, share: f32) -> Vec<&str> {
+    if share >= 1.0 {
+        return vec![text.trim()];
+    }
+    let words: Vec<(usize, &str)> = text.unicode_word_indices().take(READ).collect();
+    let most = (words.len() as f32 * share).floor() as usize;
+    let lengths = WORDS.0.min(most).max(1)..=most.min(WORDS.1);
+    let phrase = |words: &[(usize, &str)]| {
+        let (first, last) = (words.first()?, words.last()?);
+        text.get(first.0..last.0 + last.1.len())
+    };
+    lengths.flat_map(|length| words.windows(length)).filter_map(phrase).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn phrases_leave_the_rest_of_their_sample_out() {
+        assert_eq!(phrases("I've lost (my card)!", 0.6), ["I've lost", "lost (my", "my card"]);
+        assert_eq!(phrases("lost card", 0.6), ["lost", "card"]);
+        assert!(phrases("lost", 0.6).is_empty(), "a single word would be the whole sample");
+        assert!(phrases("?!", 0.6).is_empty());
+    }
+
+    #[test]
+    fn whole_samples_are_given_where_that_is_asked_for() {
+        assert_eq!(phrases(" I lost my card! ", 1.0), ["I lost my card!"]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn no_phrase_holds_more_than_its_share(text in "[a-zé北 ,.'-]{0,80}", share in 0.1_f32..0.9) {
+            let all = text.unicode_words().count() as f32;
+            for phrase in phrases(&text, share) {
+                prop_assert!(text.contains(phrase));
+                prop_assert!(phrase.unicode_words().count() as f32 <= share * all + 1e-3);
+            }
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! What a run of the learner may be told.
+
+/// How representations are learned. The values in brackets of the paper's appendix D are the defaults.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LearnSettings {
+    /// Rounds over all tools, at most [10].
+    pub iterations: usize,
+    /// Points of macro-F1 on the validation samples, in percent, by which a change has to raise it to be kept [0.01].
+    pub threshold: f64,
+    /// Rounds without gain after which learning ends [3].
+    pub patience: usize,
+    /// What samples are parted by and clusters begin with.
+    pub seed: u64,
+    /// Share of the samples that changes are confirmed with [0.2: four to one].
+    pub validation_share: f64,
+    /// Patterns of a tool, at most.
+    pub max_patterns: usize,
+    /// Are patterns added? Without it: the paper's ablation.
+    pub add: bool,
+    /// Are patterns edited, and their weights with them? Without it: the paper's ablation.
+    pub edit: bool,
+    /// How strongly a pattern's weight is held to 1, as the variance of a normal prior's inverse on its logarithm.
+    pub ridge: f32,
+    /// Tools for which a proposer is asked at the same time.
+    pub parallel: usize,
+    /// Numbers that may be held at once, a sample's closeness to a pattern being one: what learning costs in memory, four bytes each.
+    pub max_cells: usize,
+}
+
+impl Default for LearnSettings {
+    fn default() -> Self {
+        Self {
+            iterations: 10,
+            threshold: 0.01,
+            patience: 3,
+            seed: 1,
+            validation_share: 0.2,
+            max_patterns: 12,
+            add: true,
+            edit: true,
+            ridge: 10.0,
+            parallel: 4,
+            max_cells: 500_000_000,
+        }
+    }
+}
