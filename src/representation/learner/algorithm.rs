@@ -100,7 +100,12 @@ impl<'a> Learner<'a> {
         let columns = tools.len().saturating_mul(2 + settings.max_patterns);
         let cells = samples.queries.len().saturating_mul(columns);
         if cells > settings.max_cells {
-            return Err(LearnError::TooMany { samples: samples.queries.len(), tools: tools.len(), cells, most: settings.max_cells });
+            return Err(LearnError::TooMany {
+                samples: samples.queries.len(),
+                tools: tools.len(),
+                cells,
+                most: settings.max_cells,
+            });
         }
         let mut asked = Asked { queries: samples.queries.clone(), vectors: Vec::new() };
         let mut own = Vec::new();
@@ -175,7 +180,12 @@ impl<'a> Learner<'a> {
                 f1_after: board.f1(at),
             }
         });
-        Learned { tools: tools.collect(), fusion: self.closeness.fusion, curve: self.curve.clone(), confusions: self.confusions(&board) }
+        Learned {
+            tools: tools.collect(),
+            fusion: self.closeness.fusion,
+            curve: self.curve.clone(),
+            confusions: self.confusions(&board),
+        }
     }
 
     /// The points of the curve so far: macro-F1 on the validation samples before the first round, and after each.
@@ -196,7 +206,8 @@ impl<'a> Learner<'a> {
         let mut counts: Vec<((usize, usize), usize)> = counts.into_iter().collect();
         counts.sort_unstable_by(|left, right| right.1.cmp(&left.1).then(left.0.cmp(&right.0)));
         let name = |at: usize| self.closeness.text(at).map_or_else(String::new, |text| text.name.clone());
-        let confusion = |((wanted, selected), samples)| Confusion { wanted: name(wanted), selected: name(selected), samples };
+        let confusion =
+            |((wanted, selected), samples)| Confusion { wanted: name(wanted), selected: name(selected), samples };
         counts.into_iter().map(confusion).collect()
     }
 
@@ -279,7 +290,12 @@ impl<'a> Learner<'a> {
         let (statistics, queries) = self.closeness.statistics(&self.asked);
         let mut board = self.validation().await;
         for tool in 0..self.closeness.tools() {
-            let wrong: Vec<&str> = training.wrong(tool).filter_map(|row| training.samples().get(row)).filter_map(|at| self.samples.queries.get(*at)).map(String::as_str).collect();
+            let wrong: Vec<&str> = training
+                .wrong(tool)
+                .filter_map(|row| training.samples().get(row))
+                .filter_map(|at| self.samples.queries.get(*at))
+                .map(String::as_str)
+                .collect();
             let Some(grown) = self.edition(tool, &wrong).await? else { continue };
             let kept = self.tools.get(tool).map_or(0, |tool| tool.kept);
             let mut with = self.closeness.clone_of(tool);
@@ -335,7 +351,13 @@ impl<'a> Learner<'a> {
             let held = self.closeness.patterns(tool).len();
             // A tool without patterns has none that its samples could be like: they are all missed.
             let is_missed = |row: &usize| held == 0 || !training.chosen(*row).contains(&tool);
-            let missed: Vec<&str> = training.wanting(tool).filter(is_missed).filter_map(|row| training.samples().get(row)).filter_map(|at| self.samples.queries.get(*at)).map(String::as_str).collect();
+            let missed: Vec<&str> = training
+                .wanting(tool)
+                .filter(is_missed)
+                .filter_map(|row| training.samples().get(row))
+                .filter_map(|at| self.samples.queries.get(*at))
+                .map(String::as_str)
+                .collect();
             let room = self.settings.max_patterns.saturating_sub(held);
             if room > 0 && !missed.is_empty() {
                 asks.push((tool, missed, room));
@@ -345,7 +367,13 @@ impl<'a> Learner<'a> {
         let (closeness, proposer, watcher) = (&self.closeness, &self.means.proposer, self.watcher);
         let proposals = stream::iter(&asks).map(async |(tool, missed, room)| {
             let text = closeness.text(*tool).cloned().unwrap_or_default();
-            let addition = Addition { tool: &text.name, description: &text.description, patterns: &text.patterns, missed, room: *room };
+            let addition = Addition {
+                tool: &text.name,
+                description: &text.description,
+                patterns: &text.patterns,
+                missed,
+                room: *room,
+            };
             let proposed = proposer.add(addition).await;
             watcher.advances();
             match proposed {
@@ -359,7 +387,8 @@ impl<'a> Learner<'a> {
                 }
             }
         });
-        let proposals: Vec<Option<(usize, Vec<Pattern>)>> = proposals.buffered(self.settings.parallel.max(1)).collect().await;
+        let proposals: Vec<Option<(usize, Vec<Pattern>)>> =
+            proposals.buffered(self.settings.parallel.max(1)).collect().await;
         let mut all = Vec::new();
         for (tool, patterns) in proposals.into_iter().flatten().filter(|(_, patterns)| !patterns.is_empty()) {
             all.push((tool, self.grown(&patterns).await?));
@@ -370,7 +399,10 @@ impl<'a> Learner<'a> {
     /// The learned patterns of a tool as they are proposed to be instead; `None` where there is nothing to edit or nothing changes.
     async fn edition(&self, tool: usize, wrong: &[&str]) -> Result<Option<Vec<Grown>>, LearnError> {
         let kept = self.tools.get(tool).map_or(0, |tool| tool.kept);
-        let (Some(text), Some(patterns)) = (self.closeness.text(tool), self.closeness.patterns(tool).get(kept..)) else { return Ok(None) };
+        let (Some(text), Some(patterns)) = (self.closeness.text(tool), self.closeness.patterns(tool).get(kept..))
+        else {
+            return Ok(None);
+        };
         if wrong.is_empty() || patterns.is_empty() {
             return Ok(None);
         }
@@ -392,9 +424,15 @@ impl<'a> Learner<'a> {
         let texts = patterns.iter().flat_map(pattern_texts).map(str::to_owned).collect();
         let vectors = embedder.embed(texts).await?;
         let mut rest = vectors.iter();
-        let vector = |pattern: &Pattern| pattern_vector(rest.by_ref().take(pattern_texts(pattern).count()), embedder.dimensions());
+        let vector = |pattern: &Pattern| {
+            pattern_vector(rest.by_ref().take(pattern_texts(pattern).count()), embedder.dimensions())
+        };
         let vectors: Vec<Vector> = patterns.iter().map(vector).collect();
-        Ok(patterns.iter().zip(vectors).map(|(pattern, vector)| Grown { pattern: pattern.clone(), vector: Some(vector) }).collect())
+        Ok(patterns
+            .iter()
+            .zip(vectors)
+            .map(|(pattern, vector)| Grown { pattern: pattern.clone(), vector: Some(vector) })
+            .collect())
     }
 
     fn put(&mut self, tool: usize, grown: &[Grown], gain: f64) {
@@ -429,7 +467,8 @@ impl<'a> Learner<'a> {
 
     /// What is selected for some samples, by the retriever and whoever chooses behind it.
     async fn board(&mut self, among: &[usize]) -> Board {
-        let columns: Vec<Vec<f32>> = (0..self.closeness.tools()).map(|tool| self.closeness.scores(tool, among)).collect();
+        let columns: Vec<Vec<f32>> =
+            (0..self.closeness.tools()).map(|tool| self.closeness.scores(tool, among)).collect();
         let rows: HashMap<usize, usize> = among.iter().enumerate().map(|(row, sample)| (*sample, row)).collect();
         let score = |sample: usize, tool: usize| {
             let row = rows.get(&sample).copied().unwrap_or_default();
@@ -449,8 +488,13 @@ impl<'a> Learner<'a> {
         let mut picks = Vec::new();
         for (row, sample) in board.samples().to_vec().into_iter().enumerate() {
             let best = board.best(row, count);
-            let shown: Vec<(String, String)> = best.iter().filter_map(|tool| self.closeness.text(*tool)).map(|text| (text.name.clone(), shown(text))).collect();
-            let candidates: Vec<Candidate<'_>> = shown.iter().map(|(name, description)| Candidate { name, description }).collect();
+            let shown: Vec<(String, String)> = best
+                .iter()
+                .filter_map(|tool| self.closeness.text(*tool))
+                .map(|text| (text.name.clone(), shown(text)))
+                .collect();
+            let candidates: Vec<Candidate<'_>> =
+                shown.iter().map(|(name, description)| Candidate { name, description }).collect();
             let Some(query) = self.samples.queries.get(sample) else { continue };
             let key = key(query, &shown);
             let picked = match self.selections.get(&key) {
@@ -496,7 +540,9 @@ impl<'a> Learner<'a> {
         let start: Vec<f32> = self.closeness.weights().collect();
         let among = self.samples.validation.clone();
         let mut best: Option<(f64, Vec<f32>, Fusion)> = None;
-        for sharpness in sharpnesses.iter().copied().chain(sharpnesses.is_empty().then_some(self.closeness.fusion.sharpness)) {
+        for sharpness in
+            sharpnesses.iter().copied().chain(sharpnesses.is_empty().then_some(self.closeness.fusion.sharpness))
+        {
             self.closeness.weigh(start.iter().copied());
             self.closeness.fusion.sharpness = sharpness;
             self.fit_weights();
@@ -542,14 +588,16 @@ impl<'a> Learner<'a> {
 
     /// The mean logarithm of the right tools' likelihood.
     fn likelihood(&self, among: &[usize]) -> f64 {
-        let columns: Vec<Vec<f32>> = (0..self.closeness.tools()).map(|tool| self.closeness.scores(tool, among)).collect();
+        let columns: Vec<Vec<f32>> =
+            (0..self.closeness.tools()).map(|tool| self.closeness.scores(tool, among)).collect();
         let mut sum = 0.0;
         for (row, sample) in among.iter().enumerate() {
             let scores = || columns.iter().filter_map(|column| column.get(row)).copied();
             let largest = scores().fold(f32::NEG_INFINITY, f32::max);
             let total: f32 = scores().map(|score| (score - largest).exp()).sum();
             let right = self.samples.right.get(*sample).map_or(&[][..], Vec::as_slice);
-            let told = right.iter().filter_map(|tool| columns.get(*tool)?.get(row)).map(|score| score - largest - total.ln());
+            let told =
+                right.iter().filter_map(|tool| columns.get(*tool)?.get(row)).map(|score| score - largest - total.ln());
             sum += f64::from(told.sum::<f32>()) / right.len().max(1) as f64;
         }
         sum / among.len().max(1) as f64

@@ -147,7 +147,8 @@ impl Board {
         for (row, score) in scores.iter().enumerate().take(self.samples.len()) {
             let (scores, chosen) = (self.row(row), self.chosen(row));
             let is_chosen = chosen.contains(&tool);
-            let last = chosen.iter().filter_map(|tool| scores.get(*tool)).fold(f32::INFINITY, |last, score| last.min(*score));
+            let last =
+                chosen.iter().filter_map(|tool| scores.get(*tool)).fold(f32::INFINITY, |last, score| last.min(*score));
             if !is_chosen && *score < last {
                 continue;
             }

@@ -49,11 +49,8 @@ impl Closeness {
             own: own.get(at).map_or_else(Vec::new, |vector| cosines(vector, asked)),
             ..ToolColumns::default()
         };
-        let mut closeness = Self {
-            fusion,
-            columns: (0..tools.len()).map(column).collect(),
-            texts: tools.iter().map(bare).collect(),
-        };
+        let mut closeness =
+            Self { fusion, columns: (0..tools.len()).map(column).collect(), texts: tools.iter().map(bare).collect() };
         closeness.look_up_words(asked);
         closeness
     }
@@ -154,7 +151,10 @@ impl Closeness {
             sums.iter_mut().zip(likeness).for_each(|(sum, likeness)| *sum += pattern.weight * likeness);
         }
         let words = among.iter().map(|sample| columns.words.get(*sample).copied().unwrap_or_default());
-        sums.into_iter().zip(words).map(|(sum, words)| self.fusion.score(sum.max(f32::MIN_POSITIVE).ln(), words)).collect()
+        sums.into_iter()
+            .zip(words)
+            .map(|(sum, words)| self.fusion.score(sum.max(f32::MIN_POSITIVE).ln(), words))
+            .collect()
     }
 
     /// exp(sharpness · cosine) of some samples with a tool's description.

@@ -36,7 +36,8 @@ impl Embedder for MemoEmbedder {
 
     fn embed(&self, texts: Vec<String>) -> BoxFuture<'_, Result<Vec<Vector>, EmbedError>> {
         Box::pin(async move {
-            let mut unknown: Vec<String> = self.known(|known| texts.iter().filter(|text| !known.contains_key(*text)).cloned().collect());
+            let mut unknown: Vec<String> =
+                self.known(|known| texts.iter().filter(|text| !known.contains_key(*text)).cloned().collect());
             unknown.sort_unstable();
             unknown.dedup();
             if !unknown.is_empty() {

@@ -88,7 +88,12 @@ mod tests {
 
     #[test]
     fn what_names_no_tool_is_left_out() {
-        let samples = [sample("x", &["b", "a", "b", "unheard"]), sample("y", &["unheard"]), sample(" ", &["a"]), sample("z", &["a"])];
+        let samples = [
+            sample("x", &["b", "a", "b", "unheard"]),
+            sample("y", &["unheard"]),
+            sample(" ", &["a"]),
+            sample("z", &["a"]),
+        ];
         let samples = Samples::new(&samples, &tools(&["a", "b", "a"]), 0.2, 1).unwrap();
         assert_eq!(samples.right, [vec![0, 1], vec![0]]);
         assert!(samples.wants(0, 1) && !samples.wants(1, 1) && !samples.wants(9, 0));

@@ -17,7 +17,6 @@ mod pool;
 mod ranking;
 mod search;
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::domain::rules::{ClientOffer, Mode};

@@ -48,7 +48,11 @@ fn first_centres(vectors: &[Vector], count: usize, seed: u64) -> Vec<Vector> {
             drawn < 0.0 && *distance > 0.0
         });
         // Where all are where a centre is already, another centre would be of no use.
-        let Some(centre) = at.or_else(|| distances.iter().rposition(|distance| *distance > 0.0)).and_then(|at| vectors.get(at)) else { break };
+        let Some(centre) =
+            at.or_else(|| distances.iter().rposition(|distance| *distance > 0.0)).and_then(|at| vectors.get(at))
+        else {
+            break;
+        };
         for (distance, vector) in distances.iter_mut().zip(vectors) {
             *distance = distance.min((1.0 - centre.cosine(vector)).max(0.0));
         }

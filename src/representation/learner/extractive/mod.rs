@@ -99,8 +99,12 @@ impl ExtractiveProposer {
         let of_samples = narrowing.embed(owned(samples)).await?;
         let of_phrases = narrowing.embed(phrases.iter().map(|phrase| phrase.text.clone()).collect()).await?;
         let Some(target) = mean(of_samples.iter()) else { return Ok(Vec::new()) };
-        let mut order: Vec<(f32, usize)> =
-            of_phrases.iter().map(|vector| target.cosine(vector)).enumerate().map(|(at, cosine)| (cosine, at)).collect();
+        let mut order: Vec<(f32, usize)> = of_phrases
+            .iter()
+            .map(|vector| target.cosine(vector))
+            .enumerate()
+            .map(|(at, cosine)| (cosine, at))
+            .collect();
         order.sort_unstable_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
         order.truncate(self.settings.candidates);
         let kept = order.into_iter().filter_map(|(_, at)| phrases.get(at));
@@ -240,7 +244,12 @@ mod tests {
         assert_eq!((about("card"), about("exchange")), (1, 1), "{patterns:?}");
         for pattern in &patterns {
             assert_eq!(pattern.cases.len(), 3, "{pattern:?}");
-            assert!(pattern.cases.iter().all(|case| MISSED.iter().any(|sample| sample.contains(case.as_str()) && sample != case)));
+            assert!(
+                pattern
+                    .cases
+                    .iter()
+                    .all(|case| MISSED.iter().any(|sample| sample.contains(case.as_str()) && sample != case))
+            );
         }
         assert_eq!(patterns, proposer(0.6).add(addition(&MISSED)).await.unwrap(), "a run can be repeated");
     }
@@ -263,7 +272,8 @@ mod tests {
     #[tokio::test]
     async fn what_attracts_the_wrong_says_less() {
         let patterns = proposer(0.6).add(addition(&MISSED)).await.unwrap();
-        let edition = Edition { tool: "t", description: "", patterns: &patterns, wrong: &["exchange my card for a new card"] };
+        let edition =
+            Edition { tool: "t", description: "", patterns: &patterns, wrong: &["exchange my card for a new card"] };
         let edited = proposer(0.6).edit(edition).await.unwrap();
         assert_eq!(edited.len(), patterns.len());
         let weakened: Vec<f32> = edited.iter().map(|pattern| pattern.weight).filter(|weight| *weight < 1.0).collect();
