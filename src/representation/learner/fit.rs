@@ -22,8 +22,6 @@ pub(super) struct Problem<'a> {
     pub(super) patterns: Vec<(usize, Vec<f32>)>,
     /// For each sample, the right tools.
     pub(super) right: Vec<&'a [usize]>,
-    /// For each pattern, the logarithm that the ridge holds it to; 0 where there are none.
-    pub(super) centres: Vec<f32>,
 }
 
 impl Problem<'_> {
@@ -68,12 +66,11 @@ impl Problem<'_> {
         for (column, sums) in shares.iter_mut().zip(&sums) {
             column.iter_mut().zip(sums).for_each(|(share, sum)| *share /= sum);
         }
-        let slope = |(at, ((tool, column), log)): (usize, (&(usize, Vec<f32>), &f32))| {
-            let centre = self.centres.get(at).copied().unwrap_or_default();
+        let slope = |((tool, column), log): (&(usize, Vec<f32>), &f32)| {
             let shares = shares.get(*tool).map_or(&[][..], Vec::as_slice);
-            log.exp() * dot(shares, column) + ridge * (log - centre)
+            log.exp() * dot(shares, column) + ridge * log
         };
-        self.patterns.iter().zip(logs).enumerate().map(slope).collect()
+        self.patterns.iter().zip(logs).map(slope).collect()
     }
 
     /// own + Σ weight · pattern, for each tool.
@@ -136,7 +133,6 @@ mod tests {
             words: vec![vec![0.0; 4], vec![0.0; 4]],
             patterns: vec![(0, vec![3.0; 4]), (1, vec![1.0, 1.0, 4.0, 4.0])],
             right: vec![&[0], &[0], &[1], &[1]],
-            centres: Vec::new(),
         }
     }
 
