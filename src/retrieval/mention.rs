@@ -62,12 +62,12 @@ mod tests {
     #[test]
     fn names_are_told_from_words() {
         assert_eq!(
-            found("Use get_weather, then user.login. Or listUsers!"),
+            names("Use get_weather, then user.login. Or listUsers!"),
             ["get_weather", "listUsers", "user.login"]
         );
         assert_eq!(names("What is the weather at the check-in?"), Vec::<&str>::new());
         assert_eq!(
-            found("call search(x) and `weather` or \"Text classification\""),
+            names("call search(x) and `weather` or \"Text classification\""),
             ["Text classification", "search", "weather"]
         );
         assert_eq!(names("ends with an open ` mark... "), ["mark..."]);

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::fusion::Fusion;
-use super::tool_text::ToolText;
+use super::tool_text::{ToolText, sane};
 use super::tool_vectors::ToolVectors;
 use crate::embedding::{QuantisedQuery, QuantisedVectors, SignQuery, SignVectors, Vector};
 
@@ -75,7 +75,7 @@ impl Rows {
     fn push(&mut self, vector: &Vector, weight: f32) {
         self.numbers.push(vector);
         self.signs.push(vector);
-        self.weights.push(if weight.is_finite() { weight.max(0.0) } else { 1.0 });
+        self.weights.push(sane(weight));
     }
 
     /// How many vectors there are.

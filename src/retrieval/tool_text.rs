@@ -98,3 +98,8 @@ impl ToolDocument {
         self.length
     }
 }
+
+/// A pattern's weight as ranking takes it: what is no number counts as any other pattern, what is below 0 as nothing.
+pub(super) fn sane(weight: f32) -> f32 {
+    if weight.is_finite() { weight.max(0.0) } else { 1.0 }
+}
