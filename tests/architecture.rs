@@ -52,6 +52,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
         &[
             "catalog",
             "domain",
+            "embedding",
             "executor",
             "explain",
             "feedback",

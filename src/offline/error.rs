@@ -30,8 +30,16 @@ pub enum OfflineError {
         source: io::Error,
     },
     /// The model of meaning gives no vectors.
-    #[error("the passages have no vectors: {0}; without --embedding-model they are searched by words")]
+    #[error(
+        "the texts have no vectors: {0}; without --embedding-model, and with --no-embedding where there is such an option, they are compared by words"
+    )]
     Unembedded(EmbedError),
+    /// There is nothing to rank.
+    #[error("there is no tool in {file}; give one object with `name` and `description` on each line")]
+    NoTools {
+        /// The file.
+        file: String,
+    },
     /// The representation files that there are cannot be read, or new ones not be written.
     #[error(transparent)]
     Representations(RepresentationError),

@@ -47,7 +47,7 @@ pub struct FieldWeights {
 
 impl Default for FieldWeights {
     fn default() -> Self {
-        Self { name: 1.0, description: 1.0, parameters: 0.3, tags: 0.5, patterns: 1.0 }
+        Self { name: 2.0, description: 1.0, parameters: 0.3, tags: 0.5, patterns: 0.5 }
     }
 }
 
