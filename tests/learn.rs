@@ -213,16 +213,16 @@ fn what_makes_tools_hard_to_find_is_told() {
 
 #[test]
 fn bad_input_gets_a_clear_message_and_no_panic() {
-    let one = &samples()[..1];
-    let cases: [(&[Value], &[Value], &[&str], &str); 5] = [
-        (&tools(), one, &[], "1 samples are too few"),
-        (&tools(), &[], &[], "0 samples are too few"),
-        (&[], one, &[], "there is no tool in it"),
-        (&tools(), &samples(), &["--proposer", "llm"], "--model"),
-        (&tools(), &samples(), &["--threshold", "NaN"], "--threshold"),
+    let one = || samples()[..1].to_vec();
+    let cases = [
+        (tools(), one(), [].as_slice(), "1 samples are too few"),
+        (tools(), Vec::new(), &[], "0 samples are too few"),
+        (Vec::new(), one(), &[], "there is no tool in it"),
+        (tools(), samples(), &["--proposer", "llm"], "--model"),
+        (tools(), samples(), &["--threshold", "NaN"], "--threshold"),
     ];
     for (tools, samples, options, expected) in cases {
-        let folder = folder(tools, samples);
+        let folder = folder(&tools, &samples);
         let said = learn(&folder, options);
         assert!(said.status == Some(1) || said.status == Some(2), "{expected}: {:?}", said.status);
         assert!(said.stderr.contains(expected) && !said.stderr.contains("panicked"), "{expected} in {}", said.stderr);

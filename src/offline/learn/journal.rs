@@ -51,18 +51,14 @@ pub(super) struct KeepingProposer {
 }
 
 impl KeepingProposer {
-    async fn kept(
-        &self,
-        question: String,
-        ask: impl Future<Output = Result<Vec<Pattern>, ProposeError>>,
-    ) -> Result<Vec<Pattern>, ProposeError> {
-        if let Some(kept) = self.journal.with(|journal| journal.proposals.get(&question).cloned()) {
-            return Ok(kept.into_iter().map(Pattern::from).collect());
-        }
-        let patterns = ask.await?;
+    fn kept(&self, question: &str) -> Option<Vec<Pattern>> {
+        let kept = self.journal.with(|journal| journal.proposals.get(question).cloned())?;
+        Some(kept.into_iter().map(Pattern::from).collect())
+    }
+
+    fn keep(&self, question: String, patterns: &[Pattern]) {
         let kept = patterns.iter().map(KeptPattern::from).collect();
         self.journal.with(|journal| journal.proposals.insert(question, kept));
-        Ok(patterns)
     }
 }
 
@@ -74,13 +70,27 @@ impl Proposer for KeepingProposer {
     fn add<'a>(&'a self, addition: Addition<'a>) -> BoxFuture<'a, Result<Vec<Pattern>, ProposeError>> {
         let Addition { tool, description, patterns, missed, room } = addition;
         let question = digest("add", &[tool, description, &room.to_string()], patterns, missed);
-        Box::pin(self.kept(question, self.inner.add(addition)))
+        Box::pin(async move {
+            if let Some(kept) = self.kept(&question) {
+                return Ok(kept);
+            }
+            let patterns = self.inner.add(addition).await?;
+            self.keep(question, &patterns);
+            Ok(patterns)
+        })
     }
 
     fn edit<'a>(&'a self, edition: Edition<'a>) -> BoxFuture<'a, Result<Vec<Pattern>, ProposeError>> {
         let Edition { tool, description, patterns, wrong } = edition;
         let question = digest("edit", &[tool, description], patterns, wrong);
-        Box::pin(self.kept(question, self.inner.edit(edition)))
+        Box::pin(async move {
+            if let Some(kept) = self.kept(&question) {
+                return Ok(kept);
+            }
+            let patterns = self.inner.edit(edition).await?;
+            self.keep(question, &patterns);
+            Ok(patterns)
+        })
     }
 
     fn cost(&self) -> Cost {
