@@ -34,6 +34,17 @@ async fn proxy_of(document: &Value, upstream: &Server, api: &Server, keys: &str)
     Proxy::start_with_files(config, &[("api.json", &document.to_string())]).await
 }
 
+/// As [`proxy_of`], under a policy with these rules of the offer.
+async fn proxy_offering(rules: &str, document: &Value, upstream: &Server, api: &Server, keys: &str) -> Proxy {
+    let config = format!("{}{keys}\n", config::config(&upstream.url("/v1")))
+        + "[aliases.helper]\nmodel = \"gpt-test\"\ntoolsets = [\"api\"]\n"
+        + &format!("[toolsets.api]\ndocument = \"api.json\"\nbase_url = \"{}\"\n", api.url(""))
+        + &support::policy::table("offering");
+    let policy = support::policy::file("offering", &format!("offer: {rules}"));
+    let files = [("api.json", &*document.to_string()), ("policies/offering.yaml", &*policy)];
+    Proxy::start_with_files(config, &files).await
+}
+
 #[tokio::test]
 async fn null_that_strict_asks_for_never_reaches_the_api() {
     let arguments = r#"{"floor":2,"tags":null,"X-Tenant":null}"#;
@@ -137,7 +148,8 @@ fn things(count: usize) -> Value {
 async fn an_upstream_never_gets_more_tools_than_it_takes() {
     let upstream = Server::always(answer::text("hi")).await;
     let api = rooms_api().await;
-    let proxy = proxy_of(&things(200), &upstream, &api, "").await;
+    let rules = "{k: 1000, min: 1000, gap: 0, search_tools: {from: 0}}";
+    let proxy = proxy_offering(rules, &things(200), &upstream, &api, "").await;
     let mut request = ask("What about gadget177?");
     request["tools"] = json!([weather_tool()]);
     let debug = [("x-callwright-debug", "true")];
@@ -162,10 +174,6 @@ async fn what_a_session_called_stays_and_a_client_with_too_many_tools_gets_them_
     let proxy = proxy_of(&things(20), &upstream, &api, "max_tools = 2").await;
     let session = [("x-callwright-session", "s")];
     proxy.client().chat_with(&ask("gadget7"), &session).await.ok();
-    // What a session called is read from its traces, which are written behind the answer.
-    while proxy.traces().await.is_empty() {
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
     proxy.client().chat_with(&ask("gadget9"), &session).await.ok();
     let mut request = ask("gadget9");
     let named = |name: &str| {
@@ -185,7 +193,7 @@ async fn what_a_session_called_stays_and_a_client_with_too_many_tools_gets_them_
 async fn no_limit_offers_everything() {
     let upstream = Server::always(answer::text("hi")).await;
     let api = rooms_api().await;
-    let proxy = proxy_of(&things(150), &upstream, &api, "max_tools = 0").await;
+    let proxy = proxy_offering("{whole: 150}", &things(150), &upstream, &api, "max_tools = 0").await;
     proxy.client().chat(&ask("Hello")).await.ok();
     assert_eq!(upstream.only_request().tool_names().len(), 150);
 }

@@ -10,8 +10,9 @@ use crate::embedding::{self, DownloadWatcher};
 use crate::executor::Executor;
 use crate::feedback::TemplateError;
 use crate::http::ServeError;
-use crate::pipeline::{Parts, Pipeline};
+use crate::pipeline::{Parts, Pipeline, SEARCH_TOOL};
 use crate::policy::PolicyError;
+use crate::representation::RepresentationError;
 use crate::scanner::Validators;
 use crate::store::{Store, TraceQueue};
 use crate::telemetry::Metrics;
@@ -39,6 +40,9 @@ pub enum StartError {
     /// The model of meaning cannot be had.
     #[error(transparent)]
     Embedding(#[from] embedding::BuildError),
+    /// A representation file is wrong.
+    #[error(transparent)]
+    Representation(#[from] RepresentationError),
     /// The executor's settings are of no use.
     #[error(transparent)]
     Executor(#[from] executor::BuildError),
@@ -69,6 +73,8 @@ pub(super) async fn build(
     let _ = rustls::crypto::ring::default_provider().install_default();
 
     let metrics = Arc::new(Metrics::new());
+    // The proxy's own first: only so many names get series of their own.
+    metrics.known_tools([SEARCH_TOOL]);
     metrics.known_upstreams(settings.upstreams.keys().map(String::as_str));
     let store = Arc::new(Store::open(&settings.store, base_dir).await);
     let dropped = metrics.clone();

@@ -16,7 +16,8 @@ use crate::domain::DocText;
 use crate::embedding::Embedder;
 use crate::executor::{self, DocumentFetcher};
 use crate::explain::{self, Explainer, OperationDocs};
-use crate::pipeline::{self, Tooling};
+use crate::pipeline::{self, ToolShelf, Tooling};
+use crate::representation::{self, Representations};
 use crate::telemetry::Metrics;
 use crate::telemetry::labels::ResultLabel;
 use crate::watch::{self, Watched, Watcher};
@@ -30,6 +31,8 @@ pub(super) async fn load(
     embedder: Option<Arc<dyn Embedder>>,
     metrics: &Arc<Metrics>,
 ) -> Result<(Arc<ArcSwap<Tooling>>, Vec<Watcher>), StartError> {
+    let representations = Representations::load(&settings.representations, base_dir)?;
+    let representations = Arc::new(ArcSwap::from_pointee(representations));
     let fetch = fetcher(settings)?;
     let (catalog, errors) = Catalog::load(&settings.toolsets, base_dir, fetch.as_ref())?;
     for error in &errors {
@@ -41,6 +44,8 @@ pub(super) async fn load(
         fetch,
         explain: settings.explain.clone(),
         embedder,
+        representations: representations.clone(),
+        description_tokens: settings.representations.description_tokens,
         runtime: Handle::current(),
         pipeline: settings.pipeline.clone(),
         metrics: metrics.clone(),
@@ -49,9 +54,13 @@ pub(super) async fn load(
     };
     let documents = Documents { seen_docs: documents.stamps_of_docs(), ..documents };
     tell(&catalog, metrics);
-    let current = Arc::new(ArcSwap::from_pointee(documents.tooling(catalog).await));
+    let current = Arc::new(ArcSwap::from_pointee(documents.tooling(catalog, None).await));
     let documents = Shared { documents: Arc::new(Mutex::new(documents)), current: current.clone() };
-    let watchers = [documents.watch_files(&settings.catalog), documents.watch_remote(&settings.catalog)];
+    let watchers = [
+        documents.watch_files(&settings.catalog),
+        documents.watch_remote(&settings.catalog),
+        documents.watch_representations(&settings.representations, base_dir, representations),
+    ];
     Ok((current, watchers.into_iter().flatten().collect()))
 }
 
@@ -92,6 +101,10 @@ struct Documents {
     explain: explain::Settings,
     /// What passages are to be compared by, besides their words.
     embedder: Option<Arc<dyn Embedder>>,
+    /// What was learned of tools; replaced when its files change.
+    representations: Arc<ArcSwap<Representations>>,
+    /// How much of it models are shown.
+    description_tokens: usize,
     /// Where reloads, which have threads of their own, have the embedder work.
     runtime: Handle,
     pipeline: pipeline::Settings,
@@ -130,6 +143,27 @@ impl Shared {
         });
         // Documents that are loaded and do not reload are better than no proxy.
         watcher.inspect_err(|error| tracing::error!(%error, "documents will not reload")).ok()
+    }
+
+    fn watch_representations(
+        &self,
+        settings: &representation::Settings,
+        base_dir: &Path,
+        representations: Arc<ArcSwap<Representations>>,
+    ) -> Option<Watcher> {
+        let (shared, metrics) = (self.clone(), self.lock().metrics.clone());
+        let watcher = representation::watch(settings, base_dir, representations, move |result| match result {
+            Ok(()) => {
+                shared.lock().reload_representations(&shared.current);
+                metrics.representation_reloads.inc(ResultLabel::Success);
+                tracing::info!("representations reloaded");
+            }
+            Err(error) => {
+                metrics.representation_reloads.inc(ResultLabel::Failure);
+                tracing::error!(%error, "representations not reloaded: the old ones stay in force");
+            }
+        });
+        watcher.inspect_err(|error| tracing::error!(%error, "representations will not reload")).ok()
     }
 
     fn watch_remote(&self, settings: &catalog::Settings) -> Option<Watcher> {
@@ -186,7 +220,7 @@ impl Documents {
                 self.seen.entry(file.to_owned()).or_insert_with(|| stamp(file));
             }
             tell(&catalog, &self.metrics);
-            current.store(Arc::new(self.runtime.block_on(self.tooling(catalog))));
+            current.store(Arc::new(self.runtime.block_on(self.tooling(catalog, Some(&before)))));
             self.metrics.catalog_reloads.inc(if errors.is_empty() {
                 ResultLabel::Success
             } else {
@@ -200,9 +234,28 @@ impl Documents {
         }
     }
 
-    async fn tooling(&self, catalog: Catalog) -> Tooling {
+    /// Everything that turns see of a catalog; what is as it was `before` is shared.
+    async fn tooling(&self, catalog: Catalog, before: Option<&Tooling>) -> Tooling {
         let explainer = self.explainer(&catalog).await;
-        Tooling::new(catalog, explainer, &self.pipeline)
+        let shelf = self.shelf(&catalog, before);
+        Tooling::new(Arc::new(catalog), Arc::new(explainer), shelf, &self.pipeline)
+    }
+
+    fn shelf(&self, catalog: &Catalog, before: Option<&Tooling>) -> ToolShelf {
+        let representations = self.representations.load_full();
+        tell_of_strangers(catalog, &representations);
+        let embedder = self.embedder.clone();
+        let before = before.map(|before| &*before.shelf);
+        ToolShelf::fill(catalog, representations, self.description_tokens, embedder, before, &self.metrics)
+    }
+
+    /// The same catalog and documentation with what was learned by now.
+    fn reload_representations(&self, current: &ArcSwap<Tooling>) {
+        let before = current.load_full();
+        let _runtime = self.runtime.enter();
+        let shelf = self.shelf(&before.catalog, Some(&before));
+        let tooling = Tooling::new(before.catalog.clone(), before.explainer.clone(), shelf, &self.pipeline);
+        current.store(Arc::new(tooling));
     }
 
     async fn explainer(&self, catalog: &Catalog) -> Explainer {
@@ -268,6 +321,18 @@ fn tell(catalog: &Catalog, metrics: &Metrics) {
                 "operation skipped"
             );
         }
+    }
+}
+
+/// Says what was learned of tools that there are not.
+fn tell_of_strangers(catalog: &Catalog, representations: &Representations) {
+    let toolsets: Vec<&str> = catalog.toolsets().map(|toolset| toolset.name.as_str()).collect();
+    let tools_of = |name: &str| {
+        let toolset = catalog.toolset(name)?;
+        Some(toolset.operations.iter().map(catalog::Operation::own_name).collect())
+    };
+    for stranger in representations.strangers(&toolsets, tools_of) {
+        tracing::warn!("{stranger}");
     }
 }
 

@@ -69,7 +69,7 @@ impl Operation {
     pub fn own_name(&self) -> &str {
         match &self.tool.owner {
             Owner::Proxy(reference) => &reference.tool,
-            Owner::Client => &self.tool.name,
+            Owner::Client | Owner::Search => &self.tool.name,
         }
     }
 

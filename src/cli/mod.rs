@@ -9,6 +9,7 @@ mod downloads;
 mod embedding;
 mod errors;
 mod explain;
+mod learn;
 mod policy;
 mod progress;
 mod replay;
@@ -50,6 +51,8 @@ enum Verb {
     /// Rank tools for recorded requests as the proxy would, without a server: JSON Lines in, JSON Lines out. Status 1 where a line could
     /// not be used.
     Retrieve(retrieve::Arguments),
+    /// Learn when tools are wanted from requests whose right tools are known.
+    Learn(learn::Arguments),
     /// Look at the configuration.
     Config(config::Arguments),
     /// Look at the policies.
@@ -72,6 +75,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Replay(arguments) => replay::run(arguments),
         Verb::Explain(arguments) => explain::run(arguments),
         Verb::Retrieve(arguments) => retrieve::run(arguments),
+        Verb::Learn(arguments) => learn::run(arguments),
         Verb::Config(arguments) => config::run(arguments),
         Verb::Policy(arguments) => policy::run(arguments),
     };

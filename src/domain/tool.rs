@@ -21,6 +21,18 @@ pub enum Owner {
     Client,
     /// The tool comes from the catalog: the proxy executes its calls.
     Proxy(OperationRef),
+    /// The proxy itself answers: it searches for tools that are not offered.
+    Search,
+}
+
+impl Owner {
+    /// Is the client spared the tool's calls?
+    pub fn is_proxy(&self) -> bool {
+        match self {
+            Self::Client => false,
+            Self::Proxy(_) | Self::Search => true,
+        }
+    }
 }
 
 /// What the model is offered: a name, a description, a JSON Schema.

@@ -22,7 +22,7 @@ macro_rules! built_in {
 }
 
 /// Every template: the frame of static feedback with one template per fault code in it, and the messages beside it.
-const BUILT_IN: [BuiltIn; 26] = built_in![
+const BUILT_IN: [BuiltIn; 27] = built_in![
     "faulty_call",
     "no_call",
     "tool_not_relevant",
@@ -47,6 +47,7 @@ const BUILT_IN: [BuiltIn; 26] = built_in![
     "observed_failure",
     "unapproved_call",
     "lost_result",
+    "found_tools",
     "closing",
     "handover",
 ];

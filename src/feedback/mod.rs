@@ -13,6 +13,7 @@ mod example;
 mod fault;
 #[cfg(test)]
 mod five_parts;
+mod found;
 mod library;
 mod observed;
 mod outcome;
@@ -32,6 +33,7 @@ use std::sync::{Arc, LazyLock};
 use arc_swap::ArcSwap;
 use minijinja::value::Value;
 
+pub use found::FoundTool;
 use library::Library;
 pub use library::TemplateError;
 pub use observed::ObservedFailure;
@@ -134,6 +136,16 @@ impl Templates {
     /// For a call that was run in an earlier turn, and whose result could not be kept.
     pub fn lost_result(&self) -> String {
         self.render("lost_result", &Value::UNDEFINED)
+    }
+
+    /// For a model that searched for tools: those that were found, the best first.
+    pub fn found_tools(&self, tools: &[FoundTool<'_>]) -> String {
+        self.render("found_tools", &found::context(tools))
+    }
+
+    /// For a model that searches again after the searches that a turn may make.
+    pub fn no_further_search(&self, limit: u32) -> String {
+        self.render("found_tools", &found::exhausted(limit))
     }
 
     /// Asks for a last word without calls: a limit is reached, the user is to be told what is missing.

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use minijinja::value::Value;
 use serde_json::json;
 
-use super::{FailedOutcome, ObservedFailure, approval, fault, observed, outcome, record, unread};
+use super::{FailedOutcome, FoundTool, ObservedFailure, approval, fault, found, observed, outcome, record, unread};
 use crate::domain::json::Pointer;
 use crate::domain::outcome::{ApiAnswer, CredentialFault};
 use crate::domain::promise::Shortfall;
@@ -30,6 +30,10 @@ pub(super) fn contexts(name: &str) -> Vec<Value> {
         "observed_failure" => observations(&call),
         "unapproved_call" => approvals(&call),
         "lost_result" => vec![minijinja::context! {}],
+        "found_tools" => {
+            let tools = ["Books a room.", ""].map(|description| FoundTool { name: "book_room", description });
+            vec![found::context(&tools), found::context(&[]), found::exhausted(3)]
+        }
         "closing" => vec![record::closing(&[]), record::closing(&rounds())],
         "handover" => vec![record::handover(&[], "0"), record::handover(&rounds(), "0")],
         code => {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 
 use crate::embedding::EmbedError;
-use crate::representation::RepresentationError;
+use crate::representation::{LearnError, RepresentationError};
 
 /// The run cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -40,9 +40,28 @@ pub enum OfflineError {
         /// The file.
         file: String,
     },
-    /// What was learned of tools cannot be read.
+    /// The representation files that there are cannot be read, or new ones not be written.
     #[error(transparent)]
     Representations(RepresentationError),
+    /// There is nothing to learn from.
+    #[error(
+        "{samples} samples are too few: {least} at least, one to learn from and one to try it on; give more with --train or --traces"
+    )]
+    TooFewSamples {
+        /// How many there are.
+        samples: usize,
+        /// How many are needed.
+        least: usize,
+    },
+    /// Nothing can be learned.
+    #[error(transparent)]
+    Learning(LearnError),
+    /// A run was interrupted, and nothing says what is to become of it.
+    #[error("{file} is of a run that was interrupted; --resume goes on with it, --restart begins anew")]
+    Interrupted {
+        /// What was kept of it.
+        file: String,
+    },
     /// Whoever read our output has gone: nothing is left to do, and nothing is wrong.
     #[error("the reader of the output has gone")]
     ReaderGone,

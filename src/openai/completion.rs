@@ -74,6 +74,11 @@ impl Completion {
         &self.choices
     }
 
+    /// The names that all choices call, as the model wrote them.
+    pub fn called(&self) -> impl Iterator<Item = &str> {
+        self.choices.iter().flat_map(|choice| choice.message.calls()).map(|call| call.name.as_str())
+    }
+
     /// The choices, to be edited.
     pub fn choices_mut(&mut self) -> &mut [Choice] {
         &mut self.choices

@@ -43,7 +43,7 @@ pub use request::{ChatRequest, MessageView};
 pub use sse::{SseError, SseEvent, SseReader};
 pub use text_request::{Role, text_request};
 pub use tool_choice::ToolChoice;
-pub use tools::WrittenTool;
+pub use tools::{SentTool, WrittenTool};
 
 /// Any JSON text as a value, for traces. What serde_json cannot hold (nesting beyond 128 levels) becomes a string.
 fn to_value(text: &[u8]) -> serde_json::Value {

@@ -38,11 +38,21 @@ fn read_function(function: &Fields<'_>) -> Option<Tool> {
     })
 }
 
+/// One of the tools that go upstream.
+#[derive(Debug, Clone)]
+pub enum SentTool {
+    /// The client's own at this place of its list, as it came.
+    Own(usize),
+    /// One that is added.
+    Added(Arc<WrittenTool>),
+}
+
 /// A tool as requests carry it, written once however many of them do.
 #[derive(Debug)]
 pub struct WrittenTool {
     tool: Arc<Tool>,
     parameters: Arc<Value>,
+    description: Option<String>,
     strict: bool,
     element: OnceLock<Arc<RawValue>>,
     legacy: OnceLock<Arc<RawValue>>,
@@ -51,7 +61,18 @@ pub struct WrittenTool {
 impl WrittenTool {
     /// The tool `tool`, whose schema the model is shown as `parameters`; `strict` holds its arguments to them while they are written.
     pub fn new(tool: Arc<Tool>, parameters: Arc<Value>, strict: bool) -> Self {
-        Self { tool, parameters, strict, element: OnceLock::new(), legacy: OnceLock::new() }
+        Self { tool, parameters, description: None, strict, element: OnceLock::new(), legacy: OnceLock::new() }
+    }
+
+    /// The same, with another description than the tool's own for the model to read.
+    #[must_use]
+    pub fn described(self, description: String) -> Self {
+        Self { description: Some(description), element: OnceLock::new(), legacy: OnceLock::new(), ..self }
+    }
+
+    /// The JSON text of the tool as an element of `tools`.
+    pub fn text(&self) -> &str {
+        self.element(false).get()
     }
 
     /// The tool itself.
@@ -68,7 +89,8 @@ impl WrittenTool {
     fn write(&self, legacy: bool) -> Box<RawValue> {
         let tool = &self.tool;
         let parameters = Some(&*self.parameters).filter(|parameters| !parameters.is_null());
-        let description = Some(tool.description.as_str()).filter(|description| !description.is_empty());
+        let description = self.description.as_ref().unwrap_or(&tool.description);
+        let description = Some(description.as_str()).filter(|description| !description.is_empty());
         let strict = (self.strict && !legacy).then_some(true);
         let function = Function { name: &tool.name, description, parameters, strict };
         match (legacy, tool.free_text) {
@@ -116,6 +138,16 @@ mod tests {
         let written = WrittenTool::new(Arc::new(tool), parameters, false);
         assert_eq!(written.element(false).get(), value.to_string());
         assert_eq!(written.element(true).get(), value["function"].to_string());
+    }
+
+    #[test]
+    fn another_description_is_shown_and_the_tool_keeps_its_own() {
+        let tool = read(&json!({"type": "function", "function": {"name": "f", "description": "d"}})).unwrap();
+        let written = WrittenTool::new(Arc::new(tool), Arc::new(Value::Null), false);
+        assert_eq!(written.text(), r#"{"type":"function","function":{"name":"f","description":"d"}}"#);
+        let written = written.described("more".to_owned());
+        assert_eq!(written.text(), r#"{"type":"function","function":{"name":"f","description":"more"}}"#);
+        assert_eq!(written.tool().description, "d");
     }
 
     #[test]

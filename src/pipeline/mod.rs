@@ -11,6 +11,7 @@ mod record;
 mod settings;
 mod snapshot;
 mod stages;
+mod tool_shelf;
 mod turn;
 
 use std::collections::BTreeMap;
@@ -36,10 +37,12 @@ pub use approvals::ApprovalDesk;
 pub use pass_through::{PassThrough, Passed};
 pub use settings::{AliasSettings, Settings};
 pub use snapshot::{Snapshot, Tooling};
+pub use stages::offer::SEARCH_TOOL;
 pub use stages::open::TurnRequest;
+pub use tool_shelf::ToolShelf;
 
 use answer::Outlet;
-use stages::offer::Called;
+use stages::offer::Memory;
 use stages::open;
 use turn::Turn;
 
@@ -87,7 +90,7 @@ pub struct Pipeline {
     approvals: ApprovalDesk,
     traces: TraceQueue,
     metrics: Arc<Metrics>,
-    called: Called,
+    memory: Memory,
     running: TaskTracker,
 }
 
@@ -96,6 +99,7 @@ impl Pipeline {
     pub fn new(parts: Parts) -> Self {
         let Parts { settings, aliases, upstreams, tooling, policies, .. } = parts;
         let Parts { validators, templates, executor, kept, approvals, traces, metrics, .. } = parts;
+        let memory = Memory::new(settings.remembered_tools);
         Self {
             settings,
             aliases: Arc::new(aliases),
@@ -109,7 +113,7 @@ impl Pipeline {
             approvals: ApprovalDesk::new(approvals, metrics.clone()),
             traces,
             metrics,
-            called: Called::new(),
+            memory,
             running: TaskTracker::new(),
         }
     }
@@ -184,9 +188,6 @@ impl Pipeline {
         let Turn { mut record, in_flight, .. } = turn;
         record.end();
         let trace = record.trace();
-        if let Some(session) = &trace.session {
-            self.called.note(session, trace.executions.iter().map(|execution| execution.call.name.as_str()));
-        }
         self.metrics.turn_ended(trace);
         self.traces.push(record.close());
         drop(in_flight);
@@ -199,6 +200,7 @@ impl Pipeline {
             explainer: tooling.explainer.clone(),
             policies: self.policies.load_full(),
             aliases: self.aliases.clone(),
+            shelf: tooling.shelf.clone(),
             offers: tooling.offers.clone(),
             seen: tooling.seen.clone(),
         }

@@ -51,6 +51,7 @@ impl Record {
             status: 0,
             verdict: Verdict::Unguarded,
             tools_offered: Arc::default(),
+            offer: None,
             rejoined: 0,
             observed: Vec::new(),
             observed_left_out: 0,

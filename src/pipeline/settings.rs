@@ -42,6 +42,10 @@ pub struct Settings {
     pub max_observe_milliseconds: u64,
     /// Bytes of what is remembered of tool messages that were looked at before: clients send them again with every request.
     pub observed_cache_bytes: u64,
+    /// Milliseconds to wait for the vectors of what the user said; then tools are chosen by words alone.
+    pub query_vector_milliseconds: u64,
+    /// Tools that are remembered as offered, of all sessions together; of more, sessions that were used longest ago are forgotten.
+    pub remembered_tools: u64,
     /// Bytes of the largest part of an answer that is kept for the client's return.
     pub max_kept_bytes: usize,
     /// Calls that may wait for a person's approval at a time; more are refused.
@@ -64,6 +68,8 @@ impl Default for Settings {
             max_observed_failures: 32,
             max_observe_milliseconds: 5_000,
             observed_cache_bytes: 16 * 1024 * 1024,
+            query_vector_milliseconds: 500,
+            remembered_tools: 500_000,
             max_kept_bytes: 1024 * 1024,
             max_pending_approvals: 1_000,
             max_approval_bytes: 256 * 1024,

@@ -10,6 +10,7 @@ use crate::policy::PolicyBook;
 use super::settings::{AliasSettings, Settings};
 use super::stages::observe::Seen;
 use super::stages::offer::Offers;
+use super::tool_shelf::ToolShelf;
 
 /// The catalog and what is made from it: replaced as one when documents change.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub struct Tooling {
     pub catalog: Arc<Catalog>,
     /// Their documentation.
     pub explainer: Arc<Explainer>,
+    /// Their tools, ready to be searched, and what was learned of them.
+    pub shelf: Arc<ToolShelf>,
     /// Offers compiled from that catalog before.
     pub(crate) offers: Offers,
     /// Tool messages explained from that documentation before.
@@ -25,11 +28,12 @@ pub struct Tooling {
 }
 
 impl Tooling {
-    /// The catalog with its documentation. The settings say how much of what is made from them is kept.
-    pub fn new(catalog: Catalog, explainer: Explainer, settings: &Settings) -> Self {
+    /// The catalog with its documentation and its tools. The settings say how much of what is made from them is kept.
+    pub fn new(catalog: Arc<Catalog>, explainer: Arc<Explainer>, shelf: ToolShelf, settings: &Settings) -> Self {
         Self {
-            catalog: Arc::new(catalog),
-            explainer: Arc::new(explainer),
+            catalog,
+            explainer,
+            shelf: Arc::new(shelf),
             offers: Offers::new(settings.toolbook_cache_entries),
             seen: Seen::new(settings.observed_cache_bytes),
         }
@@ -40,6 +44,7 @@ impl Tooling {
         Self {
             catalog: self.catalog.clone(),
             explainer: Arc::new(explainer),
+            shelf: self.shelf.clone(),
             offers: self.offers.clone(),
             seen: Seen::new(settings.observed_cache_bytes),
         }
@@ -57,6 +62,8 @@ pub struct Snapshot {
     pub policies: Arc<PolicyBook>,
     /// The model aliases, by name.
     pub aliases: Arc<BTreeMap<String, AliasSettings>>,
+    /// Their tools, ready to be searched, and what was learned of them.
+    pub shelf: Arc<ToolShelf>,
     /// Offers compiled from that catalog before.
     pub offers: Offers,
     /// Tool messages explained from that documentation before.

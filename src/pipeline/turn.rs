@@ -11,7 +11,7 @@ use http::{HeaderMap, StatusCode};
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::rules::Mode;
-use crate::openai::ChatRequest;
+use crate::openai::{ChatRequest, Completion};
 use crate::policy::Policy;
 use crate::telemetry::InFlight;
 use crate::telemetry::labels::Stage;
@@ -26,7 +26,7 @@ use super::stages::ask::{Asked, Streamed};
 use super::stages::compose::Draft;
 use super::stages::judge::JudgedAnswer;
 use super::stages::keep::Mixed;
-use super::stages::offer::Offer;
+use super::stages::offer::Offering;
 use super::stages::{answer, ask, compose, feed_back, hand_back, judge, keep, observe, offer, rejoin, run};
 
 /// What is known about a turn from its start to its end.
@@ -98,77 +98,93 @@ pub(crate) async fn take(pipeline: &Pipeline, mut turn: Turn, mut outlet: Outlet
 }
 
 async fn converse(pipeline: &Pipeline, turn: &mut Turn, outlet: &mut Outlet) -> Result<(), ClientGone> {
-    let offer = timed(pipeline, Stage::Offer, || offer::offer(pipeline, turn));
-    let mut draft = timed(pipeline, Stage::Compose, || compose::first(turn, &offer));
-    observe::observe(pipeline, turn, &offer, &mut draft).await;
+    let mut offering = offer::offer(pipeline, turn).await;
+    let mut draft = timed(pipeline, Stage::Compose, || compose::first(turn, offering.offer()));
+    observe::observe(pipeline, turn, offering.offer(), &mut draft).await;
     rejoin::rejoin(pipeline, turn, &mut draft).await;
     let mut dialogue = Dialogue::new(turn.policy.limits.clone(), turn.is_single());
 
     let first = dialogue.start();
-    let mut judged = match ask::ask(pipeline, turn, &offer, &draft, outlet, first).await {
-        Asked::Completion(completion) => {
-            timed(pipeline, Stage::Judge, || judge::judge(turn, &offer, &draft, completion))
-        }
+    let mut judged = match ask::ask(pipeline, turn, offering.offer(), &draft, outlet, first).await {
+        Asked::Completion(completion) => judge(pipeline, turn, &mut offering, &mut draft, completion),
         // The client sees what it would have seen without us.
         Asked::Relay(relay) => return answer::relay(turn, outlet, relay).await,
         Asked::ClientGone => return Err(ClientGone),
     };
-    let mut step = dialogue.judged(judged.summary(turn, &offer, &draft.kept), turn.spent());
+    let mut step = dialogue.judged(judged.summary(turn, offering.offer(), &draft.kept), turn.spent());
     loop {
         step = match step {
             Step::FeedBack(purpose) => {
                 timed(pipeline, Stage::FeedBack, || {
-                    feed_back::faults(pipeline, turn, &offer, &mut draft, &judged, purpose)
+                    feed_back::faults(pipeline, turn, offering.offer(), &mut draft, &judged, purpose)
                 });
                 Step::Ask(purpose)
             }
-            Step::Ask(purpose) => match ask::ask(pipeline, turn, &offer, &draft, outlet, purpose).await {
+            Step::Ask(purpose) => match ask::ask(pipeline, turn, offering.offer(), &draft, outlet, purpose).await {
                 Asked::Completion(completion) => {
-                    judged = timed(pipeline, Stage::Judge, || judge::judge(turn, &offer, &draft, completion));
-                    dialogue.judged(judged.summary(turn, &offer, &draft.kept), turn.spent())
+                    judged = judge(pipeline, turn, &mut offering, &mut draft, completion);
+                    dialogue.judged(judged.summary(turn, offering.offer(), &draft.kept), turn.spent())
                 }
                 // What we have is better than an error.
-                Asked::Relay(_) => Step::Answer(dialogue.failed_again(judged.is_of_use(&offer, &draft.kept))),
+                Asked::Relay(_) => Step::Answer(dialogue.failed_again(judged.is_of_use(offering.offer(), &draft.kept))),
                 Asked::ClientGone => return Err(ClientGone),
             },
             Step::Run => {
-                let ran = run::run(pipeline, turn, answer::merged_calls(&draft.kept, &judged)).await;
+                let calls = answer::merged_calls(&draft.kept, &judged);
+                let ran = run::run(pipeline, turn, &mut offering, calls).await;
                 if turn.cancelled.is_cancelled() {
                     return Err(ClientGone);
                 }
                 let next = dialogue.ran(ran.any_failed(), turn.spent());
                 timed(pipeline, Stage::FeedBack, || {
-                    hand_back::hand_back(pipeline, turn, &mut draft, &judged, &ran, next)
+                    hand_back::hand_back(pipeline, turn, &mut draft, &judged, &ran, next);
+                    draft.offer(offering.offer());
                 });
                 next
             }
             Step::RunAndAnswer => {
                 let mixed = keep::mixed(&judged, &draft.kept);
-                return finish(pipeline, turn, (&offer, &draft), outlet, judged, Ending::Judged, mixed).await;
+                return finish(pipeline, turn, (&mut offering, &draft), outlet, judged, Ending::Judged, mixed).await;
             }
             Step::Answer(ending) => {
-                return finish(pipeline, turn, (&offer, &draft), outlet, judged, ending, None).await;
+                return finish(pipeline, turn, (&mut offering, &draft), outlet, judged, ending, None).await;
             }
         };
     }
+}
+
+/// Judges an answer. A tool that it calls, that is not offered and that could be, is offered from here on, and judged as if it had been.
+fn judge(
+    pipeline: &Pipeline,
+    turn: &mut Turn,
+    offering: &mut Offering,
+    draft: &mut Draft,
+    completion: Completion,
+) -> JudgedAnswer {
+    timed(pipeline, Stage::Judge, || {
+        if offering.take_in(pipeline, turn, completion.called()) {
+            draft.offer(offering.offer());
+        }
+        judge::judge(turn, offering.offer(), draft, completion)
+    })
 }
 
 /// Answers the client. What it does not get of the turn is kept before the answer leaves; of a `mixed` answer the proxy's calls are run.
 async fn finish(
     pipeline: &Pipeline,
     turn: &mut Turn,
-    (offer, draft): (&Offer, &Draft),
+    (offering, draft): (&mut Offering, &Draft),
     outlet: &mut Outlet,
     judged: JudgedAnswer,
     ending: Ending,
     mixed: Option<Mixed>,
 ) -> Result<(), ClientGone> {
-    let settled = match answer::settle(pipeline, turn, offer, judged, &draft.kept, ending) {
+    let settled = match answer::settle(pipeline, turn, offering.offer(), judged, &draft.kept, ending) {
         Ok(settled) => settled,
         Err(error) => return answer::refuse(turn, outlet, StatusCode::BAD_GATEWAY, &error).await,
     };
     match mixed {
-        Some(mixed) => keep::run_and_keep(pipeline, turn, offer, draft, mixed, &settled).await,
+        Some(mixed) => keep::run_and_keep(pipeline, turn, offering, draft, mixed, &settled).await,
         None => keep::keep_rounds(pipeline, turn, draft, &settled).await,
     }
     if turn.cancelled.is_cancelled() {

@@ -43,7 +43,7 @@ pub use transcript::{Conversation, PastCall, Round, Transcript};
 
 use crate::domain::json::Pointer;
 use crate::domain::rules::{Action, Report, ScanRules};
-use crate::domain::{Call, Diagnosis, FaultCode, Owner};
+use crate::domain::{Call, Diagnosis, FaultCode};
 use examination::{Examination, UnknownMember};
 use faults::{Case, Check, TABLE};
 use schema::{Rule, Violation};
@@ -100,7 +100,7 @@ fn settle(
     arguments: Option<Map<String, Value>>,
 ) -> Scan {
     // What cannot be read cannot be executed: the proxy's own tools get no call that says nothing.
-    let is_proxys = tool.is_some_and(|tool| matches!(tool.tool.owner, Owner::Proxy(_)));
+    let is_proxys = tool.is_some_and(|tool| tool.tool.owner.is_proxy());
     let blocks = |diagnosis: &Diagnosis| {
         case.rules.faults.of(diagnosis.code).blocks() || (diagnosis.code == FaultCode::NoCall && is_proxys)
     };

@@ -28,6 +28,7 @@ pub(super) fn trace(id: &str, millisecond: i64) -> Trace {
         status: 200,
         verdict: Verdict::Text,
         tools_offered: Arc::default(),
+        offer: None,
         rejoined: 0,
         observed: Vec::new(),
         observed_left_out: 0,

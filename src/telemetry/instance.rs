@@ -12,7 +12,7 @@ use super::labels::{
     OperationState, Purpose, ResultLabel, Stage, TokenKind, TurnMode,
 };
 use crate::domain::outcome::CredentialFault;
-use crate::domain::{FaultCode, RepairKind, Verdict};
+use crate::domain::{FaultCode, PrefixChange, RepairKind, Verdict};
 
 /// Declares the metrics: field, kind, name, labels, buckets; the doc comment is the help text.
 macro_rules! metrics {
@@ -121,6 +121,12 @@ metrics! {
     schema_problems: Counters<bool> = "schema_problems_total" ["judges"];
     /// Tools that the model was offered in a turn.
     tools_offered: Histogram = "tools_offered" in TOOLS;
+    /// Turns of a session whose tools did not begin with those sent before, so that a provider's prompt cache cannot hit, by why.
+    tool_prefix_changes: Counters<PrefixChange> = "tool_prefix_changes_total" ["reason"];
+    /// Tools of toolsets that are found by words alone, because their vectors are still being made or could not be.
+    tools_without_vectors: IntGauge = "tools_without_vectors";
+    /// Seconds of ranking tools for what a user or a model said, the vectors of that included.
+    retrieval_duration: Histogram = "retrieval_duration_seconds" in OWN_TIME;
 
     /// Helping stages that failed and were skipped, by stage.
     stage_degraded: Counters<Stage> = "stage_degraded_total" ["stage"];
@@ -128,6 +134,8 @@ metrics! {
     catalog_reloads: Counters<ResultLabel> = "catalog_reloads_total" ["result"];
     /// Reloads of the policies, by result; after a failure the policies stay as they were.
     policy_reloads: Counters<ResultLabel> = "policy_reloads_total" ["result"];
+    /// Reloads of the representation files, by result; after a failure the representations stay as they were.
+    representation_reloads: Counters<ResultLabel> = "representation_reloads_total" ["result"];
     /// Operations of the documents in the catalog, by toolset and whether they became tools.
     catalog_operations: IntGaugeVec = "catalog_operations" ["toolset", "state"];
     /// Traces that were lost: the queue was full or the store did not take them.
@@ -183,6 +191,13 @@ impl Metrics {
         InFlight(self.turns_in_flight.clone())
     }
 
+    /// Counts tools as without vectors until the guard is dropped.
+    pub fn without_vectors(&self, tools: usize) -> WithoutVectors {
+        let tools = i64::try_from(tools).unwrap_or(i64::MAX);
+        self.tools_without_vectors.add(tools);
+        WithoutVectors { gauge: self.tools_without_vectors.clone(), tools }
+    }
+
     /// Every metric in the Prometheus text format, version 0.0.4.
     pub fn render(&self) -> String {
         TextEncoder::new().encode_to_string(&self.registry.gather()).unwrap_or_default()
@@ -192,6 +207,19 @@ impl Metrics {
 impl Default for Metrics {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+/// Tools that have no vectors.
+#[derive(Debug)]
+pub struct WithoutVectors {
+    gauge: IntGauge,
+    tools: i64,
+}
+
+impl Drop for WithoutVectors {
+    fn drop(&mut self) {
+        self.gauge.sub(self.tools);
     }
 }
 
@@ -265,6 +293,17 @@ mod tests {
         metrics.catalog([("old", 1, 0)]);
         metrics.catalog([("new", 2, 0)]);
         assert!(!metrics.render().contains("toolset=\"old\""));
+    }
+
+    #[test]
+    fn tools_are_without_vectors_until_their_guard_goes() {
+        let metrics = Metrics::new();
+        let (some, others) = (metrics.without_vectors(3), metrics.without_vectors(4));
+        assert_eq!(metrics.tools_without_vectors.get(), 7);
+        drop(some);
+        assert_eq!(metrics.tools_without_vectors.get(), 4);
+        drop(others);
+        assert_eq!(metrics.tools_without_vectors.get(), 0);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 
 use crate::domain::outcome::CredentialFault;
-use crate::domain::{FaultCode, RepairKind, UpstreamFailureKind, Verdict};
+use crate::domain::{FaultCode, PrefixChange, RepairKind, UpstreamFailureKind, Verdict};
 
 /// A closed set of label values.
 pub trait Label: Copy + 'static {
@@ -286,6 +286,7 @@ domain_labels!(Verdict, label);
 domain_labels!(FaultCode, code);
 domain_labels!(RepairKind, label);
 domain_labels!(CredentialFault, label);
+domain_labels!(PrefixChange, label);
 
 impl Label for bool {
     const ALL: &'static [Self] = &[false, true];
@@ -353,6 +354,7 @@ mod tests {
         check::<FaultCode>();
         check::<RepairKind>();
         check::<CredentialFault>();
+        check::<PrefixChange>();
         check::<bool>();
     }
 

@@ -13,6 +13,6 @@ mod settings;
 mod turn;
 
 pub use family::{Counters, Counters2, Family, Histograms, NamedCounters, Spec, StatusCounters};
-pub use instance::{InFlight, Metrics};
+pub use instance::{InFlight, Metrics, WithoutVectors};
 pub use logs::{LogError, init_logs};
 pub use settings::{LogFormat, Settings};

@@ -27,6 +27,9 @@ impl Metrics {
         }
         if mode != TurnMode::Off {
             self.tools_offered.observe(trace.tools_offered.len() as f64);
+            if let Some(change) = trace.offer.as_ref().and_then(|offer| offer.prefix_change) {
+                self.tool_prefix_changes.inc(change);
+            }
             self.feedback(trace);
         }
     }

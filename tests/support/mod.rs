@@ -20,6 +20,7 @@ pub(crate) mod request;
 pub(crate) mod rooms;
 pub(crate) mod sample;
 pub(crate) mod server;
+pub(crate) mod thousand;
 pub(crate) mod tls;
 pub(crate) mod verb;
 

@@ -109,6 +109,11 @@ impl ToolGlobs {
         Self { texts, compiled: self.compiled.iter().chain(&other.compiled).cloned().collect() }
     }
 
+    /// As they were written.
+    pub fn texts(&self) -> &[String] {
+        &self.texts
+    }
+
     /// Is there no glob?
     pub fn is_empty(&self) -> bool {
         self.texts.is_empty()

@@ -1,11 +1,12 @@
 //! A trace as a person reads it, who has to find out what happened or to take over: request, attempts, executions, rounds, how it ended.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
 use crate::domain::trace::{Attempt, Enrichment, Execution, Observation, Round};
-use crate::domain::{Call, Diagnosis, Explanation, Repair, Trace};
+use crate::domain::{Call, Diagnosis, Explanation, OfferNote, OfferReason, Repair, Trace};
 use crate::openai::{ChatRequest, Completion};
 
 /// Characters of a text, or of a line, that are shown.
@@ -75,9 +76,24 @@ fn request(page: &mut Page, trace: &Trace) {
     let more = trace.tools_offered.len().saturating_sub(MAX_TOOLS);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     page.line(&format!("tools offered: {}{more}", if named.is_empty() { "none".to_owned() } else { named.join(", ") }));
+    if let Some(offer) = &trace.offer {
+        page.line(&chosen(offer));
+    }
     if trace.rejoined > 0 {
         page.line(&format!("{} earlier answers got the proxy's part back", trace.rejoined));
     }
+}
+
+/// Why the tools were offered: `chosen from 1000: 3 called, 12 ranked`.
+fn chosen(offer: &OfferNote) -> String {
+    let mut counts: BTreeMap<OfferReason, usize> = BTreeMap::new();
+    for tool in &offer.tools {
+        *counts.entry(tool.reason).or_default() += 1;
+    }
+    let reasons: Vec<String> = counts.iter().map(|(reason, count)| format!("{count} {}", reason.label())).collect();
+    let change = offer.prefix_change.map(|change| format!("; not as the turn before: {}", change.label()));
+    let words = if offer.words_alone { "; by words alone" } else { "" };
+    format!("chosen from {}: {}{words}{}", offer.candidates, reasons.join(", "), change.unwrap_or_default())
 }
 
 /// What the model said in the end.
@@ -255,6 +271,8 @@ mod tests {
             "id": "0af7", "started_at": "2026-01-01T00:00:00Z", "endpoint": "/v1/chat/completions", "model": "m",
             "upstream": "main", "policy": "default", "mode": "guard", "stream": false, "status": 200, "verdict": "faulty",
             "tools_offered": (0..25).map(|n| format!("tool_{n}")).collect::<Vec<_>>(), "exhausted": "dynamic_feedback",
+            "offer": {"candidates": 90, "prefix_change": "limit", "tools": [
+                {"name": "tool_0", "reason": "ranked", "share": 1.0}, {"name": "tool_1", "reason": "called"}, {"name": "tool_2", "reason": "ranked"}]},
             "observed": [{"call": call("{}"), "rule": "error", "done": "added",
                 "explanation": {"passages": [{"text": "It is closed.", "source": "a.yaml#/x", "score": 1.0}]}}],
             "attempts": [{"purpose": "first", "upstream": "main", "status": 200, "outcome": "success", "verdict": "faulty",
@@ -283,7 +301,7 @@ mod tests {
             "Trace 0af7\n",
             "LIMIT REACHED: dynamic_feedback",
             "  | Plan\n  | a route.\n",
-            "tool_19 and 5 more",
+            "tool_19 and 5 more\n  chosen from 90: 1 called, 2 ranked; not as the turn before: limit\n",
             " 1. route({})\n    recognised by `error`; the explanation was added",
             "explained by a.yaml#/x:\n      | It is closed.",
             " 1. first → success 200, verdict faulty (2 ms, 10 tokens)\n    call route({\"x\":1})\n    fault E3.4 parameter_missing at /y: y is missing",

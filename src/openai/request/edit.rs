@@ -13,7 +13,7 @@ use super::{ChatRequest, notes};
 use crate::domain::Call;
 use crate::domain::json::raw;
 use crate::openai::fields::present;
-use crate::openai::{AssistantMessage, ToolChoice, WrittenTool};
+use crate::openai::{AssistantMessage, SentTool, ToolChoice, WrittenTool};
 
 /// What was appended: kept beside the client's own arrays, so that these are neither parsed nor copied until they are sent.
 #[derive(Debug, Clone, Default)]
@@ -23,6 +23,8 @@ pub(super) struct Additions {
     pub(super) notes: BTreeMap<usize, String>,
     tools: Vec<Arc<RawValue>>,
     functions: Vec<Arc<RawValue>>,
+    /// Do those tools stand in place of the client's own list, instead of behind it?
+    replace_tools: bool,
     /// Did the assistant message that was pushed last call in the legacy form? Its results must be of the same form.
     legacy_calls: Option<bool>,
 }
@@ -35,6 +37,11 @@ impl Additions {
     fn of(&self, key: &str) -> &[Arc<RawValue>] {
         self.arrays().into_iter().find(|(name, _)| *name == key).map_or(&[], |(_, items)| items)
     }
+
+    /// Do the additions stand in place of the client's own array?
+    fn replace(&self, key: &str) -> bool {
+        self.replace_tools && key != "messages"
+    }
 }
 
 impl ChatRequest {
@@ -46,12 +53,35 @@ impl ChatRequest {
         }
     }
 
-    /// Appends tools behind the client's own (to `functions` in a legacy request).
+    /// Puts tools behind the client's own (`functions` in a legacy request), in place of what was put there before.
     pub fn add_tools(&mut self, tools: &[Arc<WrittenTool>]) {
         let legacy = self.is_legacy();
+        self.put_tools(tools.iter().map(|tool| tool.element(legacy).clone()).collect(), false);
+    }
+
+    /// Sends these tools in this order, and no others. Where there is none, nothing is left that says how to choose among them.
+    pub fn send_tools(&mut self, tools: &[SentTool]) {
+        let legacy = self.is_legacy();
+        let own = self.tool_elements();
+        let element = |tool: &SentTool| match tool {
+            SentTool::Own(place) => own.get(*place).map(|element| Arc::from((*element).to_owned())),
+            SentTool::Added(tool) => Some(tool.element(legacy).clone()),
+        };
+        let elements: Vec<Arc<RawValue>> = tools.iter().filter_map(element).collect();
+        if elements.is_empty() {
+            for key in ["tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"] {
+                self.remove(key);
+            }
+        }
+        self.put_tools(elements, true);
+    }
+
+    fn put_tools(&mut self, tools: Vec<Arc<RawValue>>, replace: bool) {
+        let legacy = self.is_legacy();
         let target = if legacy { &mut self.additions.functions } else { &mut self.additions.tools };
-        target.extend(tools.iter().map(|tool| tool.element(legacy).clone()));
-        self.edited |= !tools.is_empty();
+        self.edited |= !(target.is_empty() && tools.is_empty());
+        *target = tools;
+        self.additions.replace_tools = replace;
     }
 
     /// Replaces `tool_choice` (`function_call` in a legacy request). `Auto` removes the field, which means the same; so does
@@ -171,7 +201,10 @@ impl Serialize for Edited<'_> {
             let value = noted.as_deref().filter(|_| key == "messages").unwrap_or(value);
             match additions.of(key) {
                 [] => map.serialize_entry(key, value)?,
-                added => map.serialize_entry(key, &joined::<S::Error>(Some(value), added)?)?,
+                added => {
+                    let before = Some(value).filter(|_| !additions.replace(key));
+                    map.serialize_entry(key, &joined::<S::Error>(before, added)?)?;
+                }
             }
         }
         for (key, added) in additions.arrays() {
@@ -309,6 +342,33 @@ mod tests {
             let names = without.to_value()["tools"].as_array().map(Vec::len);
             assert_eq!(names, Some(2), "{text}");
         }
+    }
+
+    #[test]
+    fn tools_that_are_added_again_take_the_place_of_those_before() {
+        let mut request = request(r#"{"tools":[{"type":"function", "function":{"name":"f"}}]}"#);
+        request.add_tools(&[tool("g")]);
+        request.add_tools(&[tool("g"), tool("h")]);
+        let text = String::from_utf8(request.to_bytes().to_vec()).unwrap();
+        assert!(text.starts_with(r#"{"tools":[{"type":"function", "function":{"name":"f"}},"#), "{text}");
+        let names: Vec<_> = request.to_value()["tools"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|tool| tool["function"]["name"].clone())
+            .collect();
+        assert_eq!(names, ["f", "g", "h"]);
+    }
+
+    #[test]
+    fn tools_are_sent_in_the_order_given_the_clients_own_to_the_byte() {
+        let mut request = request(r#"{"tools":[{"a": 1.0},{"b":2},{"c" :3}],"tool_choice":"auto","x":1}"#);
+        request.send_tools(&[SentTool::Own(2), SentTool::Added(tool("g")), SentTool::Own(0), SentTool::Own(9)]);
+        let text = String::from_utf8(request.to_bytes().to_vec()).unwrap();
+        let added = tool("g").text().to_owned();
+        assert_eq!(text, format!(r#"{{"tools":[{{"c" :3}},{added},{{"a": 1.0}}],"tool_choice":"auto","x":1}}"#));
+        request.send_tools(&[]);
+        assert_eq!(request.to_bytes(), r#"{"x":1}"#);
     }
 
     #[test]

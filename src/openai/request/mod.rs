@@ -116,9 +116,17 @@ impl ChatRequest {
     /// The client's own tools. A tool without a readable name is left out: the upstream judges it. Tools of another type
     /// than `function` are marked as free text.
     pub fn client_tools(&self) -> Vec<Tool> {
+        self.listed_tools().into_iter().filter_map(|(tool, _)| tool).collect()
+    }
+
+    /// The elements of the client's own list of tools, each with its JSON text and, where it has a readable name, the tool.
+    pub fn listed_tools(&self) -> Vec<(Option<Tool>, &str)> {
         let read = if present(self.fields.get("tools")).is_some() { read_tool } else { read_legacy_tool };
-        let elements: Option<Vec<&RawValue>> = self.tools_text().and_then(|text| serde_json::from_str(text).ok());
-        elements.unwrap_or_default().into_iter().filter_map(read).collect()
+        self.tool_elements().into_iter().map(|element| (read(element), element.get())).collect()
+    }
+
+    fn tool_elements(&self) -> Vec<&RawValue> {
+        self.tools_text().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
     }
 }
 

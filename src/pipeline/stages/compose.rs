@@ -7,7 +7,7 @@ use crate::openai::{AssistantMessage, ChatRequest, KeptPart, ToolChoice};
 use crate::pipeline::turn::Turn;
 use crate::scanner::CheckedCall;
 
-use super::offer::Offer;
+use super::offer::{Offer, Sent};
 
 /// The upstream request of a turn as it grows.
 ///
@@ -27,13 +27,26 @@ pub(crate) fn first(turn: &Turn, offer: &Offer) -> Draft {
     if request.model() != turn.model {
         request.set_model(&turn.model);
     }
-    if !offer.added.is_empty() {
-        request.add_tools(&offer.added);
-    }
+    send(&mut request, &offer.sent);
     Draft { committed: request, pending: None, kept: Vec::new() }
 }
 
+fn send(request: &mut ChatRequest, tools: &Sent) {
+    match tools {
+        Sent::Behind(added) => request.add_tools(added),
+        Sent::Instead(tools) => request.send_tools(tools),
+    }
+}
+
 impl Draft {
+    /// Offers the tools of an offer that has grown.
+    pub(crate) fn offer(&mut self, offer: &Offer) {
+        send(&mut self.committed, &offer.sent);
+        if let Some(pending) = &mut self.pending {
+            send(pending, &offer.sent);
+        }
+    }
+
     /// The request to send now.
     pub(crate) fn request(&self) -> &ChatRequest {
         self.pending.as_ref().unwrap_or(&self.committed)

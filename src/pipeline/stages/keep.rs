@@ -19,7 +19,7 @@ use super::answer::{Settled, merged_calls, with_fresh_id};
 use super::compose::Draft;
 use super::judge::JudgedAnswer;
 use super::kept_key::{self, Said};
-use super::offer::Offer;
+use super::offer::{Offer, Offering};
 use super::{hand_back, run};
 
 /// Bytes that every result can have at least; where there is room for less, the calls are not run.
@@ -45,13 +45,13 @@ pub(crate) fn mixed(judged: &JudgedAnswer, kept: &[CheckedCall]) -> Option<Mixed
 pub(crate) async fn run_and_keep(
     pipeline: &Pipeline,
     turn: &mut Turn,
-    offer: &Offer,
+    offering: &mut Offering,
     draft: &Draft,
     mixed: Mixed,
     settled: &Settled,
 ) {
     let Some(sent) = settled.message() else { return };
-    let Whole { message, own } = whole(mixed, offer, sent);
+    let Whole { message, own } = whole(mixed, offering.offer(), sent);
     let Some(mut part) = KeptPart::new(draft.conversation().pushed(), &message, sent) else { return };
     let ids: usize = own.iter().map(|(_, call)| call.id.len()).sum();
     let room = pipeline.settings.max_kept_bytes.saturating_sub(part.len() + ids) / own.len().max(1);
@@ -62,7 +62,7 @@ pub(crate) async fn run_and_keep(
         return;
     }
     let (checked, calls): (Vec<CheckedCall>, Vec<Call>) = own.into_iter().unzip();
-    let ran = run::run(pipeline, turn, checked).await;
+    let ran = run::run(pipeline, turn, offering, checked).await;
     let texts = hand_back::texts(pipeline, turn, &ran);
     for (call, (_, text)) in calls.iter().zip(texts) {
         part.add_result(call, fitting(text, room));

@@ -19,6 +19,7 @@ use crate::telemetry::labels::Stage;
 use crate::{executor, feedback};
 
 use super::approve::{self, Decision, Leave};
+use super::offer::{Offering, find};
 use super::setback;
 
 /// What executing the calls of an answer gave.
@@ -43,6 +44,14 @@ pub(super) struct RanCall {
     pub(super) failed: bool,
 }
 
+impl RanCall {
+    /// A call that nothing can be wrong with.
+    fn succeeded(checked: CheckedCall, outcome: Outcome) -> Self {
+        let (explanation, credential, shortfall) = (None, None, None);
+        Self { checked, outcome, explanation, only_reads: true, credential, shortfall, failed: false }
+    }
+}
+
 impl Ran {
     /// Did any call fail?
     pub(crate) fn any_failed(&self) -> bool {
@@ -51,7 +60,23 @@ impl Ran {
 }
 
 /// Executes calls of the proxy's, some side by side. What was sent is finished even when the client goes away.
-pub(crate) async fn run(pipeline: &Pipeline, turn: &mut Turn, calls: Vec<CheckedCall>) -> Ran {
+pub(crate) async fn run(pipeline: &Pipeline, turn: &mut Turn, offering: &mut Offering, calls: Vec<CheckedCall>) -> Ran {
+    let order: Vec<String> = calls.iter().map(|call| call.call().id.clone()).collect();
+    let (searches, calls): (Vec<CheckedCall>, Vec<CheckedCall>) = calls.into_iter().partition(find::is_search);
+    let mut results = Vec::with_capacity(order.len());
+    for search in searches {
+        let (outcome, execution) = find::find(pipeline, turn, offering, &search).await;
+        turn.record.executions(vec![execution], Duration::ZERO);
+        results.push(RanCall::succeeded(search, outcome));
+    }
+    results.extend(run_side_by_side(pipeline, turn, calls).await);
+    results.sort_by_key(|ran| order.iter().position(|id| *id == ran.checked.call().id));
+    let called = results.iter().map(|ran| ran.checked.call().name.as_str());
+    offering.called(pipeline, turn, called);
+    Ran { results }
+}
+
+async fn run_side_by_side(pipeline: &Pipeline, turn: &mut Turn, calls: Vec<CheckedCall>) -> Vec<RanCall> {
     let started = Instant::now();
     let side_by_side = turn.policy.limits.parallel_calls.max(1) as usize;
     let shared: &Turn = turn;
@@ -66,7 +91,7 @@ pub(crate) async fn run(pipeline: &Pipeline, turn: &mut Turn, calls: Vec<Checked
         .await;
     let (results, executions) = executed.into_iter().unzip();
     turn.record.executions(executions, started.elapsed());
-    Ran { results }
+    results
 }
 
 /// May the call be executed? Where a person has to say so, they are asked.

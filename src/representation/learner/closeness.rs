@@ -116,6 +116,13 @@ impl Closeness {
         self.texts.iter().flat_map(|text| &text.patterns).map(|pattern| pattern.weight)
     }
 
+    /// The logarithms of the weights with which all of a tool's patterns together say as much as its description, in the order of tools and
+    /// patterns: whoever has many is not to win by their number.
+    pub(super) fn centres(&self) -> Vec<f32> {
+        let of = |text: &ToolText| std::iter::repeat_n(-(text.patterns.len().max(1) as f32).ln() * CENTRE.with(|c| c.get()), text.patterns.len());
+        self.texts.iter().flat_map(of).collect()
+    }
+
     /// Looks up again what words say for each tool, with the patterns that it has now.
     pub(super) fn look_up_words(&mut self, asked: &Asked) {
         let documents: Vec<ToolDocument> = self.texts.iter().map(document).collect();
@@ -190,3 +197,5 @@ fn likeness(cosines: &[f32], sharpness: f32, among: &[usize]) -> Vec<f32> {
     let likeness = |sample: &usize| cosines.get(*sample).map_or(1.0, |cosine| (sharpness * cosine).exp());
     among.iter().map(likeness).collect()
 }
+
+thread_local!(pub static CENTRE: std::cell::Cell<f32> = std::cell::Cell::new(std::env::var("CENTRE").map_or(1.0, |v| v.parse().unwrap_or(1.0))));

@@ -22,6 +22,8 @@ pub(super) struct Problem<'a> {
     pub(super) patterns: Vec<(usize, Vec<f32>)>,
     /// For each sample, the right tools.
     pub(super) right: Vec<&'a [usize]>,
+    /// For each pattern, the logarithm that the ridge holds it to; 0 where there are none.
+    pub(super) centres: Vec<f32>,
 }
 
 impl Problem<'_> {
@@ -66,11 +68,12 @@ impl Problem<'_> {
         for (column, sums) in shares.iter_mut().zip(&sums) {
             column.iter_mut().zip(sums).for_each(|(share, sum)| *share /= sum);
         }
-        let slope = |((tool, column), log): (&(usize, Vec<f32>), &f32)| {
+        let slope = |(at, ((tool, column), log)): (usize, (&(usize, Vec<f32>), &f32))| {
+            let centre = self.centres.get(at).copied().unwrap_or_default();
             let shares = shares.get(*tool).map_or(&[][..], Vec::as_slice);
-            log.exp() * dot(shares, column) + ridge * log
+            log.exp() * dot(shares, column) + ridge * (log - centre)
         };
-        self.patterns.iter().zip(logs).map(slope).collect()
+        self.patterns.iter().zip(logs).enumerate().map(slope).collect()
     }
 
     /// own + Σ weight · pattern, for each tool.
@@ -133,6 +136,7 @@ mod tests {
             words: vec![vec![0.0; 4], vec![0.0; 4]],
             patterns: vec![(0, vec![3.0; 4]), (1, vec![1.0, 1.0, 4.0, 4.0])],
             right: vec![&[0], &[0], &[1], &[1]],
+            centres: Vec::new(),
         }
     }
 

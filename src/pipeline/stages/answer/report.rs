@@ -26,6 +26,7 @@ pub(super) fn debug(turn: &Turn) -> Value {
         "mode": trace.mode,
         "verdict": trace.verdict,
         "tools_offered": trace.tools_offered,
+        "offer": trace.offer,
         "attempts": trace.attempts.len(),
         "diagnoses": of_attempts(trace, |attempt| json!(attempt.diagnoses)),
         "advice": of_attempts(trace, |attempt| json!(attempt.advice)),

@@ -88,7 +88,7 @@ fn trials(set: &str) -> Vec<Trial> {
             let wrong = offered[random.usize(wrong_from..offered.len())].name.clone();
             let right = offered[random.usize(..wrong_from)].name.clone();
             random.shuffle(&mut offered);
-            let offer = Offer::compile(offered, Vec::new(), &Validators::default());
+            let offer = Offer::of_client(offered, &Validators::default());
             let relevance = relevance_of(request["query"].as_str().unwrap(), &offer);
             Trial { offer, relevance, right, wrong }
         })

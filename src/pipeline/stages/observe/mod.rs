@@ -185,7 +185,7 @@ fn operation(turn: &Turn, toolsets: Option<&[String]>, name: &str) -> Option<Ope
     let found = operations.map(|operation| &operation.tool).find(|tool| tool.name == name)?;
     match &found.owner {
         Owner::Proxy(reference) => Some(reference.clone()),
-        Owner::Client => None,
+        Owner::Client | Owner::Search => None,
     }
 }
 

@@ -161,7 +161,7 @@ mod tests {
             free_text: false,
             owner: Owner::Client,
         };
-        Offer::compile(vec![tool], Vec::new(), &Validators::default())
+        Offer::of_client(vec![tool], &Validators::default())
     }
 
     fn key(of: &mut Key, offer: &Offer, text: &str, earlier: &[&str]) -> [u8; 32] {

@@ -1,42 +1,100 @@
-//! The catalog's tools that a turn may be offered, in the dialect of its upstream.
+//! The tools that a turn may be offered, of one side: those of toolsets, in the dialect of the upstream, or the client's own.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
-use crate::catalog::{Catalog, dialect};
-use crate::domain::{SchemaDialect, Tool};
-use crate::openai::WrittenTool;
-use crate::retrieval::Bm25;
+use arc_swap::ArcSwapOption;
+use moka::sync::Cache;
 
-/// The tools of some toolsets of one catalog, in the order of their documents. What costs time is done when it is asked for first:
-/// of a thousand tools, most are never offered.
+use crate::catalog::{Catalog, dialect};
+use crate::domain::representation::Representation;
+use crate::domain::rules::{OfferRules, ToolGlobs};
+use crate::domain::{Owner, SchemaDialect, Tool};
+use crate::openai::WrittenTool;
+use crate::pipeline::tool_shelf::{ShelvedTools, ToolShelf};
+use crate::representation::render;
+use crate::retrieval::{Found, Fusion, ToolIndex, ToolQuery, ToolSegment};
+use crate::scanner::names;
+
+/// Pairs of rules of which it is remembered which tools they name: as many as there are policies, or nearly.
+const MAX_RULED: u64 = 64;
+
+/// Tools in the order of their documents, or of the client's list. What costs time is done when it is asked for first: of a thousand
+/// tools, most are never offered.
 #[derive(Debug)]
 pub(super) struct Candidates {
     dialect: SchemaDialect,
+    /// Tokens, about, that a description may have with what was learned behind it.
+    description_tokens: usize,
     tools: Vec<Candidate>,
     positions: HashMap<String, usize>,
-    index: OnceLock<Bm25<()>>,
+    folded: OnceLock<HashMap<String, Vec<usize>>>,
+    /// Whose texts are searched, in the order of the tools.
+    shelved: Vec<Arc<ShelvedTools>>,
+    index: ArcSwapOption<Indexed>,
+    ruled: Cache<(Vec<String>, Vec<String>), Arc<Ruled>>,
 }
 
 #[derive(Debug)]
 struct Candidate {
     tool: Arc<Tool>,
-    written: OnceLock<Arc<WrittenTool>>,
+    name: Arc<str>,
+    /// Place in the client's list, and a digest of what stands there.
+    own: Option<(usize, u64)>,
+    learned: Option<Arc<Representation>>,
+    /// Without what was learned, and with it.
+    written: [OnceLock<(Arc<WrittenTool>, u64)>; 2],
+}
+
+/// An index, and what it is made of.
+#[derive(Debug)]
+struct Indexed {
+    segments: Vec<Arc<ToolSegment>>,
+    index: ToolIndex,
+}
+
+/// Which tools rules name.
+#[derive(Debug, Default)]
+pub(super) struct Ruled {
+    /// In order.
+    pub(super) always: Vec<usize>,
+    pub(super) never: HashSet<usize>,
 }
 
 impl Candidates {
     /// The tools of `toolsets`, those that `catalog` has.
-    pub(super) fn of(catalog: &Catalog, toolsets: &[String], dialect: SchemaDialect) -> Self {
-        let toolsets = toolsets.iter().flat_map(|name| catalog.toolsets_of(name));
-        let tools = toolsets.flat_map(|toolset| toolset.operations.iter().map(|operation| operation.tool.clone()));
-        Self::new(tools, dialect)
+    pub(super) fn of(catalog: &Catalog, shelf: &ToolShelf, toolsets: &[String], dialect: SchemaDialect) -> Self {
+        let (mut tools, mut shelved) = (Vec::new(), Vec::new());
+        for toolset in toolsets.iter().flat_map(|name| catalog.toolsets_of(name)) {
+            shelved.extend(shelf.of_toolset(&toolset.name).cloned());
+            tools.extend(toolset.operations.iter().map(|operation| {
+                let learned = shelf.learned(&toolset.name, operation.own_name()).cloned();
+                Candidate::new(operation.tool.clone(), None, learned)
+            }));
+        }
+        Self::new(tools, shelved, dialect, shelf.description_tokens())
     }
 
-    pub(super) fn new(tools: impl Iterator<Item = Arc<Tool>>, dialect: SchemaDialect) -> Self {
-        let tools: Vec<Candidate> = tools.map(|tool| Candidate { tool, written: OnceLock::new() }).collect();
+    /// Those of the client's own tools that may be left out: each with its place in the client's list and its JSON text.
+    pub(super) fn of_client(tools: &[(usize, &Tool, &str)], shelf: &ToolShelf) -> Self {
+        let own = |(place, _, text): &(usize, &Tool, &str)| Some((*place, digest(&[text])));
+        let candidate = |entry: &(usize, &Tool, &str)| Candidate::new(Arc::new(entry.1.clone()), own(entry), None);
+        let shelved = shelf.of_client(&tools.iter().map(|(_, tool, _)| *tool).collect::<Vec<_>>());
+        Self::new(tools.iter().map(candidate).collect(), vec![shelved], SchemaDialect::Openai, 0)
+    }
+
+    fn new(
+        tools: Vec<Candidate>,
+        shelved: Vec<Arc<ShelvedTools>>,
+        dialect: SchemaDialect,
+        description_tokens: usize,
+    ) -> Self {
         let positions =
             tools.iter().enumerate().rev().map(|(at, candidate)| (candidate.tool.name.clone(), at)).collect();
-        Self { dialect, tools, positions, index: OnceLock::new() }
+        let (folded, index, ruled) = (OnceLock::new(), ArcSwapOption::empty(), Cache::new(MAX_RULED));
+        Self { dialect, description_tokens, tools, positions, folded, shelved, index, ruled }
     }
 
     /// How many there are.
@@ -49,23 +107,147 @@ impl Candidates {
         self.tools.get(position).map(|candidate| &candidate.tool)
     }
 
+    /// The name of the tool at a position, to be kept.
+    pub(super) fn name(&self, position: usize) -> Option<&Arc<str>> {
+        self.tools.get(position).map(|candidate| &candidate.name)
+    }
+
     /// Where the tool of this name stands.
     pub(super) fn position(&self, name: &str) -> Option<usize> {
         self.positions.get(name).copied()
     }
 
-    /// The tool at a position as it is sent.
-    pub(super) fn written(&self, position: usize) -> Option<&Arc<WrittenTool>> {
-        let Candidate { tool, written } = self.tools.get(position)?;
-        Some(written.get_or_init(|| Arc::new(write(tool, self.dialect))))
+    /// Where the tool stands that a name means: the one of this name, or the only one that differs in writing alone.
+    pub(super) fn meant(&self, name: &str) -> Option<usize> {
+        let only = |name: &str| {
+            let folded = self.folded.get_or_init(|| self.fold());
+            match folded.get(&names::fold(name)).map(Vec::as_slice) {
+                Some([only]) => Some(*only),
+                _ => None,
+            }
+        };
+        self.position(name).or_else(|| only(name)).or_else(|| only(names::without_namespace(name)?))
     }
 
-    /// Positions of the tools whose texts serve a request, best first, with how well.
-    pub(super) fn search(&self, request: &str) -> Vec<(usize, f32)> {
-        let texts = || self.tools.iter().map(|candidate| ((), candidate.tool.search_text()));
-        let index = self.index.get_or_init(|| Bm25::build(texts()));
-        index.search(request, self.len()).into_iter().map(|hit| (hit.position, hit.score)).collect()
+    fn fold(&self) -> HashMap<String, Vec<usize>> {
+        let mut folded: HashMap<String, Vec<usize>> = HashMap::new();
+        for (position, candidate) in self.tools.iter().enumerate() {
+            folded.entry(names::fold(&candidate.name)).or_default().push(position);
+        }
+        folded
     }
+
+    /// Place in the client's list, where the tool at a position is one of the client's.
+    pub(super) fn own_place(&self, position: usize) -> Option<usize> {
+        self.tools.get(position)?.own.map(|(place, _)| place)
+    }
+
+    /// The tool at a position as it is sent, with what was learned of it or without.
+    pub(super) fn written(&self, position: usize, learned: bool) -> Option<&Arc<WrittenTool>> {
+        Some(&self.written_with_digest(position, learned)?.0)
+    }
+
+    /// What tells whether the tool at a position is sent in the same bytes as before.
+    pub(super) fn digest(&self, position: usize, learned: bool) -> Option<u64> {
+        match self.tools.get(position)?.own {
+            Some((_, digest)) => Some(digest),
+            None => Some(self.written_with_digest(position, learned)?.1),
+        }
+    }
+
+    fn written_with_digest(&self, position: usize, learned: bool) -> Option<&(Arc<WrittenTool>, u64)> {
+        let Candidate { tool, written: [plain, shown], learned: known, .. } = self.tools.get(position)?;
+        let known = known.as_deref().filter(|_| learned);
+        let place = if known.is_some() { shown } else { plain };
+        Some(place.get_or_init(|| {
+            let mut written = write(tool, self.dialect);
+            if let Some(known) = known
+                && let Cow::Owned(description) = render(&tool.description, known, self.description_tokens)
+            {
+                written = written.described(description);
+            }
+            let digest = digest(&[written.text()]);
+            (Arc::new(written), digest)
+        }))
+    }
+
+    /// Which tools the rules name.
+    pub(super) fn ruled(&self, rules: &OfferRules) -> Arc<Ruled> {
+        let OfferRules { always, never, .. } = rules;
+        if always.is_empty() && never.is_empty() {
+            return Arc::default();
+        }
+        let key = (always.texts().to_vec(), never.texts().to_vec());
+        self.ruled.get_with(key, || Arc::new(self.name_by(always, never)))
+    }
+
+    fn name_by(&self, always: &ToolGlobs, never: &ToolGlobs) -> Ruled {
+        let mut ruled = Ruled::default();
+        for (position, candidate) in self.tools.iter().enumerate() {
+            let name = match &candidate.tool.owner {
+                Owner::Proxy(reference) => format!("{}/{}", reference.toolset, reference.tool),
+                Owner::Client | Owner::Search => candidate.tool.name.clone(),
+            };
+            if never.name(&name) {
+                ruled.never.insert(position);
+            } else if always.name(&name) {
+                ruled.always.push(position);
+            }
+        }
+        ruled
+    }
+
+    /// Is there a tool that is found by meaning, too?
+    pub(super) fn has_vectors(&self) -> bool {
+        self.shelved.iter().any(|tools| tools.has_vectors())
+    }
+
+    /// The `k` tools whose texts serve a request best, best first.
+    pub(super) fn search(&self, query: &ToolQuery<'_>, k: usize) -> Vec<Found> {
+        self.indexed().index.search(query, k)
+    }
+
+    /// The index of the texts as they are now: it is put together anew where one of its parts has got its vectors.
+    fn indexed(&self) -> Arc<Indexed> {
+        let segments: Vec<Arc<ToolSegment>> = self.shelved.iter().map(|tools| tools.segment()).collect();
+        let is_same =
+            |known: &Arc<Indexed>| known.segments.iter().zip(&segments).all(|(one, other)| Arc::ptr_eq(one, other));
+        if let Some(known) = self.index.load_full().filter(is_same) {
+            return known;
+        }
+        // What was learned about ranking was learned of one toolset alone.
+        let fusion = if let [only] = self.shelved.as_slice() { only.fusion() } else { Fusion::default() };
+        let index = ToolIndex::new(segments.iter().cloned(), fusion);
+        let indexed = Arc::new(Indexed { segments, index });
+        self.index.store(Some(Arc::clone(&indexed)));
+        indexed
+    }
+
+    /// A learned pattern of the tool at a position, in words.
+    pub(super) fn pattern(&self, position: usize, pattern: usize) -> Option<String> {
+        let mut at = position;
+        for tools in &self.shelved {
+            match at.checked_sub(tools.len()) {
+                Some(rest) => at = rest,
+                None => return tools.pattern(at, pattern).map(str::to_owned),
+            }
+        }
+        None
+    }
+}
+
+impl Candidate {
+    fn new(tool: Arc<Tool>, own: Option<(usize, u64)>, learned: Option<Arc<Representation>>) -> Self {
+        let name = Arc::from(tool.name.as_str());
+        Self { tool, name, own, learned, written: Default::default() }
+    }
+}
+
+/// A digest of what is sent, for comparisons within this process.
+pub(super) fn digest(texts: &[&str]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    texts.hash(&mut hasher);
+    hasher.finish()
 }
 
 fn write(tool: &Arc<Tool>, dialect: SchemaDialect) -> WrittenTool {

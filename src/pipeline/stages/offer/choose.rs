@@ -1,147 +1,207 @@
-//! Which of the catalog's tools are offered where the upstream takes fewer than there are.
+//! Which tools are offered, and in which order: what was offered before, and behind it what the conversation asks for now.
 //!
-//! The seam for a learned retrieval: it takes the place of [`Candidates::search`], and nothing else changes.
+//! A pure function of the conversation, the rules and what was offered before. Gone through step by step from the beginning of a
+//! conversation it gives what it gave turn by turn, so that a session that is not remembered begins with the same tools all the same.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use super::candidates::Candidates;
-use crate::openai::{ChatRequest, MessageView, ToolChoice};
+use crate::domain::OfferReason;
+use crate::domain::rules::OfferRules;
 
-/// How many of a user's messages tell what the conversation is about, the last ones.
-const USER_MESSAGES: usize = 3;
+use super::conversation::Step;
+use super::pool::{Pool, ToolAt};
+use super::ranking::Ranked;
 
-/// What each message before the last one counts, as a share of the one behind it.
-const FADING: f32 = 0.5;
+/// The part of an upstream's room that is left free, as a divisor, when some tools have to make room for others: then they need not do
+/// so again with every turn.
+const SLACK: usize = 4;
 
-/// Characters of a message that are searched for. More are pasted text, not a wish.
-const MESSAGE_CHARS: usize = 4_000;
-
-/// Positions of the `room` candidates to offer, in the order of the documents; `None` where all of them fit. Those of `hidden` names
-/// are not offered. `called` are tools that the conversation used before, oldest first.
-pub(super) fn choose(
-    candidates: &Candidates,
-    request: &ChatRequest,
-    called: &[String],
-    hidden: &HashSet<String>,
-    room: usize,
-) -> Option<Vec<u32>> {
-    let is_free = |position: &usize| candidates.tool(*position).is_some_and(|tool| !hidden.contains(&tool.name));
-    let hidden_here = hidden.iter().filter(|name| candidates.position(name).is_some()).count();
-    if candidates.len().saturating_sub(hidden_here) <= room {
-        return None;
-    }
-    let messages = request.messages();
-    let wanted = named(&request.tool_choice());
-    let in_messages =
-        messages.iter().rev().flat_map(|message| message.calls.iter().rev().map(|call| call.name.as_str()));
-    let used = called.iter().rev().map(String::as_str).chain(in_messages);
-    let by_name = wanted.iter().map(String::as_str).chain(used).filter_map(|name| candidates.position(name));
-    let ranked = by_name.chain(ranked(candidates, &messages)).chain(0..candidates.len());
-
-    let mut seen = HashSet::new();
-    let mut chosen: Vec<u32> = ranked
-        .filter(is_free)
-        .filter(|position| seen.insert(*position))
-        .take(room)
-        .filter_map(|position| u32::try_from(position).ok())
-        .collect();
-    chosen.sort_unstable();
-    Some(chosen)
+/// A tool that is offered, and why.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Pick {
+    pub(super) tool: ToolAt,
+    pub(super) reason: OfferReason,
+    /// Its score as a share of the best one's.
+    pub(super) share: Option<f32>,
+    pub(super) pattern: Option<String>,
+    /// The step that asked for it last.
+    pub(super) used: u32,
 }
 
-/// The tools that the request itself asks for.
-fn named(choice: &ToolChoice) -> Vec<String> {
-    match choice {
-        ToolChoice::Named(name) => vec![name.clone()],
-        ToolChoice::Allowed { names, .. } => names.clone(),
-        _ => Vec::new(),
-    }
+/// The tools offered, in the order of their first offering.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Chosen {
+    pub(super) picks: Vec<Pick>,
+    /// Steps that were gone through.
+    pub(super) step: u32,
+    /// Did tools have to make room for others?
+    pub(super) evicted: bool,
 }
 
-/// Candidates that serve what the user said last, best first.
-fn ranked(candidates: &Candidates, messages: &[MessageView<'_>]) -> Vec<usize> {
-    let said =
-        messages.iter().rev().filter(|message| message.role == "user").filter_map(|message| message.text.as_deref());
-    let mut scores: HashMap<usize, f32> = HashMap::new();
-    let mut weight = 1.0;
-    for text in said.take(USER_MESSAGES) {
-        let end = text.char_indices().nth(MESSAGE_CHARS).map_or(text.len(), |(end, _)| end);
-        for (position, score) in candidates.search(text.get(..end).unwrap_or_default()) {
-            *scores.entry(position).or_default() += weight * score;
+/// What a step is judged by.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rules<'a> {
+    pub(super) offer: &'a OfferRules,
+    /// Tools that the upstream takes besides those that are not chosen.
+    pub(super) room: usize,
+    /// Names that `tool_choice` asks for.
+    pub(super) required: &'a [String],
+}
+
+impl Chosen {
+    /// Offers what the step asks for. `rank` ranks the tools of a pool for what the user said.
+    pub(super) fn advance(
+        &mut self,
+        pools: &[Pool],
+        rules: Rules<'_>,
+        step: Step<'_>,
+        rank: &dyn Fn(&Pool, Step<'_>) -> Vec<Ranked>,
+    ) {
+        self.step += 1;
+        for pick in &mut self.picks {
+            // Later turns tell it anew; what was called stays in use.
+            if !matches!(pick.reason, OfferReason::Called) {
+                pick.reason = OfferReason::Sticky;
+            }
+            (pick.share, pick.pattern) = (None, None);
         }
-        weight *= FADING;
+        let mut fresh: Vec<Pick> = Vec::new();
+        for pool in pools {
+            let mut wanted = Wanted { pool, step: self.step, picks: Vec::new(), places: HashMap::new() };
+            wanted.ask(self, rules, step, rank);
+            fresh.extend(self.merge(wanted.picks));
+        }
+        fresh.sort_by_key(|pick| pick.tool);
+        self.picks.extend(fresh);
+        self.fit(rules.room);
     }
-    let mut ranked: Vec<(usize, f32)> = scores.into_iter().collect();
-    ranked.sort_by(|left, right| right.1.total_cmp(&left.1).then(left.0.cmp(&right.0)));
-    ranked.into_iter().map(|(position, _)| position).collect()
+
+    /// Adds tools for a reason that comes up while the turn runs.
+    pub(super) fn add(&mut self, tools: &[ToolAt], reason: OfferReason, room: usize) {
+        for tool in tools {
+            let pick = Pick { tool: *tool, reason, share: None, pattern: None, used: self.step };
+            let fresh = self.merge(vec![pick]);
+            self.picks.extend(fresh);
+        }
+        self.fit(room);
+    }
+
+    /// Notes what is wanted of what is offered already; gives back the rest.
+    fn merge(&mut self, wanted: Vec<Pick>) -> Vec<Pick> {
+        let known: HashMap<ToolAt, usize> =
+            self.picks.iter().enumerate().map(|(place, pick)| (pick.tool, place)).collect();
+        let mut fresh = Vec::new();
+        for pick in wanted {
+            match known.get(&pick.tool).and_then(|place| self.picks.get_mut(*place)) {
+                Some(before) => {
+                    before.reason = before.reason.min(pick.reason);
+                    (before.share, before.pattern) = (pick.share.or(before.share), pick.pattern);
+                    before.used = self.step;
+                }
+                None => fresh.push(pick),
+            }
+        }
+        fresh
+    }
+
+    /// Leaves out what finds no room: what the conversation does not use now, and of that what was used longest ago.
+    fn fit(&mut self, room: usize) {
+        if self.picks.len() <= room {
+            return;
+        }
+        self.evicted = true;
+        let in_use = |pick: &Pick| pick.used == self.step || pick.reason < OfferReason::Whole;
+        let busy = self.picks.iter().filter(|pick| in_use(pick)).count();
+        let left = busy.max(room - room / SLACK).min(room);
+        let mut order: Vec<usize> = (0..self.picks.len()).collect();
+        order.sort_by(|one, other| {
+            let key = |place: &usize| self.picks.get(*place).map(|pick| precedence(pick, in_use(pick)));
+            key(one).partial_cmp(&key(other)).unwrap_or(std::cmp::Ordering::Equal)
+        });
+        let mut stays: Vec<usize> = order.into_iter().take(left).collect();
+        stays.sort_unstable();
+        let mut kept = Vec::with_capacity(stays.len());
+        for place in stays {
+            kept.extend(self.picks.get(place).cloned());
+        }
+        self.picks = kept;
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
+/// What goes first where there is too little room: what is used now, by its reason and then by how well it serves; then what was used
+/// last.
+fn precedence(pick: &Pick, in_use: bool) -> (bool, OfferReason, std::cmp::Reverse<u32>, f32) {
+    let reason = if in_use { pick.reason } else { OfferReason::Sticky };
+    // What is ranked now and was there before is worth what is ranked now.
+    let reason = if in_use && reason == OfferReason::Sticky { OfferReason::Ranked } else { reason };
+    (!in_use, reason, std::cmp::Reverse(pick.used), -pick.share.unwrap_or_default())
+}
 
-    use bytes::Bytes;
-    use serde_json::{Value, json};
+/// What a step asks for in one pool, the most important first.
+struct Wanted<'a> {
+    pool: &'a Pool,
+    step: u32,
+    picks: Vec<Pick>,
+    places: HashMap<usize, usize>,
+}
 
-    use super::*;
-    use crate::domain::{Owner, SchemaDialect, Tool};
-
-    const NAMES: [&str; 6] = ["listRooms", "bookRoom", "planRoute", "getWeather", "sendInvoice", "listCountries"];
-
-    fn candidates() -> Candidates {
-        let tools = NAMES.into_iter().map(|name| {
-            Arc::new(Tool {
-                name: name.to_owned(),
-                description: String::new(),
-                parameters: Arc::new(json!({"type": "object"})),
-                free_text: false,
-                owner: Owner::Client,
-            })
-        });
-        Candidates::new(tools, SchemaDialect::Openai)
+impl Wanted<'_> {
+    fn ask(
+        &mut self,
+        before: &Chosen,
+        rules: Rules<'_>,
+        step: Step<'_>,
+        rank: &dyn Fn(&Pool, Step<'_>) -> Vec<Ranked>,
+    ) {
+        let pool = self.pool;
+        let named = |names: &[String]| names.iter().filter_map(|name| pool.named(name)).collect::<Vec<_>>();
+        self.take(named(rules.required), OfferReason::Required);
+        self.take(pool.always(), OfferReason::Always);
+        // Of many, those that were called last.
+        self.take(named(step.called).into_iter().rev(), OfferReason::Called);
+        if pool.is_whole(rules.offer, rules.room) {
+            return self.take(pool.positions(), OfferReason::Whole);
+        }
+        self.take(named(step.words), OfferReason::Named);
+        self.rank(before, rules.offer, rank(pool, step));
     }
 
-    fn chosen(request: &Value, called: &[&str], hidden: &[&str], room: usize) -> Option<Vec<&'static str>> {
-        let request = ChatRequest::parse(Bytes::from(request.to_string())).unwrap();
-        let called: Vec<String> = called.iter().map(|name| (*name).to_owned()).collect();
-        let hidden = hidden.iter().map(|name| (*name).to_owned()).collect();
-        let positions = choose(&candidates(), &request, &called, &hidden, room)?;
-        Some(positions.into_iter().map(|position| NAMES[position as usize]).collect())
+    /// The best ones above the cut-off; below it, and in the order of the documents, as many as the minimum asks for.
+    fn rank(&mut self, before: &Chosen, rules: &OfferRules, ranked: Vec<Ranked>) {
+        let (k, min) = (rules.k as usize, rules.min as usize);
+        let mut above: Vec<Ranked> = ranked.into_iter().filter(|found| self.pool.is_free(found.position)).collect();
+        let cut = above.iter().take(k).take_while(|found| f64::from(found.share) >= rules.gap).count();
+        let below = above.split_off(cut);
+        for Ranked { position, share, pattern } in above {
+            self.take([position], OfferReason::Ranked);
+            if let Some(pick) = self.places.get(&position).and_then(|place| self.picks.get_mut(*place)) {
+                (pick.share, pick.pattern) = (Some(share), pattern);
+            }
+        }
+        let others = before.picks.iter().filter(|pick| pick.tool.side == self.pool.side);
+        let others: Vec<usize> = others.map(|pick| pick.tool.position as usize).collect();
+        let mut missing = min.saturating_sub(
+            self.picks.len() + others.iter().filter(|position| !self.places.contains_key(position)).count(),
+        );
+        for position in below.into_iter().map(|found| found.position).chain(self.pool.positions()) {
+            if missing == 0 {
+                break;
+            }
+            if !self.places.contains_key(&position) && !others.contains(&position) {
+                self.take([position], OfferReason::Filled);
+                missing -= 1;
+            }
+        }
     }
 
-    fn said(texts: &[&str]) -> Value {
-        let messages: Vec<Value> = texts.iter().map(|text| json!({"role": "user", "content": text})).collect();
-        json!({"messages": messages})
-    }
-
-    #[test]
-    fn nothing_is_chosen_where_all_fit() {
-        assert_eq!(chosen(&said(&["hi"]), &[], &[], 6), None);
-        assert_eq!(chosen(&said(&["hi"]), &[], &["bookRoom"], 5), None);
-        assert_eq!(chosen(&said(&["hi"]), &[], &[], 0), Some(vec![]));
-    }
-
-    #[test]
-    fn what_serves_the_last_messages_goes_first_and_the_rest_fills_the_room_in_order() {
-        assert_eq!(chosen(&said(&["the weather?"]), &[], &[], 1), Some(vec!["getWeather"]));
-        assert_eq!(chosen(&said(&["the weather?", "send an invoice"]), &[], &[], 1), Some(vec!["sendInvoice"]));
-        let expected = vec!["listRooms", "getWeather", "sendInvoice"];
-        assert_eq!(chosen(&said(&["the weather?", "send an invoice"]), &[], &[], 3), Some(expected));
-    }
-
-    #[test]
-    fn what_was_called_or_is_asked_for_by_name_stays() {
-        assert_eq!(chosen(&said(&["the weather?"]), &["planRoute"], &[], 2), Some(vec!["planRoute", "getWeather"]));
-        let mut request = said(&["the weather?"]);
-        request["messages"].as_array_mut().unwrap().push(json!({"role": "assistant", "content": null, "tool_calls": [
-            {"id": "a", "type": "function", "function": {"name": "listCountries", "arguments": "{}"}}]}));
-        request["tools"] = json!([]);
-        request["tool_choice"] = json!({"type": "function", "function": {"name": "bookRoom"}});
-        assert_eq!(chosen(&request, &[], &[], 2), Some(vec!["bookRoom", "listCountries"]));
-    }
-
-    #[test]
-    fn a_hidden_name_takes_no_room() {
-        assert_eq!(chosen(&said(&["the weather?"]), &["getWeather"], &["getWeather"], 1), Some(vec!["listRooms"]));
+    /// Takes tools that are not taken for a better reason.
+    fn take(&mut self, positions: impl IntoIterator<Item = usize>, reason: OfferReason) {
+        for position in positions {
+            let Some(tool) = self.pool.at(position) else { continue };
+            if let std::collections::hash_map::Entry::Vacant(place) = self.places.entry(position) {
+                place.insert(self.picks.len());
+                self.picks.push(Pick { tool, reason, share: None, pattern: None, used: self.step });
+            }
+        }
     }
 }

@@ -1,236 +1,204 @@
 //! Offer: which tools the model is offered, compiled for judgement.
+//!
+//! `conversation` reads what a request asks for, `pool` says what there is under the rules of the turn, `choose` decides, and
+//! [`Offering`] holds the result, which may grow while the turn runs. `memory` knows what a session was offered before, so that what is
+//! sent upstream grows by appending alone.
 
-mod called;
 mod candidates;
 mod choose;
+#[cfg(test)]
+mod choose_tests;
+mod compiled;
+mod conversation;
+pub(crate) mod find;
+mod memory;
+mod offering;
+mod pool;
+mod ranking;
+mod search;
 
-use std::collections::HashSet;
-use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
-use indexmap::Equivalent;
-use moka::sync::Cache;
-
-use crate::domain::rules::Mode;
-use crate::domain::{Owner, SchemaDialect, Tool};
-use crate::openai::{ToolChoice, WrittenTool};
+use crate::domain::rules::{ClientOffer, Mode};
+use crate::domain::{OfferReason, Tool};
+use crate::openai::ToolChoice;
 use crate::pipeline::Pipeline;
 use crate::pipeline::turn::Turn;
-use crate::repair::rescue::hold::Starts;
-use crate::retrieval::{Bm25, Hit};
-use crate::scanner::{CompiledTool, Toolbook, Validators};
-use crate::telemetry::Metrics;
+use crate::telemetry::labels::Stage;
 
-pub(crate) use called::Called;
-use candidates::Candidates;
+use super::kept_key;
+use candidates::{Candidates, digest};
+use choose::{Chosen, Pick, Rules};
+use conversation::{Conversation, Step};
+use memory::Remembered;
+use pool::{Pool, Side};
+use ranking::{Query, Vectors};
 
-/// The tools offered in a turn.
-#[derive(Debug)]
-pub(crate) struct Offer {
-    /// All tools, compiled.
-    pub(crate) toolbook: Toolbook,
-    /// With what their calls may begin in a text.
-    pub(crate) starts: Starts,
-    /// Those that the catalog adds behind the client's own, as they are sent.
-    pub(crate) added: Vec<Arc<WrittenTool>>,
-    /// Did the client send tools of its own?
-    pub(crate) client_sent_tools: bool,
-    /// The tools' texts, indexed when they are searched first.
-    index: OnceLock<Bm25<String>>,
-    /// The names of all tools.
-    names: Arc<[String]>,
-}
-
-impl Offer {
-    /// The client's tools and behind them what the catalog adds.
-    pub(crate) fn compile(client: Vec<Tool>, added: Vec<Arc<WrittenTool>>, validators: &Validators) -> Self {
-        let client_sent_tools = !client.is_empty();
-        let behind = added.iter().map(|written| written.tool().clone());
-        let toolbook = Toolbook::compile(client.into_iter().map(Arc::new).chain(behind).collect(), validators);
-        let names = toolbook.tools().iter().map(|compiled| compiled.tool.name.clone()).collect();
-        let starts = Starts::of(&toolbook);
-        Self { toolbook, added, client_sent_tools, index: OnceLock::new(), names, starts }
-    }
-
-    /// Is there anything to judge calls by?
-    pub(crate) fn is_judged(&self) -> bool {
-        !self.toolbook.is_empty()
-    }
-
-    /// The `limit` tools whose names and descriptions serve a request best, best first.
-    pub(crate) fn search(&self, request: &str, limit: usize) -> Vec<Hit<'_, String>> {
-        let text = |tool: &CompiledTool| (tool.name().to_owned(), tool.tool.search_text());
-        let texts = || self.toolbook.tools().iter().map(|tool| text(tool));
-        self.index.get_or_init(|| Bm25::build(texts())).search(request, limit)
-    }
-
-    /// Does the proxy execute calls of the tool `name`?
-    pub(crate) fn is_proxys(&self, name: &str) -> bool {
-        match self.toolbook.get(name) {
-            Some(compiled) => matches!(compiled.tool.owner, Owner::Proxy(_)),
-            // No such tool: the fault is the client's to see if it sent tools at all.
-            None => !self.client_sent_tools,
-        }
-    }
-}
-
-/// Identifies an offer: the client's tools as they came, the toolsets added, in which dialect, and which of their tools.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Key {
-    tools: String,
-    toolsets: Vec<String>,
-    dialect: SchemaDialect,
-    /// `None`: all of them.
-    chosen: Option<Vec<u32>>,
-}
-
-/// A key that is looked for, hashed as [`Key`] is.
-#[derive(Debug, Hash)]
-struct KeyView<'a> {
-    tools: &'a str,
-    toolsets: &'a [String],
-    dialect: SchemaDialect,
-    chosen: Option<&'a [u32]>,
-}
-
-impl KeyView<'_> {
-    fn to_key(&self) -> Key {
-        Key {
-            tools: self.tools.to_owned(),
-            toolsets: self.toolsets.to_vec(),
-            dialect: self.dialect,
-            chosen: self.chosen.map(<[u32]>::to_vec),
-        }
-    }
-}
-
-impl Equivalent<Key> for KeyView<'_> {
-    fn equivalent(&self, key: &Key) -> bool {
-        let Key { tools, toolsets, dialect, chosen } = key;
-        (self.tools, self.toolsets, self.dialect, self.chosen) == (tools, toolsets, *dialect, chosen.as_deref())
-    }
-}
-
-/// Offers compiled before: agents send the same tools with every request.
-#[derive(Debug, Clone)]
-pub struct Offers {
-    cache: Cache<Key, Arc<Offer>>,
-    /// By toolsets and dialect: as many as the aliases of the configuration make.
-    candidates: Cache<(Vec<String>, SchemaDialect), Arc<Candidates>>,
-}
-
-impl Offers {
-    /// A cache of at most `entries` offers. It belongs to one catalog.
-    pub fn new(entries: u64) -> Self {
-        Self { cache: Cache::new(entries), candidates: Cache::new(entries) }
-    }
-}
+pub(crate) use compiled::{Offer, Offers, Sent};
+pub(crate) use memory::Memory;
+pub(crate) use offering::Offering;
+pub use search::NAME as SEARCH_TOOL;
 
 /// Which tools the model is offered. Without tools, an empty offer: nothing is judged then.
-pub(crate) fn offer(pipeline: &Pipeline, turn: &mut Turn) -> Arc<Offer> {
-    let settings = turn.upstream.settings();
-    let toolsets: &[String] = if catalog_joins(turn) { &turn.toolsets } else { &[] };
-    let dialect = settings.schema_dialect;
-    let candidates = (!toolsets.is_empty()).then(|| {
-        let compile = || Arc::new(Candidates::of(&turn.snapshot.catalog, toolsets, dialect));
-        turn.snapshot.offers.candidates.get_with((toolsets.to_vec(), dialect), compile)
-    });
-    let chosen = candidates.as_deref().and_then(|candidates| chosen(pipeline, turn, candidates, settings.max_tools));
-    let tools = turn.request.tools_text().unwrap_or_default();
-    let key = KeyView { tools, toolsets, dialect, chosen: chosen.as_deref() };
-    let cache = &turn.snapshot.offers.cache;
-    let offer = cache.get(&key).unwrap_or_else(|| {
-        cache.get_with(key.to_key(), || {
-            let client = turn.request.client_tools();
-            let added = candidates.as_deref().map_or_else(Vec::new, |all| added(all, chosen.as_deref(), &client));
-            let offer = Offer::compile(client, added, &pipeline.validators);
-            tell_of_problems(&offer.toolbook, &pipeline.metrics);
-            Arc::new(offer)
-        })
-    });
-    turn.record.trace_mut().tools_offered = offer.names.clone();
-    offer
-}
-
-/// Which of the candidates are offered; `None` where the upstream takes all of them. The client's own tools always go along, even
-/// where they alone are too many: what is wrong with them is for the client to see.
-fn chosen(pipeline: &Pipeline, turn: &Turn, candidates: &Candidates, max_tools: usize) -> Option<Vec<u32>> {
-    if max_tools == 0 {
-        return None;
+pub(crate) async fn offer(pipeline: &Pipeline, turn: &mut Turn) -> Offering {
+    let started = Instant::now();
+    let mut offering = begin(pipeline, turn);
+    if !offering.pools.is_empty() {
+        choose(pipeline, turn, &mut offering).await;
     }
-    let own: HashSet<String> = turn.request.client_tools().into_iter().map(|tool| tool.name).collect();
-    let room = max_tools.saturating_sub(own.len());
-    let called = pipeline.called.of(turn.record.trace().session.as_deref());
-    let chosen = choose::choose(candidates, &turn.request, &called, &own, room)?;
-    tracing::debug!(
-        offered = chosen.len(),
-        left_out = candidates.len() - chosen.len(),
-        "the upstream takes {max_tools} tools: those that suit the conversation best are offered"
-    );
-    Some(chosen)
+    offering.offer = offering.compile(pipeline, turn);
+    offering.note(pipeline, turn);
+    pipeline.metrics.overhead.observe(Stage::Offer, started.elapsed());
+    offering
 }
 
-/// The candidates that are offered. The client's own tool wins a shared name: it knows nothing of ours.
-fn added(candidates: &Candidates, chosen: Option<&[u32]>, client: &[Tool]) -> Vec<Arc<WrittenTool>> {
-    let own: HashSet<&str> = client.iter().map(|tool| tool.name.as_str()).collect();
-    let positions: Vec<usize> = match chosen {
-        Some(chosen) => chosen.iter().map(|position| *position as usize).collect(),
-        None => (0..candidates.len()).collect(),
-    };
-    let is_free = |position: &usize| candidates.tool(*position).is_some_and(|tool| !own.contains(tool.name.as_str()));
-    positions.into_iter().filter(is_free).filter_map(|position| candidates.written(position).cloned()).collect()
-}
-
-/// Logs and counts the schemas that cannot be used in whole, each once: their tools are offered and called all the same.
-fn tell_of_problems(toolbook: &Toolbook, metrics: &Metrics) {
-    let troubled = toolbook.tools().iter().filter(|tool| !tool.problems().is_empty());
-    for tool in troubled.filter(|tool| tool.is_new()) {
-        let (judges, problem) = (tool.judges_values(), tool.problems().join("; "));
-        metrics.schema_problems.inc(judges);
-        if judges {
-            tracing::info!(tool = tool.name(), "parts of the tool's schema cannot be used: {problem}");
-        } else {
-            tracing::warn!(tool = tool.name(), "the tool's schema cannot be used: {problem}");
+/// What there is to choose from, of which nothing is chosen yet.
+fn begin(pipeline: &Pipeline, turn: &Turn) -> Offering {
+    let (rules, settings) = (&turn.policy.offer, turn.upstream.settings());
+    let narrows = turn.policy.mode == Mode::Guard && rules.client_tools == ClientOffer::Narrow;
+    let joins = catalog_joins(turn);
+    let listed = if narrows || joins { turn.request.listed_tools() } else { Vec::new() };
+    let own: Vec<&Tool> = listed.iter().filter_map(|(tool, _)| tool.as_ref()).collect();
+    let tools_text = turn.request.tools_text().unwrap_or_default();
+    let mut pools = Vec::new();
+    let is_narrowed = narrows && own.len() > rules.whole as usize;
+    if is_narrowed {
+        let of_client = || {
+            let named = listed.iter().enumerate();
+            let named = named.filter_map(|(place, (tool, text))| Some((place, tool.as_ref()?, *text)));
+            Candidates::of_client(&named.collect::<Vec<_>>(), &turn.snapshot.shelf)
+        };
+        let candidates = turn.snapshot.offers.of_client(tools_text, of_client);
+        pools.push(Pool::new(Side::Client, candidates, rules, []));
+    }
+    let mut search = None;
+    if joins {
+        let (toolsets, dialect) = (&turn.toolsets, settings.schema_dialect);
+        let make = || Candidates::of(&turn.snapshot.catalog, &turn.snapshot.shelf, toolsets, dialect);
+        let candidates = turn.snapshot.offers.of_toolsets(toolsets, dialect, make);
+        let pool = Pool::new(Side::Catalog, candidates, rules, own.iter().map(|tool| tool.name.as_str()));
+        let from = rules.search_tools.from;
+        if from > 0 && pool.free() >= from as usize && pool.free() > rules.whole as usize {
+            let is_taken =
+                |name: &str| own.iter().any(|tool| tool.name == name) || pool.candidates.position(name).is_some();
+            search = Some(search::tool(&search::name(is_taken), rules.search_tools.results, dialect));
         }
+        pools.push(pool);
     }
+    let fixed: Vec<usize> = if is_narrowed {
+        listed.iter().enumerate().filter(|(_, (tool, _))| tool.is_none()).map(|(place, _)| place).collect()
+    } else {
+        Vec::new()
+    };
+    let taken = if is_narrowed { fixed.len() } else { own.len() } + search.iter().count();
+    let room = match settings.max_tools {
+        0 => usize::MAX,
+        // The client's own tools go along even where they alone are too many: what is wrong with them is for the client to see.
+        most => most.saturating_sub(taken),
+    };
+    let session = session(turn).filter(|_| !pools.is_empty());
+    let before = session.as_deref().and_then(|session| pipeline.memory.of(session));
+    // A request that the toolsets stay away from says nothing about later ones.
+    let session = session.filter(|_| joins || turn.toolsets.is_empty());
+    let standing = [if is_narrowed { "" } else { tools_text }, search.as_ref().map_or("", |search| search.text())];
+    let own = if session.is_some() { digest(&standing) } else { 0 };
+    Offering {
+        offer: turn.snapshot.offers.empty(),
+        pools,
+        chosen: Chosen::default(),
+        room,
+        search,
+        fixed,
+        own,
+        session,
+        before,
+        prefix_change: None,
+        words_alone: false,
+        learned: rules.representations,
+        searches: 0,
+    }
+}
+
+async fn choose(pipeline: &Pipeline, turn: &Turn, offering: &mut Offering) {
+    let is_choice = offering.pools.iter().any(|pool| !pool.is_whole(&turn.policy.offer, offering.room));
+    let conversation = if is_choice { Conversation::read(&turn.request) } else { Conversation::unread() };
+    let rules = Rules { offer: &turn.policy.offer, room: offering.room, required: &conversation.required };
+    let all = conversation.steps();
+    let mut steps = all.as_slice();
+    let mut chosen = Chosen::default();
+    if offering.before.is_some() || !rules.offer.sticky {
+        steps = steps.get(steps.len().saturating_sub(1)..).unwrap_or_default();
+    }
+    if let Some(before) = &offering.before {
+        chosen = recall(before, &offering.pools, rules.offer.sticky);
+    }
+    let started = Instant::now();
+    let said: Vec<&String> = steps.iter().flat_map(|step| step.said).collect();
+    let (vectors, words_alone) = vectors(pipeline, turn, &offering.pools, rules, &said).await;
+    let rank = |pool: &Pool, step: Step<'_>| ranking::rank(&pool.candidates, &Query::of(step.said, &vectors));
+    for step in steps {
+        chosen.advance(&offering.pools, rules, *step, &rank);
+    }
+    pipeline.metrics.retrieval_duration.observe(started.elapsed().as_secs_f64());
+    let free: usize = offering.pools.iter().map(Pool::free).sum();
+    tracing::debug!(offered = chosen.picks.len(), left_out = free - chosen.picks.len(), "tools are chosen");
+    (offering.chosen, offering.words_alone) = (chosen, words_alone);
+}
+
+/// The vectors of what was said, where something is compared by them; and whether there should be some that are not.
+async fn vectors(
+    pipeline: &Pipeline,
+    turn: &Turn,
+    pools: &[Pool],
+    rules: Rules<'_>,
+    texts: &[&String],
+) -> (Vectors, bool) {
+    let is_chosen = |pool: &&Pool| !pool.is_whole(rules.offer, rules.room);
+    let Some(embedder) = turn.snapshot.shelf.embedder() else { return (Vectors::default(), false) };
+    if !pools.iter().filter(is_chosen).any(|pool| pool.candidates.has_vectors()) {
+        return (Vectors::default(), false);
+    }
+    let mut texts: Vec<String> = texts.iter().map(|text| (*text).clone()).collect();
+    texts.sort_unstable();
+    texts.dedup();
+    let limit = Duration::from_millis(pipeline.settings.query_vector_milliseconds);
+    let made = match tokio::time::timeout(limit, embedder.embed(texts.clone())).await {
+        Ok(Ok(made)) => made,
+        Ok(Err(error)) => return (without_vectors(pipeline, &error.to_string()), true),
+        Err(_) => return (without_vectors(pipeline, "it took longer than pipeline.query_vector_milliseconds"), true),
+    };
+    (texts.into_iter().zip(made).collect(), false)
+}
+
+fn without_vectors(pipeline: &Pipeline, reason: &str) -> Vectors {
+    tracing::warn!(reason, "what was said has no vector: tools are chosen by words alone");
+    pipeline.metrics.stage_degraded.inc(Stage::Offer);
+    Vectors::default()
+}
+
+/// What the session was offered before, as far as it may be offered still; without `sticky`, what it called.
+fn recall(before: &Remembered, pools: &[Pool], sticky: bool) -> Chosen {
+    let picks = before.tools.iter().filter(|kept| sticky || kept.called).filter_map(|kept| {
+        let pool = pools.iter().find(|pool| pool.side == kept.side)?;
+        let tool = pool.at(pool.named(&kept.name)?)?;
+        let reason = if kept.called { OfferReason::Called } else { OfferReason::Sticky };
+        Some(Pick { tool, reason, share: None, pattern: None, used: kept.used })
+    });
+    Chosen { picks: picks.collect(), step: before.step, evicted: false }
+}
+
+/// Under what the session is remembered: two clients, or two models, have nothing in common.
+fn session(turn: &Turn) -> Option<String> {
+    let trace = turn.record.trace();
+    let session = trace.session.as_deref()?;
+    Some(format!("{} {} {session}", kept_key::tenant(&turn.headers), trace.model))
 }
 
 /// May the catalog's tools join? Not where no call may be made, and not where calls could not be executed: with several
 /// choices there is no one conversation to go on with.
 fn catalog_joins(turn: &Turn) -> bool {
-    turn.policy.mode == Mode::Guard
+    !turn.toolsets.is_empty()
+        && turn.policy.mode == Mode::Guard
         && turn.request.tool_choice() != ToolChoice::None
         && turn.request.choice_count() == 1
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn a_schema_that_cannot_be_used_is_told_of_once() {
-        let tool = |name: &str, parameters: serde_json::Value| Tool {
-            name: name.to_owned(),
-            description: String::new(),
-            parameters: Arc::new(parameters),
-            free_text: false,
-            owner: Owner::Client,
-        };
-        let cycle = json!({ "$ref": "#" });
-        let offered = vec![
-            tool("whole", json!({ "type": "object" })),
-            tool("part", json!({ "properties": { "a": { "pattern": "(" } } })),
-            tool("none", cycle.clone()),
-            tool("same", cycle),
-        ];
-        let (validators, metrics) = (Validators::default(), Metrics::new());
-        for _ in 0..2 {
-            let offer = Offer::compile(offered.clone(), Vec::new(), &validators);
-            tell_of_problems(&offer.toolbook, &metrics);
-        }
-        let text = metrics.render();
-        for judges in ["true", "false"] {
-            assert!(text.contains(&format!("callwright_schema_problems_total{{judges=\"{judges}\"}} 1")), "{text}");
-        }
-    }
 }

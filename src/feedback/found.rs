@@ -1,0 +1,65 @@
+//! What the model is told of the tools that it searched for.
+
+use minijinja::context;
+use minijinja::value::Value;
+
+use super::quote;
+
+/// Characters of a tool's description that are told: a line. Its whole text is in the tool's own, which is offered from then on.
+const MAX_DESCRIPTION: usize = 160;
+
+/// A tool that was found.
+#[derive(Debug, Clone, Copy)]
+pub struct FoundTool<'a> {
+    /// The name that the model is to use.
+    pub name: &'a str,
+    /// Its description.
+    pub description: &'a str,
+}
+
+/// What the template can say of tools, the best first.
+pub(super) fn context(found: &[FoundTool<'_>]) -> Value {
+    let line = |tool: &FoundTool<'_>| context! { name => tool.name, description => line(tool.description) };
+    context! { exhausted => false, limit => 0, found => found.iter().map(line).collect::<Vec<_>>() }
+}
+
+/// What the template can say where nothing is searched for any more.
+pub(super) fn exhausted(limit: u32) -> Value {
+    context! { exhausted => true, limit => limit, found => Vec::<Value>::new() }
+}
+
+/// The beginning of a description on one line, up to the end of its first sentence.
+fn line(description: &str) -> String {
+    let words = quote::line(description);
+    let sentence = words.find(". ").map_or(words.as_str(), |end| words.get(..=end).unwrap_or_default());
+    match sentence.char_indices().nth(MAX_DESCRIPTION) {
+        Some((end, _)) => format!("{} ...", sentence.get(..end).unwrap_or_default().trim_end()),
+        None => sentence.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::feedback::Templates;
+
+    #[test]
+    fn each_tool_found_is_told_in_a_line() {
+        let long = "word ".repeat(100);
+        let found = [
+            FoundTool { name: "bookRoom", description: "Books a room.\nIt has to be free. Or not." },
+            FoundTool { name: "listRooms", description: &long },
+            FoundTool { name: "getRoom", description: "" },
+        ];
+        let text = Templates::builtin().found_tools(&found);
+        assert!(text.contains("- `bookRoom`: Books a room.\n- `listRooms`: word word"), "{text}");
+        assert!(text.contains(" ...\n- `getRoom`\n") && text.lines().count() == 5, "{text}");
+    }
+
+    #[test]
+    fn nothing_found_and_nothing_searched_are_told_apart() {
+        let templates = Templates::builtin();
+        assert!(templates.found_tools(&[]).starts_with("No tool was found"));
+        assert!(templates.no_further_search(3).starts_with("No further searches in this turn: 3 were made."));
+    }
+}

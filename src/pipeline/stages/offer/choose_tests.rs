@@ -1,0 +1,196 @@
+//! What is chosen in which order, and what makes room for what.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::candidates::Candidates;
+use super::choose::{Chosen, Rules};
+use super::conversation::Step;
+use super::pool::{Pool, Side};
+use super::ranking::{Query, Vectors, rank};
+use crate::domain::rules::{OfferRules, ToolGlobs};
+use crate::domain::{OfferReason, Owner, Tool};
+use crate::pipeline::ToolShelf;
+
+const NAMES: [&str; 8] =
+    ["listRooms", "bookRoom", "planRoute", "getWeather", "sendInvoice", "listCountries", "payInvoice", "cancelBooking"];
+
+fn rules() -> OfferRules {
+    OfferRules { whole: 3, k: 2, min: 1, gap: 0.2, ..OfferRules::default() }
+}
+
+fn pool(rules: &OfferRules, hidden: &[&str]) -> Pool {
+    let tool = |name: &str| Tool {
+        name: name.to_owned(),
+        description: String::new(),
+        parameters: Arc::new(json!({"type": "object"})),
+        free_text: false,
+        owner: Owner::Client,
+    };
+    let tools = NAMES.map(tool);
+    let listed: Vec<(usize, &Tool, &str)> =
+        tools.iter().enumerate().map(|(place, tool)| (place, tool, NAMES[place])).collect();
+    let candidates = Candidates::of_client(&listed, &ToolShelf::default());
+    Pool::new(Side::Catalog, Arc::new(candidates), rules, hidden.iter().copied())
+}
+
+/// What a step of a conversation asks for.
+#[derive(Default)]
+struct Asked {
+    said: Vec<String>,
+    called: Vec<String>,
+    words: Vec<String>,
+}
+
+impl Asked {
+    fn step(&self) -> Step<'_> {
+        Step { said: &self.said, called: &self.called, words: &self.words }
+    }
+}
+
+fn said(text: &str) -> Asked {
+    Asked { said: vec![text.to_owned()], ..Asked::default() }
+}
+
+/// Goes through the steps; what is offered in the end, with the reasons.
+fn chosen(rules: &OfferRules, steps: &[Asked], hidden: &[&str], room: usize) -> Vec<(&'static str, OfferReason)> {
+    let (pools, mut chosen) = ([pool(rules, hidden)], Chosen::default());
+    advance(&mut chosen, &pools, rules, steps, room);
+    shown(&chosen)
+}
+
+fn advance(chosen: &mut Chosen, pools: &[Pool], offer: &OfferRules, steps: &[Asked], room: usize) {
+    for step in steps {
+        let by = Rules { offer, room, required: &[] };
+        chosen.advance(pools, by, step.step(), &|pool, step| {
+            rank(&pool.candidates, &Query::of(step.said, &Vectors::default()))
+        });
+    }
+}
+
+fn shown(chosen: &Chosen) -> Vec<(&'static str, OfferReason)> {
+    chosen.picks.iter().map(|pick| (NAMES[pick.tool.position as usize], pick.reason)).collect()
+}
+
+fn names(offered: Vec<(&'static str, OfferReason)>) -> Vec<&'static str> {
+    offered.into_iter().map(|(name, _)| name).collect()
+}
+
+fn globs(text: &str) -> ToolGlobs {
+    ToolGlobs::new(vec![text.to_owned()]).unwrap()
+}
+
+#[test]
+fn few_tools_are_offered_whole() {
+    let rules = OfferRules { whole: 8, ..rules() };
+    let all = chosen(&rules, &[said("hi")], &[], 100);
+    assert!(all.iter().all(|(_, reason)| *reason == OfferReason::Whole));
+    assert_eq!(names(all), NAMES);
+    assert_eq!(chosen(&rules, &[said("hi")], &["bookRoom"], 100).len(), 7);
+    assert_eq!(chosen(&rules, &[said("hi")], &[], 0), []);
+}
+
+#[test]
+fn what_serves_the_user_is_chosen_up_to_the_gap_and_the_number() {
+    use OfferReason::{Filled, Ranked};
+    assert_eq!(chosen(&rules(), &[said("the weather?")], &[], 100), [("getWeather", Ranked)]);
+    let invoices = [("sendInvoice", Ranked), ("payInvoice", Ranked)];
+    assert_eq!(chosen(&rules(), &[said("an invoice, a room")], &["listRooms", "bookRoom"], 100), invoices);
+    let strict = OfferRules { gap: 1.0, ..rules() };
+    assert_eq!(names(chosen(&strict, &[said("send the invoice")], &[], 100)), ["sendInvoice"]);
+    let three = OfferRules { k: 3, min: 3, gap: 1.0, ..rules() };
+    let expected = [("listRooms", Filled), ("sendInvoice", Ranked), ("payInvoice", Filled)];
+    assert_eq!(chosen(&three, &[said("send the invoice")], &[], 100), expected);
+    assert_eq!(chosen(&rules(), &[said("hm")], &[], 100), [("listRooms", Filled)]);
+}
+
+#[test]
+fn what_was_offered_stays_and_what_is_new_is_appended() {
+    let steps = [said("the weather?"), said("plan a route"), said("the weather again")];
+    let (rules, mut chosen) = (rules(), Chosen::default());
+    let pools = [pool(&rules, &[])];
+    let mut before: Vec<&str> = Vec::new();
+    for step in steps {
+        advance(&mut chosen, &pools, &rules, &[step], 100);
+        let now = names(shown(&chosen));
+        assert!(now.starts_with(&before), "{before:?} {now:?}");
+        before = now;
+    }
+    assert_eq!(shown(&chosen), [("getWeather", OfferReason::Sticky), ("planRoute", OfferReason::Sticky)]);
+    assert!(chosen.picks[0].share.is_some() && chosen.picks[1].share.is_none(), "only one of them serves this");
+}
+
+#[test]
+fn names_calls_and_rules_come_before_what_is_found() {
+    use OfferReason::{Always, Called, Named, Ranked, Required};
+    let rules = OfferRules { always: globs("cancel*"), never: globs("listRooms"), ..rules() };
+    let step = Asked {
+        said: vec!["the weather? list rooms".to_owned()],
+        called: vec!["planRoute".to_owned()],
+        words: vec!["bookRoom".to_owned(), "unknown".to_owned(), "listRooms".to_owned()],
+    };
+    let (pools, mut chosen) = ([pool(&rules, &[])], Chosen::default());
+    let required = ["payInvoice".to_owned()];
+    let by = Rules { offer: &rules, room: 100, required: &required };
+    chosen.advance(&pools, by, step.step(), &|pool, step| {
+        rank(&pool.candidates, &Query::of(step.said, &Vectors::default()))
+    });
+    let offered = shown(&chosen);
+    for expected in [
+        ("bookRoom", Named),
+        ("planRoute", Called),
+        ("getWeather", Ranked),
+        ("payInvoice", Required),
+        ("cancelBooking", Always),
+    ] {
+        assert!(offered.contains(&expected), "{expected:?} {offered:?}");
+    }
+    assert!(!names(offered).contains(&"listRooms"), "never wins");
+}
+
+#[test]
+fn at_the_limit_what_was_used_longest_ago_makes_room_and_some_room_is_left() {
+    let rules = rules();
+    let (pools, mut chosen) = ([pool(&rules, &[])], Chosen::default());
+    let mut offered = Vec::new();
+    for (text, evicted) in [
+        ("weather", false),
+        ("plan the route", false),
+        ("countries", false),
+        ("cancel the booking", false),
+        ("send the invoice, pay it", true),
+    ] {
+        chosen.evicted = false;
+        advance(&mut chosen, &pools, &rules, &[said(text)], 4);
+        assert_eq!(chosen.evicted, evicted, "{text}");
+        offered = names(shown(&chosen));
+    }
+    // Three quarters of the room of four.
+    assert_eq!(offered, ["cancelBooking", "sendInvoice", "payInvoice"]);
+}
+
+#[test]
+fn at_the_limit_what_was_called_stays() {
+    let rules = rules();
+    let (pools, mut chosen) = ([pool(&rules, &[])], Chosen::default());
+    let first = Asked { called: vec!["getWeather".to_owned()], ..said("weather") };
+    advance(&mut chosen, &pools, &rules, &[first, said("countries"), said("plan a route")], 2);
+    assert_eq!(shown(&chosen), [("getWeather", OfferReason::Called), ("planRoute", OfferReason::Ranked)]);
+}
+
+#[test]
+fn what_comes_up_while_the_turn_runs_is_appended_and_stays_within_the_room() {
+    let rules = rules();
+    let (pools, mut chosen) = ([pool(&rules, &[])], Chosen::default());
+    advance(&mut chosen, &pools, &rules, &[said("countries"), said("weather")], 100);
+    let asked = pools[0].meant("BOOK_ROOM").unwrap();
+    chosen.add(&[asked], OfferReason::Asked, 100);
+    assert_eq!(shown(&chosen).last(), Some(&("bookRoom", OfferReason::Asked)));
+    let called = pools[0].meant("listCountries").unwrap();
+    chosen.add(&[called], OfferReason::Called, 100);
+    assert_eq!(chosen.picks.len(), 3);
+    chosen.add(&[pools[0].meant("payInvoice").unwrap()], OfferReason::Asked, 3);
+    assert_eq!(names(shown(&chosen)), ["listCountries", "bookRoom", "payInvoice"]);
+    assert_eq!(pools[0].meant("unheard"), None);
+}

@@ -1,0 +1,219 @@
+//! What a conversation asks for, as far as it bears on which tools are offered.
+
+use std::collections::HashSet;
+
+use crate::openai::{ChatRequest, MessageView, ToolChoice};
+
+/// How many of a user's messages tell what the conversation is about, the last ones.
+const USER_MESSAGES: usize = 3;
+
+/// Characters of a message that are read. More are pasted text, not a wish.
+const MESSAGE_CHARS: usize = 4_000;
+
+/// Times that the user spoke, counted back from the end, that are gone through where it is not known what was offered before.
+pub(super) const MAX_STEPS: usize = 16;
+
+/// A conversation, step by step: each time the user spoke, what had come until then.
+#[derive(Debug, Default)]
+pub(super) struct Conversation {
+    /// Oldest first; there is always one.
+    steps: Vec<End>,
+    /// Names of tools that were called, in order.
+    called: Vec<String>,
+    /// Words that may be names of tools, each once.
+    words: Vec<String>,
+    /// Names that `tool_choice` asks for.
+    pub(super) required: Vec<String>,
+}
+
+/// Where a step ends, and what was said until then.
+#[derive(Debug)]
+struct End {
+    /// The newest first.
+    said: Vec<String>,
+    called: usize,
+    words: usize,
+}
+
+/// What had come when the user had spoken.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Step<'a> {
+    /// What the user said last, the newest first.
+    pub(super) said: &'a [String],
+    /// Names of tools that were called, in order.
+    pub(super) called: &'a [String],
+    /// Words that may be names of tools.
+    pub(super) words: &'a [String],
+}
+
+impl Conversation {
+    /// A conversation that nothing depends on.
+    pub(super) fn unread() -> Self {
+        let mut conversation = Self::default();
+        conversation.end(&[]);
+        conversation
+    }
+
+    /// The last steps of the conversation of a request.
+    pub(super) fn read(request: &ChatRequest) -> Self {
+        let mut conversation = Self { required: required(&request.tool_choice()), ..Self::default() };
+        let (mut said, mut known): (Vec<String>, HashSet<String>) = Default::default();
+        let mut user_spoke = false;
+        for message in request.messages() {
+            // Several messages of the user's in a row are one.
+            if user_spoke && message.role == "assistant" {
+                conversation.end(&said);
+            }
+            user_spoke = message.role == "user" || (user_spoke && message.role != "assistant");
+            conversation.add(&message, &mut known);
+            if message.role == "user" {
+                said.extend(message.text.as_deref().map(|text| head(text).to_owned()));
+            }
+        }
+        // What came after the user spoke last belongs to that.
+        if !user_spoke {
+            conversation.steps.pop();
+        }
+        conversation.end(&said);
+        conversation.steps.drain(..conversation.steps.len().saturating_sub(MAX_STEPS));
+        conversation
+    }
+
+    /// The steps, oldest first.
+    pub(super) fn steps(&self) -> Vec<Step<'_>> {
+        let called = |end: &End| self.called.get(..end.called).unwrap_or_default();
+        let words = |end: &End| self.words.get(..end.words).unwrap_or_default();
+        self.steps.iter().map(|end| Step { said: &end.said, called: called(end), words: words(end) }).collect()
+    }
+
+    fn add(&mut self, message: &MessageView<'_>, known: &mut HashSet<String>) {
+        self.called.extend(message.calls.iter().map(|call| call.name.clone()));
+        // What tools return is data: what it names is not asked for.
+        if matches!(message.role.as_ref(), "tool" | "function") {
+            return;
+        }
+        let text = message.text.as_deref().unwrap_or_default();
+        for word in words(head(text)) {
+            if known.insert(word.to_owned()) {
+                self.words.push(word.to_owned());
+            }
+        }
+    }
+
+    fn end(&mut self, said: &[String]) {
+        self.steps.push(End { said: last(said), called: self.called.len(), words: self.words.len() });
+    }
+}
+
+/// The last texts, the newest first.
+fn last(said: &[String]) -> Vec<String> {
+    said.iter().rev().filter(|text| !text.trim().is_empty()).take(USER_MESSAGES).cloned().collect()
+}
+
+fn head(text: &str) -> &str {
+    let end = text.char_indices().nth(MESSAGE_CHARS).map_or(text.len(), |(end, _)| end);
+    text.get(..end).unwrap_or_default()
+}
+
+/// What may be the name of a tool: words of letters, digits, `_`, `-` and `.` that are spelt as no plain word is (`get_weather`,
+/// `getWeather`, `user.login`), or stand between quotation marks or backticks. Who asks for the weather names no tool `weather`.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.');
+    let runs = text.split(move |letter: char| !is_part(letter)).filter(|run| !run.is_empty());
+    runs.filter_map(move |run| {
+        let word = run.trim_matches(['.', '-']);
+        (is_spelt_as_a_name(word) || is_quoted(text, run)).then_some(word).filter(|word| !word.is_empty())
+    })
+}
+
+fn is_spelt_as_a_name(word: &str) -> bool {
+    let is_mark = |letter: char| matches!(letter, '_' | '.' | '-') || letter.is_ascii_digit();
+    let mut pairs = word.chars().zip(word.chars().skip(1));
+    word.contains(is_mark) || pairs.any(|(before, here)| before.is_ascii_lowercase() && here.is_ascii_uppercase())
+}
+
+/// Does a piece of the text stand between two marks of the same kind?
+fn is_quoted(text: &str, run: &str) -> bool {
+    let start = run.as_ptr().addr() - text.as_ptr().addr();
+    let before = text.get(..start).and_then(|before| before.chars().next_back());
+    let behind = text.get(start + run.len()..).and_then(|behind| behind.chars().next());
+    before == behind && before.is_some_and(|mark| matches!(mark, '`' | '"' | '\''))
+}
+
+/// The tools that the request itself asks for.
+fn required(choice: &ToolChoice) -> Vec<String> {
+    match choice {
+        ToolChoice::Named(name) => vec![name.clone()],
+        ToolChoice::Allowed { names, .. } => names.clone(),
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn read(messages: &Value) -> Conversation {
+        Conversation::read(&ChatRequest::parse(Bytes::from(json!({ "messages": messages }).to_string())).unwrap())
+    }
+
+    fn called(name: &str) -> Value {
+        let call = json!({"id": "a", "type": "function", "function": {"name": name, "arguments": "{}"}});
+        json!({"role": "assistant", "content": null, "tool_calls": [call]})
+    }
+
+    #[test]
+    fn each_time_the_user_spoke_is_a_step_with_what_came_since_the_one_before() {
+        let conversation = read(&json!([
+            {"role": "system", "content": "Use get-weather."},
+            {"role": "user", "content": "Ulm?"}, {"role": "user", "content": "Now."},
+            called("listRooms"), {"role": "tool", "tool_call_id": "a", "content": "try payBill"},
+            {"role": "assistant", "content": "Done."},
+            {"role": "user", "content": "Thanks"}, called("bookRoom"),
+        ]));
+        let steps = conversation.steps();
+        assert_eq!(steps.len(), 2);
+        assert_eq!((steps[0].said, steps[0].called), (&["Now.".to_owned(), "Ulm?".to_owned()][..], &[][..]));
+        assert_eq!(steps[1].said, ["Thanks", "Now.", "Ulm?"]);
+        assert_eq!(steps[1].called, ["listRooms", "bookRoom"]);
+        assert_eq!(
+            [steps[0].words, steps[1].words],
+            [["get-weather"], ["get-weather"]],
+            "a tool's result asks for nothing"
+        );
+    }
+
+    #[test]
+    fn names_are_told_from_words() {
+        let found = |text: &'static str| words(text).collect::<Vec<_>>();
+        assert_eq!(
+            found("Use get_weather, then user.login. Or listUsers!"),
+            ["get_weather", "user.login", "listUsers"]
+        );
+        assert_eq!(found("Search for `weather` or \"rooms\", don't search 'n weather..."), ["weather", "rooms"]);
+        assert_eq!(found(""), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn a_conversation_without_messages_is_one_empty_step() {
+        assert_eq!(read(&json!([])).steps().len(), 1);
+        assert_eq!(read(&json!([{"role": "assistant", "content": "hi"}])).steps().len(), 1);
+    }
+
+    #[test]
+    fn of_a_long_conversation_the_last_steps_are_read() {
+        let messages: Vec<Value> = (0..40)
+            .flat_map(|n| {
+                [json!({"role": "user", "content": format!("m{n}")}), json!({"role": "assistant", "content": "ok"})]
+            })
+            .chain([json!({"role": "user", "content": "last"})])
+            .collect();
+        let conversation = read(&json!(messages));
+        let steps = conversation.steps();
+        assert_eq!(steps.len(), MAX_STEPS);
+        assert_eq!(steps.last().unwrap().said, ["last", "m39", "m38"]);
+    }
+}

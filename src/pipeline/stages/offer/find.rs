@@ -1,0 +1,83 @@
+//! Find tools: a call of the proxy's own search → what the model is told, and what it is offered from then on.
+
+use std::time::Instant;
+
+use crate::domain::outcome::ApiAnswer;
+use crate::domain::trace::Execution;
+use crate::domain::{OfferReason, Outcome, Owner};
+use crate::feedback::FoundTool;
+use crate::pipeline::Pipeline;
+use crate::pipeline::record::milliseconds;
+use crate::pipeline::turn::Turn;
+use crate::scanner::CheckedCall;
+
+use super::Offering;
+use super::choose::Rules;
+use super::pool::ToolAt;
+use super::ranking::Query;
+use super::{search, vectors};
+
+/// Does the call search for tools?
+pub(crate) fn is_search(checked: &CheckedCall) -> bool {
+    checked.tool().tool.owner == Owner::Search
+}
+
+/// Searches for what the call asks for, and offers what is found; the outcome is what the model is told.
+pub(crate) async fn find(
+    pipeline: &Pipeline,
+    turn: &mut Turn,
+    offering: &mut Offering,
+    checked: &CheckedCall,
+) -> (Outcome, Execution) {
+    let started = Instant::now();
+    let found = found(pipeline, turn, offering, checked).await;
+    let text = match &found {
+        Some(tools) => {
+            let lines: Vec<FoundTool<'_>> = tools
+                .iter()
+                .filter_map(|tool| offering.tool(*tool))
+                .map(|tool| FoundTool { name: &tool.name, description: &tool.description })
+                .collect();
+            pipeline.templates.found_tools(&lines)
+        }
+        None => pipeline.templates.no_further_search(turn.policy.offer.search_tools.per_turn),
+    };
+    offering.grow(pipeline, turn, &found.unwrap_or_default(), OfferReason::Searched);
+    let outcome = Outcome::Answered(ApiAnswer::new(http::StatusCode::OK.as_u16(), text.clone()));
+    let execution = Execution {
+        call: checked.call().clone(),
+        toolset: String::new(),
+        operation: "search".to_owned(),
+        outcome: outcome.label().to_owned(),
+        status: None,
+        body: Some(text),
+        approval: None,
+        explanation: None,
+        credential: None,
+        duration_ms: milliseconds(started.elapsed()),
+    };
+    (outcome, execution)
+}
+
+/// The tools that the call asks for, the best first; `None` after the searches that a turn may make.
+async fn found(
+    pipeline: &Pipeline,
+    turn: &Turn,
+    offering: &mut Offering,
+    checked: &CheckedCall,
+) -> Option<Vec<ToolAt>> {
+    let rules = &turn.policy.offer.search_tools;
+    if offering.searches >= rules.per_turn {
+        return None;
+    }
+    offering.searches += 1;
+    let started = Instant::now();
+    let (query, limit) = search::read(checked.arguments());
+    let limit = limit.map_or(rules.results, |limit| u32::try_from(limit).unwrap_or(u32::MAX).clamp(1, rules.results));
+    let texts = [query.to_owned()];
+    let policy = Rules { offer: &turn.policy.offer, room: offering.room, required: &[] };
+    let (vectors, _) = vectors(pipeline, turn, &offering.pools, policy, &[&texts[0]]).await;
+    let found = offering.find(&Query::of(&texts, &vectors), limit as usize);
+    pipeline.metrics.retrieval_duration.observe(started.elapsed().as_secs_f64());
+    Some(found)
+}

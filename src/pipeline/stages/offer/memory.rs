@@ -1,0 +1,142 @@
+//! Which tools a session was offered before, in which order.
+//!
+//! A hint that is lost with the process: the conversation alone tells most of it again (`choose`). What it does not tell is which tools the
+//! proxy ran, what the model searched for, and what was chosen by an index that is another by now.
+
+use std::sync::Arc;
+
+use moka::sync::Cache;
+
+use crate::domain::PrefixChange;
+
+use super::pool::Side;
+
+/// The tools that each session was offered. Clones share one memory.
+#[derive(Debug, Clone)]
+pub(crate) struct Memory {
+    sessions: Cache<String, Arc<Remembered>>,
+}
+
+/// What a session was sent last.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Remembered {
+    /// In the order sent.
+    pub(super) tools: Vec<Kept>,
+    /// A digest of what stands before those.
+    pub(super) own: u64,
+    /// Steps of the conversation so far.
+    pub(super) step: u32,
+}
+
+/// A tool that was sent.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Kept {
+    pub(super) side: Side,
+    pub(super) name: Arc<str>,
+    /// Of its text.
+    pub(super) digest: u64,
+    /// The step that asked for it last.
+    pub(super) used: u32,
+    /// Was it called?
+    pub(super) called: bool,
+}
+
+impl Memory {
+    /// Nothing offered yet. At most `tools` are remembered, of all sessions together; sessions that were used last stay.
+    pub(crate) fn new(tools: u64) -> Self {
+        let weight = |_: &String, remembered: &Arc<Remembered>| {
+            u32::try_from(remembered.tools.len()).unwrap_or(u32::MAX).saturating_add(1)
+        };
+        Self { sessions: Cache::builder().max_capacity(tools).weigher(weight).build() }
+    }
+
+    /// What the session was offered.
+    pub(super) fn of(&self, session: &str) -> Option<Arc<Remembered>> {
+        self.sessions.get(session)
+    }
+
+    /// Takes note of what a turn of the session is offered.
+    pub(super) fn note(&self, session: &str, remembered: Remembered) {
+        self.sessions.insert(session.to_owned(), Arc::new(remembered));
+    }
+}
+
+impl Remembered {
+    /// The first tool that is not where it was before; `None` where the tools of `now` begin with these.
+    pub(super) fn first_change(&self, now: &Self) -> Option<&Kept> {
+        let is_same = |(place, before): (usize, &Kept)| {
+            now.tools
+                .get(place)
+                .is_some_and(|kept| (kept.side, &kept.name, kept.digest) == (before.side, &before.name, before.digest))
+        };
+        let moved = self.own != now.own;
+        self.tools.iter().enumerate().find(|(place, before)| moved || !is_same((*place, before))).map(|(_, kept)| kept)
+    }
+
+    /// Why the tools of `now` do not begin with these, where they do not. `is_gone` tells of a tool that it cannot be offered any more
+    /// because there is none, `evicted` that some made room for others.
+    pub(super) fn change(
+        &self,
+        now: &Self,
+        evicted: bool,
+        text_now: impl Fn(&Kept) -> Option<u64>,
+    ) -> Option<PrefixChange> {
+        let first = self.first_change(now)?;
+        Some(match text_now(first) {
+            _ if self.own != now.own => PrefixChange::ClientTools,
+            None if first.side == Side::Client => PrefixChange::ClientTools,
+            Some(digest) if digest != first.digest && first.side == Side::Client => PrefixChange::ClientTools,
+            None => PrefixChange::Reload,
+            Some(digest) if digest != first.digest => PrefixChange::Reload,
+            Some(_) if evicted => PrefixChange::Limit,
+            Some(_) => PrefixChange::Policy,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn remembered(own: u64, tools: &[(&str, u64)]) -> Remembered {
+        let kept = |(name, digest): &(&str, u64)| Kept {
+            side: Side::Catalog,
+            name: Arc::from(*name),
+            digest: *digest,
+            used: 0,
+            called: false,
+        };
+        Remembered { own, tools: tools.iter().map(kept).collect(), step: 0 }
+    }
+
+    #[test]
+    fn appending_changes_nothing_and_everything_else_has_its_reason() {
+        let before = remembered(7, &[("a", 1), ("b", 2)]);
+        let text_now =
+            |kept: &Kept| [("a", 1), ("b", 2)].iter().find(|(name, _)| **name == *kept.name).map(|(_, d)| *d);
+        let change = |now: &Remembered, evicted| before.change(now, evicted, text_now);
+        assert_eq!(change(&remembered(7, &[("a", 1), ("b", 2), ("c", 3)]), true), None);
+        assert_eq!(change(&remembered(8, &[("a", 1), ("b", 2)]), false), Some(PrefixChange::ClientTools));
+        assert_eq!(change(&remembered(7, &[("b", 2)]), true), Some(PrefixChange::Limit));
+        assert_eq!(change(&remembered(7, &[("b", 2)]), false), Some(PrefixChange::Policy));
+        let gone = before.change(&remembered(7, &[("b", 2)]), true, |_| None);
+        let other = before.change(&remembered(7, &[("a", 9), ("b", 2)]), false, |_| Some(9));
+        assert_eq!((gone, other), (Some(PrefixChange::Reload), Some(PrefixChange::Reload)));
+        assert_eq!(
+            remembered(7, &[]).change(&remembered(8, &[("a", 1)]), false, |_| None),
+            None,
+            "nothing stood behind"
+        );
+    }
+
+    #[test]
+    fn so_many_tools_are_remembered_and_no_more() {
+        let memory = Memory::new(10);
+        for session in 0..20 {
+            memory.note(&session.to_string(), remembered(0, &[("a", 1), ("b", 2), ("c", 3), ("d", 4)]));
+            memory.sessions.run_pending_tasks();
+        }
+        let known = (0..20).filter(|session| memory.of(&session.to_string()).is_some()).count();
+        assert!((1..=2).contains(&known), "{known}");
+    }
+}

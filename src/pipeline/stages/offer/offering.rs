@@ -1,0 +1,218 @@
+//! What a turn is offered, which may become more while it runs.
+
+use std::sync::Arc;
+
+use crate::domain::{OfferNote, OfferReason, OfferedTool, PrefixChange, Tool};
+use crate::openai::{SentTool, WrittenTool};
+use crate::pipeline::Pipeline;
+use crate::pipeline::turn::Turn;
+
+use super::choose::{Chosen, Pick};
+use super::compiled::{KeyView, Offer, Sent, Shape, tell_of_problems};
+use super::memory::{Kept, Remembered};
+use super::pool::{Pool, Side, ToolAt};
+use super::ranking::{self, Query};
+
+/// What a turn is offered, and what it could be offered.
+#[derive(Debug)]
+pub(crate) struct Offering {
+    pub(super) offer: Arc<Offer>,
+    /// What is chosen from; none where nothing is.
+    pub(super) pools: Vec<Pool>,
+    pub(super) chosen: Chosen,
+    /// The upstream takes so many of those besides what is not chosen.
+    pub(super) room: usize,
+    /// The tool that searches for tools.
+    pub(super) search: Option<Arc<WrittenTool>>,
+    /// Places in the client's list of what cannot be left out; used where the rest can.
+    pub(super) fixed: Vec<usize>,
+    /// A digest of what stands before the tools that are chosen.
+    pub(super) own: u64,
+    /// Under what the session is remembered.
+    pub(super) session: Option<String>,
+    /// What the session was sent last.
+    pub(super) before: Option<Arc<Remembered>>,
+    pub(super) prefix_change: Option<PrefixChange>,
+    /// Was there no vector of what the user said?
+    pub(super) words_alone: bool,
+    /// Are descriptions shown with what was learned?
+    pub(super) learned: bool,
+    /// Searches that were answered in this turn.
+    pub(super) searches: u32,
+}
+
+impl Offering {
+    /// The tools offered now.
+    pub(crate) fn offer(&self) -> &Arc<Offer> {
+        &self.offer
+    }
+
+    /// Offers those of the tools called by these names that are not offered and could be; says whether there was one. The model knows
+    /// them from earlier in the conversation, or guesses.
+    pub(crate) fn take_in<'a>(
+        &mut self,
+        pipeline: &Pipeline,
+        turn: &mut Turn,
+        called: impl Iterator<Item = &'a str>,
+    ) -> bool {
+        if self.pools.is_empty() {
+            return false;
+        }
+        let toolbook = &self.offer.toolbook;
+        let unknown = called.filter(|name| toolbook.get(name).is_none() && toolbook.literal(name).is_empty());
+        let asked: Vec<ToolAt> =
+            unknown.filter_map(|name| self.pools.iter().find_map(|pool| pool.meant(name))).collect();
+        self.grow(pipeline, turn, &asked, OfferReason::Asked)
+    }
+
+    /// Offers further tools; says whether there is any.
+    pub(super) fn grow(&mut self, pipeline: &Pipeline, turn: &mut Turn, tools: &[ToolAt], reason: OfferReason) -> bool {
+        if tools.is_empty() {
+            return false;
+        }
+        self.chosen.add(tools, reason, self.room);
+        self.offer = self.compile(pipeline, turn);
+        self.note(pipeline, turn);
+        true
+    }
+
+    /// Notes that tools were called: they stay.
+    pub(crate) fn called<'a>(&mut self, pipeline: &Pipeline, turn: &mut Turn, names: impl Iterator<Item = &'a str>) {
+        let tools: Vec<ToolAt> = names.filter_map(|name| self.pools.iter().find_map(|pool| pool.meant(name))).collect();
+        self.chosen.add(&tools, OfferReason::Called, self.room);
+        if !tools.is_empty() {
+            self.note(pipeline, turn);
+        }
+    }
+
+    /// The `limit` tools that serve a query best, best first.
+    pub(super) fn find(&self, query: &Query<'_>, limit: usize) -> Vec<ToolAt> {
+        let mut found: Vec<(f32, ToolAt)> = Vec::new();
+        for pool in &self.pools {
+            let ranked = ranking::rank(&pool.candidates, query).into_iter();
+            let free = ranked.filter(|found| pool.is_free(found.position)).take(limit);
+            found.extend(free.filter_map(|found| Some((found.share, pool.at(found.position)?))));
+        }
+        found.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
+        found.into_iter().take(limit).map(|(_, tool)| tool).collect()
+    }
+
+    /// The tool at a place.
+    pub(super) fn tool(&self, tool: ToolAt) -> Option<&Arc<Tool>> {
+        self.pool(tool.side)?.candidates.tool(tool.position as usize)
+    }
+
+    fn pool(&self, side: Side) -> Option<&Pool> {
+        self.pools.iter().find(|pool| pool.side == side)
+    }
+
+    /// Makes the offer of what is chosen.
+    pub(super) fn compile(&self, pipeline: &Pipeline, turn: &Turn) -> Arc<Offer> {
+        let shape = Shape {
+            narrowed: self.pool(Side::Client).is_some(),
+            chosen: self.chosen.picks.iter().map(|pick| pick.tool).collect(),
+            search: self.search.as_ref().map(|search| search.tool().name.clone()),
+            representations: self.learned,
+        };
+        let key = KeyView {
+            tools: turn.request.tools_text().unwrap_or_default(),
+            toolsets: if self.pool(Side::Catalog).is_some() { &turn.toolsets } else { &[] },
+            dialect: turn.upstream.settings().schema_dialect,
+            shape: &shape,
+        };
+        turn.snapshot.offers.get(key, || {
+            let client = turn.request.client_tools();
+            let client_sent_tools = !client.is_empty();
+            let (tools, sent) = if shape.narrowed { self.instead() } else { self.behind(client) };
+            let offer = Offer::compile(tools, sent, client_sent_tools, &pipeline.validators);
+            tell_of_problems(&offer.toolbook, &pipeline.metrics);
+            offer
+        })
+    }
+
+    /// The client's tools as they came, and what is chosen behind them.
+    fn behind(&self, client: Vec<Tool>) -> (Vec<Arc<Tool>>, Sent) {
+        let written = |pick: &Pick| {
+            let candidates = &self.pool(pick.tool.side)?.candidates;
+            candidates.written(pick.tool.position as usize, self.learned).cloned()
+        };
+        let chosen = self.chosen.picks.iter().filter_map(written);
+        let added: Vec<Arc<WrittenTool>> = self.search.iter().cloned().chain(chosen).collect();
+        let tools = client.into_iter().map(Arc::new).chain(added.iter().map(|tool| tool.tool().clone())).collect();
+        (tools, Sent::Behind(added))
+    }
+
+    /// What is chosen, in place of the client's list.
+    fn instead(&self) -> (Vec<Arc<Tool>>, Sent) {
+        let mut sent: Vec<SentTool> = self.fixed.iter().copied().map(SentTool::Own).collect();
+        let mut tools: Vec<Arc<Tool>> = Vec::new();
+        if let Some(search) = &self.search {
+            tools.push(search.tool().clone());
+            sent.push(SentTool::Added(search.clone()));
+        }
+        for Pick { tool: ToolAt { side, position }, .. } in &self.chosen.picks {
+            let position = *position as usize;
+            let Some(candidates) = self.pool(*side).map(|pool| &pool.candidates) else { continue };
+            tools.extend(candidates.tool(position).cloned());
+            sent.extend(match side {
+                Side::Client => candidates.own_place(position).map(SentTool::Own),
+                Side::Catalog => candidates.written(position, self.learned).cloned().map(SentTool::Added),
+            });
+        }
+        (tools, Sent::Instead(sent))
+    }
+
+    /// Notes what is offered, in the trace and for later turns of the session.
+    pub(super) fn note(&mut self, pipeline: &Pipeline, turn: &mut Turn) {
+        turn.record.trace_mut().tools_offered = self.offer.names.clone();
+        if self.pools.is_empty() {
+            return;
+        }
+        if let Some(session) = &self.session {
+            let now = self.remembered();
+            if let Some(before) = &self.before {
+                let text_now = |kept: &Kept| {
+                    let candidates = &self.pool(kept.side)?.candidates;
+                    candidates.digest(candidates.position(&kept.name)?, self.learned)
+                };
+                let change = before.change(&now, self.chosen.evicted, text_now);
+                self.prefix_change = self.prefix_change.or(change);
+            }
+            pipeline.memory.note(session, now.clone());
+            self.before = Some(Arc::new(now));
+        }
+        self.note_in_trace(turn);
+    }
+
+    fn note_in_trace(&self, turn: &mut Turn) {
+        let is_choice = self.chosen.picks.iter().any(|pick| pick.reason != OfferReason::Whole);
+        if !is_choice && self.prefix_change.is_none() {
+            return;
+        }
+        let offered = |pick: &Pick| {
+            let name = self.tool(pick.tool)?.name.clone();
+            Some(OfferedTool { name, reason: pick.reason, share: pick.share, pattern: pick.pattern.clone() })
+        };
+        turn.record.trace_mut().offer = Some(OfferNote {
+            candidates: self.pools.iter().map(Pool::free).sum(),
+            tools: self.chosen.picks.iter().filter_map(offered).collect(),
+            prefix_change: self.prefix_change,
+            words_alone: self.words_alone,
+        });
+    }
+
+    fn remembered(&self) -> Remembered {
+        let kept = |pick: &Pick| {
+            let (candidates, position) = (&self.pool(pick.tool.side)?.candidates, pick.tool.position as usize);
+            Some(Kept {
+                side: pick.tool.side,
+                name: candidates.name(position)?.clone(),
+                digest: candidates.digest(position, self.learned)?,
+                used: pick.used,
+                called: pick.reason == OfferReason::Called,
+            })
+        };
+        let tools = self.chosen.picks.iter().filter_map(kept).collect();
+        Remembered { tools, own: self.own, step: self.chosen.step }
+    }
+}

@@ -1,0 +1,74 @@
+//! The proxy's own tool that searches for tools: a model that misses one finds it, and may call it from then on.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use crate::catalog::dialect;
+use crate::domain::{Owner, SchemaDialect, Tool};
+use crate::openai::WrittenTool;
+
+/// The tool's name, unless another tool has it.
+pub const NAME: &str = "search_tools";
+
+/// What the model reads about it.
+const DESCRIPTION: &str = "Searches all tools, also those that are not listed here, for those that serve a task. What it finds can be \
+                           called from then on. Use it where no tool listed here serves, before you say that something cannot be done.";
+
+/// What is searched for.
+const QUERY: &str = "query";
+/// How many tools are wanted.
+const LIMIT: &str = "limit";
+
+/// A name that no other tool has: `search_tools`, else with a number behind it.
+pub(super) fn name(is_taken: impl Fn(&str) -> bool) -> String {
+    let further = (2_u32..).map(|number| format!("{NAME}_{number}"));
+    std::iter::once(NAME.to_owned()).chain(further).find(|name| !is_taken(name)).unwrap_or_default()
+}
+
+/// The tool of this name, which gives at most so many tools.
+pub(super) fn tool(name: &str, results: u32, schema_dialect: SchemaDialect) -> Arc<WrittenTool> {
+    let parameters = json!({
+        "type": "object",
+        "properties": {
+            QUERY: {"type": "string", "description": "What is to be done, in a few words, such as \"cancel a booking\"."},
+            LIMIT: {"type": "integer", "minimum": 1, "maximum": results, "description": "Tools wanted at most."},
+        },
+        "required": [QUERY],
+        "additionalProperties": false,
+    });
+    let translated = dialect::translate(&parameters, schema_dialect);
+    let tool = Tool {
+        name: name.to_owned(),
+        description: DESCRIPTION.to_owned(),
+        parameters: Arc::new(parameters),
+        free_text: false,
+        owner: Owner::Search,
+    };
+    Arc::new(WrittenTool::new(Arc::new(tool), Arc::new(translated.parameters), translated.strict))
+}
+
+/// What is searched for, and how many tools are wanted where the arguments say so. `strict` dialects have models say null for nothing.
+pub(super) fn read(arguments: &Map<String, Value>) -> (&str, Option<u64>) {
+    let query = arguments.get(QUERY).and_then(Value::as_str).unwrap_or_default();
+    (query, arguments.get(LIMIT).and_then(Value::as_u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_taken_gets_a_number() {
+        assert_eq!(name(|_| false), "search_tools");
+        assert_eq!(name(|name| ["search_tools", "search_tools_2"].contains(&name)), "search_tools_3");
+    }
+
+    #[test]
+    fn arguments_are_read_as_far_as_they_are_there() {
+        let of = |value: Value| value.as_object().cloned().unwrap();
+        assert_eq!(read(&of(json!({"query": "book", "limit": 3}))), ("book", Some(3)));
+        assert_eq!(read(&of(json!({"query": "book", "limit": null}))), ("book", None));
+        assert_eq!(read(&of(json!({}))), ("", None));
+    }
+}

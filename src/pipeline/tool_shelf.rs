@@ -1,0 +1,214 @@
+//! The tools' texts, ready to be searched: by words at once, by meaning as soon as their vectors are there.
+//!
+//! Vectors are made beside the turns. Until a toolset has its own, its tools are found by words alone, and nothing waits: a local model
+//! may take minutes for a large catalog, the first time. What a reload leaves as it was keeps its index.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arc_swap::ArcSwap;
+use serde_json::Value;
+
+use crate::catalog::{Catalog, Toolset};
+use crate::domain::Tool;
+use crate::domain::representation::Representation;
+use crate::embedding::Embedder;
+use crate::representation::Representations;
+use crate::retrieval::{FieldWeights, Fusion, ToolSegment, ToolText, embed_tools};
+use crate::telemetry::{Metrics, WithoutVectors};
+
+/// What turns know of tools besides the catalog.
+#[derive(Debug, Default)]
+pub struct ToolShelf {
+    by_toolset: BTreeMap<String, Arc<ShelvedTools>>,
+    representations: Arc<Representations>,
+    description_tokens: usize,
+    embedder: Option<Arc<dyn Embedder>>,
+}
+
+/// The tools of one toolset, or of one client's list.
+#[derive(Debug)]
+pub(super) struct ShelvedTools {
+    texts: Vec<ToolText>,
+    segment: ArcSwap<ToolSegment>,
+    fusion: Fusion,
+    /// Does the index have the vectors?
+    has_vectors: AtomicBool,
+    /// Counts the tools until it has.
+    without_vectors: Mutex<Option<WithoutVectors>>,
+}
+
+impl ToolShelf {
+    /// The tools of a catalog with what was learned of them, of which models are shown as much as `description_tokens` have room for. What
+    /// is as it was `before` is taken from there; the vectors of the rest are made beside. Needs a Tokio runtime.
+    pub fn fill(
+        catalog: &Catalog,
+        representations: Arc<Representations>,
+        description_tokens: usize,
+        embedder: Option<Arc<dyn Embedder>>,
+        before: Option<&Self>,
+        metrics: &Metrics,
+    ) -> Self {
+        let mut by_toolset = BTreeMap::new();
+        for toolset in catalog.toolsets() {
+            let texts = texts(toolset, &representations);
+            let fusion = fusion(&representations, Some(&toolset.name));
+            let known = before.and_then(|before| before.by_toolset.get(&toolset.name));
+            let tools = match known.filter(|known| known.texts == texts && known.fusion == fusion) {
+                Some(known) => Arc::clone(known),
+                None => {
+                    let counted = embedder.as_ref().map(|_| metrics.without_vectors(texts.len()));
+                    ShelvedTools::put(texts, fusion, embedder.as_ref(), &toolset.name, counted)
+                }
+            };
+            by_toolset.insert(toolset.name.clone(), tools);
+        }
+        Self { by_toolset, representations, description_tokens, embedder }
+    }
+
+    /// The tools of a toolset.
+    pub(super) fn of_toolset(&self, toolset: &str) -> Option<&Arc<ShelvedTools>> {
+        self.by_toolset.get(toolset)
+    }
+
+    /// The tools of a client's list.
+    pub(super) fn of_client(&self, tools: &[&Tool]) -> Arc<ShelvedTools> {
+        let text = |tool: &&Tool| {
+            let learned = self.representations.of_client_tool(&tool.name);
+            text(tool, String::new(), learned.map(|learned| &**learned))
+        };
+        let fusion = fusion(&self.representations, None);
+        ShelvedTools::put(tools.iter().map(text).collect(), fusion, self.embedder.as_ref(), "(a client's)", None)
+    }
+
+    /// What was learned of a tool of a toolset.
+    pub(super) fn learned(&self, toolset: &str, tool: &str) -> Option<&Arc<Representation>> {
+        self.representations.of_tool(toolset, tool)
+    }
+
+    /// Tokens, about, that a description may have with what was learned behind it.
+    pub(super) fn description_tokens(&self) -> usize {
+        self.description_tokens
+    }
+
+    /// What makes vectors, where something does.
+    pub(super) fn embedder(&self) -> Option<&Arc<dyn Embedder>> {
+        self.embedder.as_ref()
+    }
+}
+
+impl ShelvedTools {
+    fn put(
+        texts: Vec<ToolText>,
+        fusion: Fusion,
+        embedder: Option<&Arc<dyn Embedder>>,
+        name: &str,
+        counted: Option<WithoutVectors>,
+    ) -> Arc<Self> {
+        let words = ToolSegment::build(&texts, None, &FieldWeights::default());
+        let segment = ArcSwap::from_pointee(words);
+        let (has_vectors, without_vectors) = (AtomicBool::new(false), Mutex::new(counted));
+        let tools = Arc::new(Self { texts, segment, fusion, has_vectors, without_vectors });
+        if let Some(embedder) = embedder.filter(|_| !tools.texts.is_empty()) {
+            tokio::spawn(embed(Arc::clone(&tools), Arc::clone(embedder), name.to_owned()));
+        }
+        tools
+    }
+
+    /// The index as it is now.
+    pub(super) fn segment(&self) -> Arc<ToolSegment> {
+        self.segment.load_full()
+    }
+
+    /// Are the tools found by meaning, too?
+    pub(super) fn has_vectors(&self) -> bool {
+        self.has_vectors.load(Ordering::Acquire)
+    }
+
+    /// How words and meaning count.
+    pub(super) fn fusion(&self) -> Fusion {
+        self.fusion
+    }
+
+    /// A learned pattern of a tool, in words.
+    pub(super) fn pattern(&self, tool: usize, pattern: usize) -> Option<&str> {
+        self.texts.get(tool)?.patterns.get(pattern).map(|pattern| pattern.description.as_str())
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.texts.len()
+    }
+}
+
+/// Adds the vectors to the index.
+async fn embed(tools: Arc<ShelvedTools>, embedder: Arc<dyn Embedder>, name: String) {
+    let vectors = match embed_tools(&*embedder, &tools.texts).await {
+        Ok(vectors) => vectors,
+        Err(error) => {
+            tracing::warn!(toolset = name, %error, "the toolset's tools are found by words alone");
+            return;
+        }
+    };
+    let indexed = Arc::clone(&tools);
+    let build = move || ToolSegment::build(&indexed.texts, Some(&vectors), &FieldWeights::default());
+    match tokio::task::spawn_blocking(build).await {
+        Ok(segment) => {
+            tools.segment.store(Arc::new(segment));
+            tools.has_vectors.store(true, Ordering::Release);
+            drop(tools.without_vectors.lock().unwrap_or_else(PoisonError::into_inner).take());
+            tracing::debug!(toolset = name, tools = tools.texts.len(), "the toolset's tools are found by meaning too");
+        }
+        Err(error) => tracing::warn!(toolset = name, %error, "the toolset's tools are found by words alone"),
+    }
+}
+
+fn fusion(representations: &Representations, toolset: Option<&str>) -> Fusion {
+    let learned = representations.ranking(toolset);
+    learned.map_or_else(Fusion::default, |ranking| Fusion { sharpness: ranking.sharpness, words: ranking.words })
+}
+
+fn texts(toolset: &Toolset, representations: &Representations) -> Vec<ToolText> {
+    let of = |operation: &crate::catalog::Operation| {
+        let learned = representations.of_tool(&toolset.name, operation.own_name());
+        text(&operation.tool, operation.tags.join(" "), learned.map(|learned| &**learned))
+    };
+    toolset.operations.iter().map(of).collect()
+}
+
+fn text(tool: &Tool, tags: String, learned: Option<&Representation>) -> ToolText {
+    ToolText {
+        name: tool.name.clone(),
+        description: tool.description.clone(),
+        parameters: parameters(&tool.parameters),
+        tags,
+        patterns: learned.map(|learned| learned.patterns.clone()).unwrap_or_default(),
+    }
+}
+
+/// Names and descriptions of the parameters.
+fn parameters(schema: &Value) -> String {
+    let mut text = String::new();
+    for (name, schema) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        for part in [name.as_str(), schema.get("description").and_then(Value::as_str).unwrap_or_default()] {
+            text.push_str(part);
+            text.push(' ');
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn parameters_are_known_by_name_and_description() {
+        let schema = json!({"properties": {"city": {"type": "string", "description": "Where."}, "days": true}});
+        assert_eq!(parameters(&schema).trim(), "city Where. days");
+        assert_eq!(parameters(&Value::Null), "");
+    }
+}
