@@ -235,7 +235,9 @@ impl<'a> Learner<'a> {
             self.tune(iteration == 1);
         }
         let together = self.validation().await;
-        if std::env::var_os("NOGATE").is_some() { return Ok(together.macro_f1()); }
+        if std::env::var_os("NOGATE").is_some() {
+            return Ok(together.macro_f1());
+        }
         if together.macro_f1() > best + self.settings.threshold {
             self.note_gains(&proposals, &together);
             return Ok(together.macro_f1());

@@ -119,7 +119,12 @@ impl Closeness {
     /// The logarithms of the weights with which all of a tool's patterns together say as much as its description, in the order of tools and
     /// patterns: whoever has many is not to win by their number.
     pub(super) fn centres(&self) -> Vec<f32> {
-        let of = |text: &ToolText| std::iter::repeat_n(-(text.patterns.len().max(1) as f32).ln() * CENTRE.with(|c| c.get()), text.patterns.len());
+        let of = |text: &ToolText| {
+            std::iter::repeat_n(
+                -(text.patterns.len().max(1) as f32).ln() * CENTRE.with(|c| c.get()),
+                text.patterns.len(),
+            )
+        };
         self.texts.iter().flat_map(of).collect()
     }
 
