@@ -48,7 +48,7 @@ fn each_request_has_its_line_with_exactly_the_documented_members() {
 fn meaning_finds_what_words_alone_do_not() {
     let query = asked(&["will it rain tomorrow?"]);
     assert_eq!(ranked(&retrieve(&query, &["-k", "1"])), [["getForecast"]]);
-    assert_eq!(ranked(&retrieve(&query, &["--no-embedding"])), [Vec::<String>::new()]);
+    assert_eq!(ranked(&retrieve(&query, &["--words-only"])), [Vec::<String>::new()]);
 }
 
 #[test]
@@ -97,10 +97,10 @@ fn lines_that_cannot_be_used_are_named_and_left_out() {
     assert_eq!(said.status, Some(1));
     assert_eq!(said.lines().len(), 1);
     let told = [
-        "tools.jsonl:5: the name `empty` stands on line 4 already",
+        "tools.jsonl:5: the tool `empty` stands in line 4 already",
         "tools.jsonl:6: there is no `name`",
         "tools.jsonl:7: the line is no tool",
-        "tools.jsonl:8: the line is no JSON",
+        "tools.jsonl:8: the line is no tool",
         "standard input:2: the line is no query",
         "standard input:3: there is no `query`",
         "standard input:4: the line is not UTF-8",
@@ -117,12 +117,12 @@ fn what_makes_no_sense_is_said_with_a_way_out() {
     std::fs::write(folder.path("none.jsonl"), "\n").unwrap();
     std::fs::create_dir(folder.path("model")).unwrap();
     for (arguments, status, told) in [
-        (&["--tools", "none.jsonl"] as &[&str], 1, "there is no tool in none.jsonl"),
+        (&["--tools", "none.jsonl"] as &[&str], 1, "there is no tool in it"),
         (&["--tools", "missing.jsonl"], 1, "missing.jsonl"),
         (&["--tools", "-"], 1, "standard input cannot be both"),
         (&["--tools", "tools.jsonl", "-k", "0"], 2, "zero"),
         (&["--tools", "tools.jsonl", "--in", "none.jsonl", "--out", "tools.jsonl"], 1, "would be overwritten"),
-        (&["--tools", "tools.jsonl", "--no-embedding", "--embedding-model", "x"], 2, "--no-embedding"),
+        (&["--tools", "tools.jsonl", "--words-only", "--embedding-model", "x"], 2, "--words-only"),
         (&["--tools", "tools.jsonl", "--embedding-model", "model"], 1, "model"),
         (&["--tools", "tools.jsonl", "--representations", "nowhere"], 1, "nowhere"),
     ] {
@@ -145,7 +145,7 @@ fn tools_of_every_kind_are_ranked() {
     ];
     let folder = Folder::with(&[("tools.jsonl.gz", &gzip(&to_lines(&tools)))]);
     let queries = ["same", "天气怎么样", "ветра", "weather town", "\u{0}\u{202e}", &"word ".repeat(200_000)];
-    for options in [&[] as &[&str], &["--no-embedding"]] {
+    for options in [&[] as &[&str], &["--words-only"]] {
         let said = folder.run(&[&["retrieve", "--tools", "tools.jsonl.gz"], options].concat(), &asked(&queries));
         let ranked = ranked(&said);
         let mut equals = ranked[0][..2].to_vec();

@@ -32,13 +32,13 @@ pub(super) struct VectorArguments {
     model: EmbeddingArguments,
     /// Compare words alone. Without this and without --embedding-model, texts are compared by the built-in vectors too.
     #[arg(long, conflicts_with = "embedding_model")]
-    no_embedding: bool,
+    words_only: bool,
 }
 
 impl VectorArguments {
     /// Loads the model that is named, or the one that comes with the program.
     pub(super) fn embedder(&self) -> Result<Option<Arc<dyn Embedder>>, BuildError> {
-        if self.no_embedding {
+        if self.words_only {
             return Ok(None);
         }
         let built_in = || built_in(&config::Settings::default().embedding);

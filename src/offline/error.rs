@@ -31,15 +31,9 @@ pub enum OfflineError {
     },
     /// The model of meaning gives no vectors.
     #[error(
-        "the texts have no vectors: {0}; without --embedding-model, and with --no-embedding where there is such an option, they are compared by words"
+        "the texts have no vectors: {0}; without --embedding-model, and with --words-only where there is such an option, they are compared by words"
     )]
     Unembedded(EmbedError),
-    /// There is nothing to rank.
-    #[error("there is no tool in {file}; give one object with `name` and `description` on each line")]
-    NoTools {
-        /// The file.
-        file: String,
-    },
     /// The representation files that there are cannot be read, or new ones not be written.
     #[error(transparent)]
     Representations(RepresentationError),

@@ -10,6 +10,7 @@ use super::input::Input;
 use super::lines::Lines;
 use super::questions::MAX_QUOTED;
 use super::{OfflineError, Watcher};
+use crate::retrieval::parameters_text;
 use crate::scanner::excerpt::excerpt;
 
 /// A tool of a file.
@@ -42,30 +43,10 @@ struct ToolLine {
     parameters: Value,
 }
 
-/// Levels of nesting whose parameters speak for a tool.
-const MAX_DEPTH: usize = 4;
-
 impl ListedTool {
     /// Names and descriptions of its parameters, as one text.
     pub fn parameters_text(&self) -> String {
-        let mut text = String::new();
-        describe(&self.parameters, MAX_DEPTH, &mut text);
-        text
-    }
-}
-
-fn describe(schema: &Value, depth: usize, text: &mut String) {
-    let Some(depth) = depth.checked_sub(1) else { return };
-    for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
-        let description = property.get("description").and_then(Value::as_str);
-        for part in std::iter::once(name.as_str()).chain(description) {
-            text.push_str(part);
-            text.push(' ');
-        }
-        describe(property, depth, text);
-    }
-    if let Some(items) = schema.get("items") {
-        describe(items, depth, text);
+        parameters_text(&self.parameters)
     }
 }
 

@@ -42,7 +42,7 @@ struct Why<'a> {
 /// # Errors
 /// Why the line cannot be used, and what mends it.
 pub(super) fn query_of(text: &str) -> Result<String, String> {
-    let asked: Asked = serde_json::from_str(text).map_err(|error| unreadable(&error, "no query", "`query`"))?;
+    let asked: Asked = serde_json::from_str(text).map_err(|error| unreadable(&error))?;
     asked.query.ok_or_else(|| "there is no `query`; give the text of a request".to_owned())
 }
 
@@ -70,10 +70,9 @@ fn why<'a>(found: &Found, tools: &'a Tools) -> Why<'a> {
     }
 }
 
-/// What is said of a line that is no object of its kind.
-pub(super) fn unreadable(error: &serde_json::Error, is: &str, members: &str) -> String {
+fn unreadable(error: &serde_json::Error) -> String {
     match error.classify() {
-        serde_json::error::Category::Data => format!("the line is {is}: {error}; give an object with {members}"),
+        serde_json::error::Category::Data => format!("the line is no query: {error}; give an object with `query`"),
         _ => format!("the line is no JSON: {error}; give one object on each line"),
     }
 }

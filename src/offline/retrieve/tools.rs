@@ -1,35 +1,17 @@
 //! The tools that are ranked.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use serde::Deserialize;
-use serde_json::Value;
-
-use super::record::unreadable;
 use super::{RetrieveJob, RetrieveSummary};
-use crate::offline::input::Input;
-use crate::offline::lines::Lines;
-use crate::offline::questions::MAX_QUOTED;
-use crate::offline::{OfflineError, Watcher};
+use crate::offline::{ListedTool, ListedTools, OfflineError, Watcher};
 use crate::representation::Representations;
-use crate::retrieval::{FieldWeights, Fusion, ToolIndex, ToolSegment, ToolText, embed_tools, parameters_text};
-use crate::scanner::excerpt::excerpt;
+use crate::retrieval::{FieldWeights, Fusion, ToolIndex, ToolSegment, ToolText, embed_tools};
 
 /// The tools of a file, indexed.
 #[derive(Debug)]
 pub(super) struct Tools {
     texts: Vec<ToolText>,
     index: ToolIndex,
-}
-
-/// The members of a line that count; others are ignored.
-#[derive(Deserialize)]
-struct Line {
-    name: Option<String>,
-    description: Option<String>,
-    parameters: Option<Value>,
 }
 
 impl Tools {
@@ -46,7 +28,9 @@ impl Tools {
             Some(directory) => Representations::of_directory(directory).map_err(OfflineError::Representations)?,
             None => Representations::default(),
         };
-        let mut texts = read_texts(job, watcher, summary)?;
+        let listed = ListedTools::read(&job.tools, watcher)?;
+        summary.problems += listed.problems;
+        let mut texts: Vec<ToolText> = listed.tools.into_iter().map(text).collect();
         for text in &mut texts {
             if let Some(representation) = learned.of_client_tool(&text.name) {
                 text.patterns = representation.patterns.clone();
@@ -80,51 +64,7 @@ impl Tools {
     }
 }
 
-fn read_texts(
-    job: &RetrieveJob,
-    watcher: &dyn Watcher,
-    summary: &mut RetrieveSummary,
-) -> Result<Vec<ToolText>, OfflineError> {
-    let mut lines = Lines::of(Input::open(&job.tools)?);
-    let file = lines.name().to_owned();
-    let (mut texts, mut names) = (Vec::new(), HashMap::new());
-    while let Some(line) = lines.next_line()? {
-        let read = line.text.as_deref().map_err(Clone::clone).and_then(text_of);
-        match read.and_then(|text| note(&mut names, &text.name, line.number).map(|()| text)) {
-            Ok(text) => texts.push(text),
-            Err(message) => {
-                summary.problems += 1;
-                watcher.problem(&line.problem(&file, message));
-            }
-        }
-    }
-    if texts.is_empty() { Err(OfflineError::NoTools { file }) } else { Ok(texts) }
-}
-
-fn text_of(line: &str) -> Result<ToolText, String> {
-    let members = "`name`, `description` and, if it has any, `parameters`";
-    let Line { name, description, parameters } =
-        serde_json::from_str(line).map_err(|error| unreadable(&error, "no tool", members))?;
-    let name = name.filter(|name| !name.trim().is_empty());
-    Ok(ToolText {
-        name: name.ok_or("there is no `name`; give each tool the name by which rankings call it")?,
-        description: description.unwrap_or_default(),
-        parameters: parameters.as_ref().map(parameters_text).unwrap_or_default(),
-        ..ToolText::default()
-    })
-}
-
-/// Notes where a name stands; each may stand once, or rankings would not say which tool they mean.
-fn note(names: &mut HashMap<String, u64>, name: &str, number: u64) -> Result<(), String> {
-    match names.entry(name.to_owned()) {
-        Entry::Vacant(entry) => {
-            entry.insert(number);
-            Ok(())
-        }
-        Entry::Occupied(entry) => Err(format!(
-            "the name `{}` stands on line {} already, which counts; give each tool a name of its own",
-            excerpt(name, MAX_QUOTED),
-            entry.get()
-        )),
-    }
+fn text(tool: ListedTool) -> ToolText {
+    let parameters = tool.parameters_text();
+    ToolText { name: tool.name, description: tool.description, parameters, ..ToolText::default() }
 }

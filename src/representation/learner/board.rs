@@ -40,7 +40,13 @@ impl Tally {
 
 impl Board {
     /// A board on which each sample's scores are those of `score`, called with the sample and the tool.
-    pub(super) fn new(samples: &Samples, among: &[usize], tools: usize, doubt: f64, score: impl Fn(usize, usize) -> f32) -> Self {
+    pub(super) fn new(
+        samples: &Samples,
+        among: &[usize],
+        tools: usize,
+        doubt: f64,
+        score: impl Fn(usize, usize) -> f32,
+    ) -> Self {
         let right: Vec<Vec<usize>> =
             among.iter().map(|sample| samples.right.get(*sample).cloned().unwrap_or_default()).collect();
         let mut board = Self {
