@@ -117,7 +117,22 @@ const IMPORTS: &[(&str, &[&str])] = &[
         ],
     ),
     // Verbs: what serves goes through `app`, what works offline uses the working rooms.
-    ("cli", &["app", "catalog", "config", "demo", "domain", "embedding", "feedback", "offline", "policy", "upstream"]),
+    (
+        "cli",
+        &[
+            "app",
+            "catalog",
+            "config",
+            "demo",
+            "domain",
+            "embedding",
+            "feedback",
+            "offline",
+            "policy",
+            "representation",
+            "upstream",
+        ],
+    ),
 ];
 
 /// Libraries that only some rooms may know.

@@ -8,6 +8,7 @@ use std::process::Command;
 
 use callwright::config;
 use callwright::policy::{PolicyBook, Settings};
+use callwright::representation::RepresentationFile;
 
 fn readme() -> String {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("README.md");
@@ -45,7 +46,7 @@ fn configurations_are_valid() {
 fn policies_are_valid() {
     let blocks = blocks("yaml");
     assert!(!blocks.is_empty());
-    for block in blocks {
+    for block in blocks.into_iter().filter(|block| !is_representation(block)) {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("shown.yaml"), &block).unwrap();
         std::fs::write(folder.path().join("default.yaml"), "name: default\n").unwrap();
@@ -62,6 +63,24 @@ fn json_is_valid() {
     for block in blocks {
         serde_json::from_str::<serde_json::Value>(&block).unwrap_or_else(|error| panic!("{block}\n{error}"));
     }
+}
+
+#[test]
+fn representations_are_valid() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("shown.yaml");
+    let mut shown = blocks("yaml");
+    shown.retain(|block| is_representation(block));
+    assert!(!shown.is_empty());
+    for block in shown {
+        std::fs::write(&path, &block).unwrap();
+        let file = RepresentationFile::read(&path).unwrap_or_else(|error| panic!("{block}\n{error}"));
+        assert!(!file.tools.is_empty());
+    }
+}
+
+fn is_representation(block: &str) -> bool {
+    block.starts_with("tools:")
 }
 
 /// Every `callwright VERB` that stands in a block exists and takes the options that it is shown with.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clap::Args;
 
 use crate::config;
-use crate::embedding::{BuildError, Embedder, open_folder};
+use crate::embedding::{BuildError, Embedder, built_in, open_folder};
 
 /// Where vectors come from.
 #[derive(Debug, Args)]
@@ -22,5 +22,26 @@ impl EmbeddingArguments {
     pub(super) fn embedder(&self) -> Result<Option<Arc<dyn Embedder>>, BuildError> {
         let onnx_runtime = config::onnx_runtime_path(&config::process_environment);
         self.embedding_model.as_deref().map(|folder| open_folder(folder, &onnx_runtime)).transpose()
+    }
+}
+
+/// Where vectors come from, for verbs that compare by meaning unless they are told not to.
+#[derive(Debug, Args)]
+pub(super) struct VectorArguments {
+    #[command(flatten)]
+    model: EmbeddingArguments,
+    /// Compare words alone. Without this and without --embedding-model, texts are compared by the built-in vectors too.
+    #[arg(long, conflicts_with = "embedding_model")]
+    no_embedding: bool,
+}
+
+impl VectorArguments {
+    /// Loads the model that is named, or the one that comes with the program.
+    pub(super) fn embedder(&self) -> Result<Option<Arc<dyn Embedder>>, BuildError> {
+        if self.no_embedding {
+            return Ok(None);
+        }
+        let built_in = || built_in(&config::Settings::default().embedding);
+        self.model.embedder()?.map_or_else(built_in, Ok).map(Some)
     }
 }

@@ -9,9 +9,11 @@ mod downloads;
 mod embedding;
 mod errors;
 mod explain;
+mod learn;
 mod policy;
 mod progress;
 mod replay;
+mod retrieve;
 mod scan;
 mod serve;
 
@@ -46,6 +48,11 @@ enum Verb {
     /// Explain recorded failures of APIs from a folder of documentation, without a server: JSON Lines in, JSON Lines out. Status 1 where
     /// a line could not be used.
     Explain(explain::Arguments),
+    /// Rank tools for recorded requests as the proxy would, without a server: JSON Lines in, JSON Lines out. Status 1 where a line could
+    /// not be used.
+    Retrieve(retrieve::Arguments),
+    /// Learn when tools are wanted from requests whose right tools are known.
+    Learn(learn::Arguments),
     /// Look at the configuration.
     Config(config::Arguments),
     /// Look at the policies.
@@ -67,6 +74,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Scan(arguments) => scan::run(arguments),
         Verb::Replay(arguments) => replay::run(arguments),
         Verb::Explain(arguments) => explain::run(arguments),
+        Verb::Retrieve(arguments) => retrieve::run(arguments),
+        Verb::Learn(arguments) => learn::run(arguments),
         Verb::Config(arguments) => config::run(arguments),
         Verb::Policy(arguments) => policy::run(arguments),
     };

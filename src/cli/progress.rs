@@ -8,10 +8,14 @@ use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::offline::{Problem, Watcher};
+use crate::representation::{LearnWatcher, ProposeError};
 
 /// With the file's size, and without.
 const SIZED: &str = "{prefix} {wide_bar} {bytes}/{total_bytes} {msg} {eta} left";
 const UNSIZED: &str = "{prefix} {spinner} {bytes} {msg} {elapsed}";
+
+/// Of an iteration of the learner.
+const ITERATION: &str = "{prefix} {wide_bar} {pos}/{len} tools {eta} left";
 
 /// Characters of a file's name in front of the bar.
 const NAME_WIDTH: usize = 24;
@@ -28,6 +32,11 @@ impl Progress {
     /// `to_terminal` says whether the run itself writes to a terminal, where a bar would be in its way.
     pub(super) fn new(to_terminal: bool) -> Self {
         Self { bar: Mutex::new(ProgressBar::hidden()), shown: !to_terminal && std::io::stderr().is_terminal() }
+    }
+
+    /// Takes the bar away.
+    pub(super) fn clear(&self) {
+        self.bar().finish_and_clear();
     }
 
     fn bar(&self) -> ProgressBar {
@@ -67,5 +76,30 @@ impl Watcher for Progress {
 
     fn ends(&self) {
         self.bar().finish_and_clear();
+    }
+}
+
+impl LearnWatcher for Progress {
+    fn begins(&self, iteration: usize, tools: usize) {
+        if !self.shown {
+            return;
+        }
+        let bar = ProgressBar::new(tools as u64);
+        if let Ok(style) = ProgressStyle::with_template(ITERATION) {
+            bar.set_style(style);
+        }
+        bar.set_prefix(format!("iteration {iteration}"));
+        let before = std::mem::replace(&mut *self.bar.lock().unwrap_or_else(PoisonError::into_inner), bar);
+        before.finish_and_clear();
+    }
+
+    fn advances(&self) {
+        self.bar().inc(1);
+    }
+
+    fn problem(&self, problem: &ProposeError) {
+        let ProposeError { tool, reason } = problem;
+        let plain = |text: &str| text.replace(char::is_control, " ");
+        self.bar().suspend(|| anstream::eprintln!("{PLACE}{}:{PLACE:#} {}", plain(tool), plain(reason)));
     }
 }

@@ -11,6 +11,7 @@ mod endpoint;
 mod local;
 mod quantised;
 mod settings;
+mod signs;
 mod table;
 #[cfg(test)]
 mod test_server;
@@ -21,4 +22,5 @@ pub use embedder::{EmbedError, Embedder};
 pub use local::{DownloadWatcher, RuntimeAbsent};
 pub use quantised::{QuantisedQuery, QuantisedVectors};
 pub use settings::{EndpointSettings, Kind, LocalSettings, Pooling, Settings};
+pub use signs::{SignQuery, SignVectors};
 pub use vector::Vector;

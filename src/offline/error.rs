@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 
 use crate::embedding::EmbedError;
+use crate::representation::{LearnError, RepresentationError};
 
 /// The run cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -29,8 +30,38 @@ pub enum OfflineError {
         source: io::Error,
     },
     /// The model of meaning gives no vectors.
-    #[error("the passages have no vectors: {0}; without --embedding-model they are searched by words")]
+    #[error(
+        "the texts have no vectors: {0}; without --embedding-model, and with --no-embedding where there is such an option, they are compared by words"
+    )]
     Unembedded(EmbedError),
+    /// There is nothing to rank.
+    #[error("there is no tool in {file}; give one object with `name` and `description` on each line")]
+    NoTools {
+        /// The file.
+        file: String,
+    },
+    /// The representation files that there are cannot be read, or new ones not be written.
+    #[error(transparent)]
+    Representations(RepresentationError),
+    /// There is nothing to learn from.
+    #[error(
+        "{samples} samples are too few: {least} at least, one to learn from and one to try it on; give more with --train or --traces"
+    )]
+    TooFewSamples {
+        /// How many there are.
+        samples: usize,
+        /// How many are needed.
+        least: usize,
+    },
+    /// Nothing can be learned.
+    #[error(transparent)]
+    Learning(LearnError),
+    /// A run was interrupted, and nothing says what is to become of it.
+    #[error("{file} is of a run that was interrupted; --resume goes on with it, --restart begins anew")]
+    Interrupted {
+        /// What was kept of it.
+        file: String,
+    },
     /// Whoever read our output has gone: nothing is left to do, and nothing is wrong.
     #[error("the reader of the output has gone")]
     ReaderGone,

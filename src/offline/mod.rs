@@ -1,7 +1,8 @@
-//! Work on files instead of requests: recorded answers are judged, recorded traces are judged again, recorded failures are explained.
+//! Work on files instead of requests: recorded answers are judged, recorded traces are judged again, recorded failures are explained, tools are ranked for
+//! recorded requests.
 //!
 //! Owns JSON Lines (reading, writing, compression, order, bounds) and what the offline verbs compute from them. Must not print or
-//! know arguments: that is the command line's. Must not judge: `repair` and `scanner` do, and `explain` explains, as they do for a server.
+//! know arguments: that is the command line's. Must not judge: `repair` and `scanner` do, `explain` explains and `retrieval` ranks, as they do for a server.
 //!
 //! Files may be of any size: lines are read in batches, judged side by side and written in the order in which they came, with a
 //! bounded number of batches under way (`parallel`).
@@ -10,18 +11,24 @@ mod error;
 mod explain;
 mod input;
 mod judge;
+mod learn;
 mod lines;
 mod output;
 mod parallel;
 mod questions;
 mod replay;
+mod retrieve;
 mod scan;
 mod toolbooks;
+mod tools;
 mod watcher;
 
 pub use error::{OfflineError, Problem};
 pub use explain::{ExplainJob, ExplainSummary, explain};
+pub use learn::{LearnFiles, LearnRun, Prepared, Report, Samples, Spent, learn, page};
 pub use lines::MAX_LINE_BYTES;
 pub use replay::{Fates, Judgements, Replay, ReplayJob, Row, Rows, TurnFates, grouped, replay};
+pub use retrieve::{RetrieveJob, RetrieveSummary, retrieve};
 pub use scan::{ScanJob, ScanSummary, scan};
+pub use tools::{ListedTool, ListedTools};
 pub use watcher::Watcher;

@@ -80,3 +80,22 @@ fn unwritable(file: &str, source: io::Error) -> OfflineError {
         _ => OfflineError::Unwritable { file: file.to_owned(), source },
     }
 }
+
+/// Writes a file in one step: an interruption leaves the old one or the new one, whole.
+///
+/// # Errors
+/// [`OfflineError::Unwritable`].
+pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), OfflineError> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    // A temporary file is its owner's alone; this one will be read by others.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let written = builder.prefix(".new-").tempfile_in(folder).and_then(|mut new| {
+        new.write_all(bytes)?;
+        new.as_file().sync_all()?;
+        new.persist(path)?;
+        Ok(())
+    });
+    written.map_err(|source| OfflineError::Unwritable { file: path.display().to_string(), source })
+}

@@ -93,9 +93,11 @@ impl<Id> Bm25<Id> {
     pub fn with_weights(texts: impl IntoIterator<Item = (Id, impl AsRef<str>)>, weights: Weights) -> Self {
         let mut index =
             Self { ids: Vec::new(), lengths: Vec::new(), mean_length: 0.0, postings: Postings::default(), weights };
+        let mut found = Vec::new();
         for (id, text) in texts {
-            index.add(id, text.as_ref());
+            index.add(id, text.as_ref(), &mut found);
         }
+        index.postings = Postings::of(found);
         index.mean_length = index.lengths.iter().sum::<f32>() / (index.lengths.len().max(1) as f32);
         index
     }
@@ -140,17 +142,17 @@ impl<Id> Bm25<Id> {
         Scores { first: positions.start, tallies, rarest: self.rarity(1), asked }
     }
 
-    fn add(&mut self, id: Id, text: &str) {
+    fn add(&mut self, id: Id, text: &str, found: &mut Vec<(Term, Posting)>) {
         let Ok(position) = u32::try_from(self.ids.len()) else { return };
         let terms = tokens(text);
         self.ids.push(id);
         self.lengths.push(terms.len() as f32);
-        terms.iter().for_each(|term| self.postings.add(Term::of(term), position, 1.0));
+        found.extend(terms.iter().map(|term| (Term::of(term), Posting { position, count: 1.0 })));
     }
 
     /// Adds what one term gives to the texts that have it; returns how rare the term is.
     fn add_term(&self, term: Term, positions: &Range<usize>, tallies: &mut [Tally]) -> f32 {
-        let postings = self.postings.of(term);
+        let postings = self.postings.of_term(term);
         let rarity = self.rarity(postings.len().max(1));
         let first = postings.partition_point(|posting| (posting.position as usize) < positions.start);
         for posting in postings.iter().skip(first) {
@@ -167,7 +169,7 @@ impl<Id> Bm25<Id> {
 
     fn saturation(&self, posting: &Posting) -> f32 {
         let length = self.lengths.get(posting.position as usize).copied().unwrap_or_default();
-        self.weights.saturated(posting.count, length / self.mean_length.max(1.0))
+        self.weights.saturated(posting.count, self.weights.restraint(length / self.mean_length.max(1.0)))
     }
 }
 

@@ -16,10 +16,14 @@ impl Default for Weights {
 }
 
 impl Weights {
-    /// How much `count` occurrences say in a text that is `relative_length` times as long as the mean.
-    pub(super) fn saturated(self, count: f32, relative_length: f32) -> f32 {
-        let Self { k1, b } = self;
-        count * (k1 + 1.0) / (count + k1 * (1.0 - b + b * relative_length))
+    /// How much a text that is `relative_length` times as long as the mean holds back what it repeats.
+    pub(super) fn restraint(self, relative_length: f32) -> f32 {
+        self.k1 * (1.0 - self.b + self.b * relative_length)
+    }
+
+    /// How much `count` occurrences say in a text of a [`Self::restraint`].
+    pub(super) fn saturated(self, count: f32, restraint: f32) -> f32 {
+        count * (self.k1 + 1.0) / (count + restraint)
     }
 }
 

@@ -11,7 +11,7 @@ pub struct Fusion {
 
 impl Default for Fusion {
     fn default() -> Self {
-        Self { sharpness: 10.0, words: 0.1 }
+        Self { sharpness: 10.0, words: 0.2 }
     }
 }
 
@@ -27,22 +27,32 @@ impl Fusion {
     }
 }
 
-/// ln Σ weight · exp(sharpness · cosine): how close a query is to the texts of a tool, given as pairs of cosine and weight. It is the softened
-/// maximum of the cosines, times the sharpness, and every further text that is close as well raises it. A tool without texts has 0, as has one with a single text that has
-/// nothing in common with the query.
+/// How close a query is to the texts of a tool, given as pairs of cosine and weight: ln Σ weight · exp(sharpness · cosine) − ½ ln Σ weight.
+///
+/// It is the softened maximum of the cosines, times the sharpness, and every further text that is close as well raises it. The second part takes
+/// back half of what the number of texts alone gives: without it a tool with many patterns wins by their number, and taking back all of it loses
+/// that more is known of what is asked for more often. A tool without texts has 0, as has one with a single text that has nothing in
+/// common with the query.
 pub fn soft_sum(sharpness: f32, texts: impl Iterator<Item = (f32, f32)>) -> f32 {
-    // Of the largest exponent so far, which keeps the sum within the range of numbers whatever the sharpness is.
-    let (mut largest, mut sum) = (f32::NEG_INFINITY, 0.0_f32);
+    // In units of the largest term so far, which keeps the sum within the range of numbers whatever the sharpness is.
+    let (mut largest, mut sum, mut weights) = (f32::NEG_INFINITY, 0.0_f32, 0.0_f32);
     for (cosine, weight) in texts {
+        weights += weight;
         let exponent = sharpness * cosine;
-        if exponent > largest {
-            sum = sum * (largest - exponent).exp() + weight;
-            largest = exponent;
-        } else {
+        if sum > 0.0 && exponent <= largest {
             sum += weight * (exponent - largest).exp();
+        } else {
+            let earlier = if sum > 0.0 { sum * (largest - exponent).exp() } else { 0.0 };
+            sum = earlier + weight;
+            largest = exponent;
         }
     }
-    if sum > 0.0 { largest + sum.ln() } else { 0.0 }
+    match sum / weights.sqrt() {
+        // Most tools have one text: no logarithm for them.
+        1.0 => largest,
+        share if share > 0.0 => largest + share.ln(),
+        _ => 0.0,
+    }
 }
 
 #[cfg(test)]
@@ -61,7 +71,8 @@ mod tests {
     fn half_the_weight_takes_the_same_from_every_closeness() {
         let loss =
             |cosine: f32| soft_sum(10.0, [(cosine, 1.0)].into_iter()) - soft_sum(10.0, [(cosine, 0.5)].into_iter());
-        assert!((loss(0.9) - 2.0_f32.ln()).abs() < 1e-5 && (loss(-0.3) - 2.0_f32.ln()).abs() < 1e-5);
+        let half = 2.0_f32.ln() / 2.0;
+        assert!((loss(0.9) - half).abs() < 1e-5 && (loss(-0.3) - half).abs() < 1e-5);
     }
 
     proptest! {
@@ -74,7 +85,9 @@ mod tests {
             let sum: f64 = texts.iter().map(|(cosine, weight)| f64::from(*weight) * (f64::from(sharpness) * f64::from(*cosine)).exp()).sum();
             let soft = soft_sum(sharpness, texts.iter().copied());
             let reversed = soft_sum(sharpness, texts.iter().rev().copied());
-            prop_assert!((f64::from(soft) - sum.ln()).abs() < 1e-3, "{soft} {}", sum.ln());
+            let weights: f64 = texts.iter().map(|(_, weight)| f64::from(*weight)).sum();
+            let expected = sum.ln() - weights.ln() / 2.0;
+            prop_assert!((f64::from(soft) - expected).abs() < 1e-3, "{soft} {expected}");
             prop_assert!((soft - reversed).abs() < 1e-3);
         }
     }

@@ -1,41 +1,47 @@
 //! Names of tools in the text of a request.
 
+use super::term::Term;
+
 /// What in a text may be the name of a tool, as it is spelt there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Mentions<'a>(Vec<&'a str>);
+pub(super) struct Mentions(Vec<Term>);
 
 /// Characters of the longest name that is looked for between quotation marks.
 const LONGEST_QUOTED: usize = 128;
 
-impl<'a> Mentions<'a> {
+impl Mentions {
     /// Words that are spelt as no plain word is (`get_weather`, `getWeather`, `user.login`, `S3`), what stands between quotation marks or
     /// backticks, and what is written as a call (`search(`). Plain words are no mention: who asks for the weather does not name the
     /// tool `weather`.
-    pub(super) fn of(text: &'a str) -> Self {
-        let mut found = Vec::new();
-        let mut rest = text;
-        while let Some(start) = rest.find(is_of_name) {
-            let run = rest.get(start..).unwrap_or_default();
-            let end = run.find(|character| !is_of_name(character)).unwrap_or(run.len());
-            let (run, behind) = run.split_at(end);
-            let name = run.trim_matches(['.', '-', ':', '/']);
-            if !name.is_empty() && (is_identifier(name) || behind.starts_with('(')) {
-                found.push(name);
-            }
-            rest = behind;
-        }
-        for mark in ['`', '"', '\''] {
-            let quoted = text.split(mark).skip(1).step_by(2).map(str::trim);
-            found.extend(quoted.filter(|quoted| !quoted.is_empty() && quoted.len() <= LONGEST_QUOTED));
-        }
-        found.sort_unstable();
-        found.dedup();
-        Self(found)
+    pub(super) fn of(text: &str) -> Self {
+        Self(names(text).into_iter().map(Term::of).collect())
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &'a str> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = Term> {
         self.0.iter().copied()
     }
+}
+
+fn names(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    while let Some(start) = rest.find(is_of_name) {
+        let run = rest.get(start..).unwrap_or_default();
+        let end = run.find(|character| !is_of_name(character)).unwrap_or(run.len());
+        let (run, behind) = run.split_at(end);
+        let name = run.trim_matches(['.', '-', ':', '/']);
+        if !name.is_empty() && (is_identifier(name) || behind.starts_with('(')) {
+            found.push(name);
+        }
+        rest = behind;
+    }
+    for mark in ['`', '"', '\''] {
+        let quoted = text.split(mark).skip(1).step_by(2).map(str::trim);
+        found.extend(quoted.filter(|quoted| !quoted.is_empty() && quoted.len() <= LONGEST_QUOTED));
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
 }
 
 fn is_of_name(character: char) -> bool {
@@ -55,17 +61,16 @@ mod tests {
 
     #[test]
     fn names_are_told_from_words() {
-        let found = |text: &'static str| Mentions::of(text).iter().collect::<Vec<_>>();
         assert_eq!(
-            found("Use get_weather, then user.login. Or listUsers!"),
+            names("Use get_weather, then user.login. Or listUsers!"),
             ["get_weather", "listUsers", "user.login"]
         );
-        assert_eq!(found("What is the weather at the check-in?"), Vec::<&str>::new());
+        assert_eq!(names("What is the weather at the check-in?"), Vec::<&str>::new());
         assert_eq!(
-            found("call search(x) and `weather` or \"Text classification\""),
+            names("call search(x) and `weather` or \"Text classification\""),
             ["Text classification", "search", "weather"]
         );
-        assert_eq!(found("ends with an open ` mark... "), ["mark..."]);
-        assert_eq!(found(""), Vec::<&str>::new());
+        assert_eq!(names("ends with an open ` mark... "), ["mark..."]);
+        assert_eq!(names(""), Vec::<&str>::new());
     }
 }

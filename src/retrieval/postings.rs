@@ -1,15 +1,18 @@
 //! Which texts have a term, and how often.
 
-use std::collections::HashMap;
-
 use super::term::Term;
 
-/// The inverted lists of an index.
+/// The inverted lists of an index, in as little memory as they take: all terms in order, and the lists of all of them one after the other.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Postings(HashMap<Term, Vec<Posting>>);
+pub(super) struct Postings {
+    terms: Vec<Term>,
+    /// Where each term's list ends.
+    ends: Vec<u32>,
+    lists: Vec<Posting>,
+}
 
 /// That a text has a term.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Posting {
     /// The text's position in the order of building.
     pub(super) position: u32,
@@ -18,23 +21,70 @@ pub(super) struct Posting {
 }
 
 impl Postings {
-    /// Notes that the text at a position, which is the last one so far, has a term.
-    pub(super) fn add(&mut self, term: Term, position: u32, count: f32) {
-        let list = self.0.entry(term).or_default();
-        match list.last_mut() {
-            Some(last) if last.position == position => last.count += count,
-            _ => list.push(Posting { position, count }),
+    /// Of terms in texts, in any order; those that are told several times are added up.
+    pub(super) fn of(mut found: Vec<(Term, Posting)>) -> Self {
+        // Stable, so that sums are made in one order, and equal inputs give equal numbers.
+        found.sort_by_key(|(term, posting)| (*term, posting.position));
+        let mut postings = Self::default();
+        for (term, posting) in found {
+            if postings.terms.last() != Some(&term) {
+                postings.terms.push(term);
+                postings.ends.push(postings.end());
+            }
+            let begin = postings.begin(postings.terms.len() - 1);
+            match postings.lists.get_mut(begin..).and_then(<[Posting]>::last_mut) {
+                Some(last) if last.position == posting.position => last.count += posting.count,
+                _ => postings.lists.push(posting),
+            }
+            let end = postings.end();
+            postings.ends.last_mut().into_iter().for_each(|last| *last = end);
         }
+        postings.terms.shrink_to_fit();
+        postings.ends.shrink_to_fit();
+        postings.lists.shrink_to_fit();
+        postings
     }
 
     /// The texts with a term, in order.
-    pub(super) fn of(&self, term: Term) -> &[Posting] {
-        self.0.get(&term).map_or(&[], Vec::as_slice)
+    pub(super) fn of_term(&self, term: Term) -> &[Posting] {
+        self.terms.binary_search(&term).map_or(&[], |slot| self.in_slot(slot))
     }
 
-    /// Gives back the memory that growing has taken in advance.
-    pub(super) fn shrink(&mut self) {
-        self.0.values_mut().for_each(Vec::shrink_to_fit);
-        self.0.shrink_to_fit();
+    /// The texts with the term that stands in this slot.
+    pub(super) fn in_slot(&self, slot: usize) -> &[Posting] {
+        let end = self.ends.get(slot).map_or(0, |end| *end as usize);
+        self.lists.get(self.begin(slot)..end).unwrap_or_default()
+    }
+
+    /// All terms, in the order of their slots, which is ascending.
+    pub(super) fn terms(&self) -> &[Term] {
+        &self.terms
+    }
+
+    fn begin(&self, slot: usize) -> usize {
+        slot.checked_sub(1).and_then(|before| self.ends.get(before)).map_or(0, |end| *end as usize)
+    }
+
+    fn end(&self) -> u32 {
+        u32::try_from(self.lists.len()).unwrap_or(u32::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_term_has_its_texts_in_order() {
+        let told = [("b", 1, 1.0), ("a", 2, 1.0), ("b", 0, 2.0), ("b", 1, 0.5), ("c", 0, 1.0)];
+        let posting = |(position, count)| Posting { position, count };
+        let postings =
+            Postings::of(told.map(|(term, position, count)| (Term::of(term), posting((position, count)))).to_vec());
+        let of = |term: &str| postings.of_term(Term::of(term)).to_vec();
+        assert_eq!(of("a"), [(2, 1.0)].map(posting));
+        assert_eq!(of("b"), [(0, 2.0), (1, 1.5)].map(posting));
+        assert_eq!(of("c"), [(0, 1.0)].map(posting));
+        assert_eq!(of("d"), []);
+        assert!(Postings::of(Vec::new()).of_term(Term::of("a")).is_empty());
     }
 }

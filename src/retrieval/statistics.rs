@@ -3,8 +3,17 @@
 use std::collections::HashMap;
 
 use super::formula::{Weights, rarity};
+use super::function_words::is_function_word;
 use super::term::{Term, distinct_terms};
 use super::tool_text::ToolDocument;
+
+/// BM25's parameters for tools. Their documents are short where nothing is learned and long where much is, so repetition stops counting later
+/// than in running text; measured on requests for 77 to 4,076 tools (BENCHMARKS.md).
+const WEIGHTS: Weights = Weights { k1: 2.0, b: 0.75 };
+
+/// How much of its rarity a word of grammar keeps in a request. Few tools are described in such words, which makes them look rare; the rest of what
+/// they say (`how`, `why`, `not`) tells alike tools apart.
+const FUNCTION_WORD_SHARE: f32 = 0.3;
 
 /// What BM25 has to know of all tools to score one.
 ///
@@ -15,12 +24,11 @@ pub struct CollectionStatistics {
     documents: usize,
     total_length: f64,
     with_term: HashMap<Term, u32>,
-    weights: Weights,
 }
 
 /// A query's terms, and how rare each of them is.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct QueryTerms(pub(super) Vec<(Term, f32)>);
+pub struct QueryTerms(Vec<(Term, f32)>);
 
 impl CollectionStatistics {
     /// Of these documents.
@@ -39,36 +47,43 @@ impl CollectionStatistics {
         }
     }
 
-    /// Counts the documents of another collection as well.
-    pub(super) fn merge(&mut self, other: &Self) {
-        self.documents += other.documents;
-        self.total_length += other.total_length;
-        for (term, with) in &other.with_term {
-            *self.with_term.entry(*term).or_default() += with;
-        }
-    }
-
     /// The terms of a query. Those that no document has are as rare as those of a single one; they match where a document gets them later.
     pub fn query(&self, text: &str) -> QueryTerms {
-        let rarity = |term: &Term| rarity(self.documents, self.with_term.get(term).map_or(1, |with| *with as usize));
-        QueryTerms(distinct_terms(text).into_iter().map(|term| (term, rarity(&term))).collect())
+        let with = |term: Term| self.with_term.get(&term).map_or(0, |with| *with as usize);
+        QueryTerms::of(text, self.documents, with)
     }
 
-    /// BM25 of a document for a query, which an index with the same statistics gives too.
+    /// BM25 of a document for a query, which an index of the same documents gives too.
     pub fn score(&self, query: &QueryTerms, document: &ToolDocument) -> f32 {
+        let restraint = restraint(document.length(), self.total_length, self.documents);
         let counts = query.0.iter().map(|(term, rarity)| (document.count(*term), rarity));
-        counts
-            .filter(|(count, _)| *count > 0.0)
-            .map(|(count, rarity)| rarity * self.saturated(count, document.length()))
-            .sum()
+        counts.filter(|(count, _)| *count > 0.0).map(|(count, rarity)| rarity * saturated(count, restraint)).sum()
+    }
+}
+
+impl QueryTerms {
+    /// Each term, and how rare it is.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Term, f32)> {
+        self.0.iter().copied()
     }
 
-    /// How much `count` occurrences say in a document of a length.
-    pub(super) fn saturated(&self, count: f32, length: f32) -> f32 {
-        self.weights.saturated(count, length / self.mean_length())
+    /// The terms of a request to a number of tools, of which `with` have a term.
+    pub(super) fn of(text: &str, tools: usize, with: impl Fn(Term) -> usize) -> Self {
+        let rarity = |term: Term| {
+            let share = if is_function_word(term) { FUNCTION_WORD_SHARE } else { 1.0 };
+            share * rarity(tools, with(term).max(1))
+        };
+        Self(distinct_terms(text).into_iter().map(|term| (term, rarity(term))).collect())
     }
+}
 
-    fn mean_length(&self) -> f32 {
-        ((self.total_length / self.documents.max(1) as f64) as f32).max(1.0)
-    }
+/// How much `count` occurrences say in a document of a [`restraint`].
+pub(super) fn saturated(count: f32, restraint: f32) -> f32 {
+    WEIGHTS.saturated(count, restraint)
+}
+
+/// How much a document of a length holds back what it repeats, among documents of these lengths in all.
+pub(super) fn restraint(length: f32, total_length: f64, documents: usize) -> f32 {
+    let mean_length = ((total_length / documents.max(1) as f64) as f32).max(1.0);
+    WEIGHTS.restraint(length / mean_length)
 }

@@ -1,5 +1,7 @@
 //! Text → the terms that are searched for.
 
+use std::borrow::Cow;
+
 use unicode_normalization::UnicodeNormalization;
 
 /// Longest term that is kept, in characters; what is longer is encoded data or a key, which nobody searches for.
@@ -13,7 +15,8 @@ const MAX_TERM_CHARS: usize = 64;
 /// - Letters and digits stay together (`P2002`, `oauth2`) and numbers stay whole (`20000`, `3.14`): they are often error codes.
 /// - Ideographs and kana, which are written without spaces, are one term each.
 pub fn tokens(text: &str) -> Vec<String> {
-    let normal: String = text.nfkc().collect();
+    // Most texts are plain, and normalising them would change nothing.
+    let normal = if text.is_ascii() { Cow::Borrowed(text) } else { Cow::Owned(text.nfkc().collect()) };
     let mut terms = Vec::new();
     let mut word = String::new();
     let mut characters = normal.chars().peekable();
@@ -59,7 +62,7 @@ pub fn stem(word: &str) -> String {
 }
 
 /// English words that say nothing about a text's subject (the default set of Apache Lucene's English analysis).
-const STOP_WORDS: [&str; 33] = [
+pub(super) const STOP_WORDS: [&str; 33] = [
     "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not", "of",
     "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will", "with",
 ];
@@ -76,6 +79,11 @@ fn push_word(word: &mut String, terms: &mut Vec<String>) {
     }
     if is_number(&taken) {
         terms.push(taken);
+        return;
+    }
+    if taken.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        // Most words are one part.
+        terms.push(stem(&taken));
         return;
     }
     let parts = parts(&taken);

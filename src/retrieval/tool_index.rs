@@ -1,23 +1,40 @@
 //! The index of all tools: which of them does a request want?
 
 use std::cmp::Ordering;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::found::{Closest, Found, Why};
 use super::fusion::Fusion;
+use super::lexicon::Lexicon;
 use super::mention::Mentions;
+use super::postings::Posting;
+use super::rows::{RowQuery, Rows};
 use super::segment::ToolSegment;
-use super::statistics::CollectionStatistics;
-use crate::embedding::{QuantisedQuery, Vector};
+use super::statistics::{QueryTerms, restraint, saturated};
+use super::term::Term;
+use crate::embedding::Vector;
+
+/// Bytes of vectors up to which a query is compared with each. That takes less than half a millisecond.
+const EXACT_BYTES: usize = 2 * 1024 * 1024;
+
+/// Tools of a larger index that are compared exactly: those that look best by the signs of their vectors, and their words. What that loses is
+/// in BENCHMARKS.md.
+const FINALISTS: usize = 400;
+
+/// As many times more tools than are asked for are compared exactly, at least.
+const FINALISTS_PER_RESULT: usize = 8;
 
 /// Tools, ready to be searched by words, by meaning and by name. It never changes; a new one shares the segments that did not change, and
 /// takes milliseconds.
 #[derive(Debug, Clone, Default)]
 pub struct ToolIndex {
-    segments: Vec<Part>,
-    statistics: CollectionStatistics,
+    parts: Vec<Part>,
+    lexicon: Lexicon,
     fusion: Fusion,
-    tools: usize,
+    /// How much each tool's document holds back what it repeats.
+    restraints: Vec<f32>,
+    vector_bytes: usize,
 }
 
 /// A segment, and the position of its first tool.
@@ -36,78 +53,208 @@ pub struct ToolQuery<'a> {
     pub vector: Option<&'a Vector>,
 }
 
+/// A tool with its score.
+#[derive(Debug, Clone, Copy)]
+struct Scored {
+    position: usize,
+    score: f32,
+    named: bool,
+}
+
 impl ToolIndex {
     /// An index of the tools of all segments, in their order.
     pub fn new(segments: impl IntoIterator<Item = Arc<ToolSegment>>, fusion: Fusion) -> Self {
         let mut index = Self { fusion, ..Self::default() };
+        let mut lengths = Vec::new();
         for segment in segments {
-            index.statistics.merge(segment.statistics());
-            let first = index.tools;
-            index.tools += segment.len();
-            index.segments.push(Part { first, segment });
+            index.vector_bytes += segment.rows().map_or(0, |rows| rows.len() * rows.dimensions());
+            let first = lengths.len();
+            lengths.extend_from_slice(segment.lengths());
+            index.parts.push(Part { first, segment });
         }
+        let total_length = lengths.iter().map(|length| f64::from(*length)).sum();
+        index.restraints = lengths.iter().map(|length| restraint(*length, total_length, lengths.len())).collect();
+        index.lexicon = Lexicon::of(index.parts.iter().map(|part| part.segment.postings()));
         index
     }
 
     /// How many tools it has.
     pub fn len(&self) -> usize {
-        self.tools
+        self.restraints.len()
     }
 
     /// Has it none?
     pub fn is_empty(&self) -> bool {
-        self.tools == 0
+        self.restraints.is_empty()
     }
 
     /// The `k` best tools for a request, best first; of equally good ones the earlier. Tools that have nothing in common with it are left out.
+    ///
+    /// In a large index the vectors of some hundred tools alone are compared exactly, so that now and then a tool is missing that a comparison with all would
+    /// put among the last of the `k`.
     pub fn search(&self, query: &ToolQuery<'_>, k: usize) -> Vec<Found> {
-        let mut found = self.scored(query);
-        if k < found.len() {
-            // Only the best are put in order.
-            found.select_nth_unstable_by(k, order);
-            found.truncate(k);
-        }
-        found.sort_unstable_by(order);
-        found
+        let finalists = FINALISTS.max(k.saturating_mul(FINALISTS_PER_RESULT));
+        self.search_among(query, k, if self.vector_bytes > EXACT_BYTES { finalists } else { self.len() })
     }
 
-    fn scored(&self, query: &ToolQuery<'_>) -> Vec<Found> {
-        let terms = self.statistics.query(query.text);
-        let mentions = Mentions::of(query.text);
-        let mut found = Vec::new();
-        for Part { first, segment } in &self.segments {
-            let mut whys = vec![Why::default(); segment.len()];
-            let mut words = vec![0.0; segment.len()];
-            segment.add_words(&terms, &self.statistics, &mut words);
-            for named in segment.mentioned(&mentions) {
-                whys.get_mut(named).into_iter().for_each(|why| why.named = true);
-            }
-            let rows = segment.rows().zip(query.vector);
-            let rows = rows.map(|(rows, vector)| (rows, QuantisedQuery::of(vector)));
-            for (at, (mut why, words)) in whys.into_iter().zip(words).enumerate() {
-                why.words = words;
-                if let Some((rows, vector)) = &rows {
-                    why.meaning = Some(self.fusion.meaning(rows.closeness(vector, at)));
-                    why.closest = closest(rows.closeness(vector, at));
-                }
-                if why.says_anything() {
-                    found.push(Found { position: first + at, score: self.score(&why), why });
+    /// As [`ToolIndex::search`], with each vector compared exactly, whatever their number is.
+    pub fn search_exactly(&self, query: &ToolQuery<'_>, k: usize) -> Vec<Found> {
+        self.search_among(query, k, self.len())
+    }
+
+    /// BM25 of each tool.
+    fn words(&self, text: &str) -> Vec<f32> {
+        let mut words = vec![0.0; self.len()];
+        for (term, rarity) in QueryTerms::of(text, self.len(), |term| self.tools_with(term)).iter() {
+            for (part, postings) in self.postings(term) {
+                let of_part = words.get_mut(part.positions()).unwrap_or_default();
+                let restraints = self.restraints.get(part.positions()).unwrap_or_default();
+                for Posting { position, count } in postings {
+                    let at = *position as usize;
+                    if let (Some(words), Some(restraint)) = (of_part.get_mut(at), restraints.get(at)) {
+                        *words += rarity * saturated(*count, *restraint);
+                    }
                 }
             }
         }
-        found
+        words
     }
 
-    /// Where nothing is compared by meaning, words need no unit.
-    fn score(&self, why: &Why) -> f32 {
-        why.meaning.map_or(why.words, |meaning| self.fusion.score(meaning, why.words))
+    fn tools_with(&self, term: Term) -> usize {
+        self.postings(term).map(|(_, postings)| postings.len()).sum()
+    }
+
+    fn postings(&self, term: Term) -> impl Iterator<Item = (&Part, &[Posting])> {
+        self.lexicon.places(term).iter().filter_map(|place| {
+            let part = self.parts.get(place.segment as usize)?;
+            Some((part, part.segment.postings().in_slot(place.slot as usize)))
+        })
+    }
+
+    fn search_among(&self, query: &ToolQuery<'_>, k: usize, finalists: usize) -> Vec<Found> {
+        let search = Search::new(self, query);
+        let mut scored = search.scored(finalists);
+        keep_best(&mut scored, k);
+        scored.sort_unstable_by(order);
+        scored.iter().map(|scored| search.found(scored)).collect()
     }
 }
 
-impl Why {
-    /// Is there anything that speaks for the tool?
-    fn says_anything(&self) -> bool {
-        self.named || self.words > 0.0 || self.closest.is_some_and(|closest| closest.cosine > 0.0)
+/// One query on its way through an index.
+struct Search<'a> {
+    index: &'a ToolIndex,
+    vector: Option<RowQuery>,
+    /// BM25 of each tool.
+    words: Vec<f32>,
+    /// The tools that the query mentions by name, in order.
+    named: Vec<usize>,
+}
+
+impl<'a> Search<'a> {
+    fn new(index: &'a ToolIndex, query: &ToolQuery<'_>) -> Self {
+        let mentions = Mentions::of(query.text);
+        let named = index.parts.iter().flat_map(|part| part.segment.mentioned(&mentions).map(|at| part.first + at));
+        let mut named: Vec<usize> = named.collect();
+        named.sort_unstable();
+        let vector =
+            query.vector.filter(|_| index.vector_bytes > 0).and_then(|vector| RowQuery::of(vector, &index.fusion));
+        Self { index, vector, words: index.words(query.text), named }
+    }
+
+    /// The tools that have something in common with the query, scored exactly; where there are more than `finalists` tools, those of them
+    /// that look best.
+    fn scored(&self, finalists: usize) -> Vec<Scored> {
+        let mut scored = Vec::new();
+        if let Some(vector) = self.vector.as_ref().filter(|_| finalists < self.index.len()) {
+            for position in self.finalists(vector, finalists) {
+                let part = self.part_of(position);
+                scored.extend(part.and_then(|part| self.exact(part, position)));
+            }
+            return scored;
+        }
+        for part in &self.index.parts {
+            scored.extend(part.positions().filter_map(|position| self.exact(part, position)));
+        }
+        scored
+    }
+
+    /// The tools that look best by the signs of their vectors and their words, and those that are named, in order.
+    fn finalists(&self, vector: &RowQuery, count: usize) -> Vec<usize> {
+        let mut rough: Vec<(f32, u32)> = Vec::with_capacity(self.index.len());
+        for part in &self.index.parts {
+            let mut positions = part.positions();
+            let mut push = |meaning: f32| {
+                let Some(position) = positions.next() else { return };
+                let score = self.index.fusion.score(meaning, self.words_of(position));
+                rough.push((score, u32::try_from(position).unwrap_or(u32::MAX)));
+            };
+            match part.rows(vector) {
+                Some(rows) => rows.rough_meanings(vector, push),
+                None => (0..part.segment.len()).for_each(|_| push(0.0)),
+            }
+        }
+        if count < rough.len() {
+            rough.select_nth_unstable_by(count, |left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
+            rough.truncate(count);
+        }
+        let mut finalists: Vec<usize> = rough.iter().map(|(_, position)| *position as usize).collect();
+        finalists.extend(&self.named);
+        finalists.sort_unstable();
+        finalists.dedup();
+        finalists
+    }
+
+    /// `None` where nothing speaks for the tool.
+    fn exact(&self, part: &Part, position: usize) -> Option<Scored> {
+        let (words, named) = (self.words_of(position), self.is_named(position));
+        let Some(vector) = &self.vector else {
+            return (named || words > 0.0).then_some(Scored { position, score: words, named });
+        };
+        let mut nearest = 0.0_f32;
+        let meaning = part.rows(vector).map_or(0.0, |rows| {
+            let closeness = rows.closeness(vector, position - part.first);
+            self.index.fusion.meaning(closeness.inspect(|(cosine, _)| nearest = nearest.max(*cosine)))
+        });
+        let score = self.index.fusion.score(meaning, words);
+        (named || words > 0.0 || nearest > 0.0).then_some(Scored { position, score, named })
+    }
+
+    fn found(&self, scored: &Scored) -> Found {
+        let Scored { position, score, named } = *scored;
+        let words = self.words_of(position);
+        let compared = || {
+            let (vector, part) = (self.vector.as_ref()?, self.part_of(position)?);
+            let rows = part.rows(vector)?;
+            let closeness = || rows.closeness(vector, position - part.first);
+            Some((self.index.fusion.meaning(closeness()), closest(closeness())))
+        };
+        let (meaning, closest) = compared().map_or((None, None), |(meaning, closest)| (Some(meaning), closest));
+        Found { position, score, why: Why { named, words, meaning, closest } }
+    }
+
+    fn words_of(&self, position: usize) -> f32 {
+        self.words.get(position).copied().unwrap_or_default()
+    }
+
+    fn is_named(&self, position: usize) -> bool {
+        self.named.binary_search(&position).is_ok()
+    }
+
+    fn part_of(&self, position: usize) -> Option<&'a Part> {
+        let behind = self.index.parts.partition_point(|part| part.first <= position);
+        self.index.parts.get(behind.checked_sub(1)?)
+    }
+}
+
+impl Part {
+    /// The positions of its tools.
+    fn positions(&self) -> Range<usize> {
+        self.first..self.first + self.segment.len()
+    }
+
+    /// The vectors of its tools, where they can be compared with the query's.
+    fn rows(&self, vector: &RowQuery) -> Option<&Rows> {
+        self.segment.rows().filter(|rows| rows.take(vector))
     }
 }
 
@@ -116,8 +263,16 @@ fn closest(texts: impl Iterator<Item = (f32, f32)>) -> Option<Closest> {
     Some(Closest { pattern: at.checked_sub(1), cosine })
 }
 
+/// Leaves the `count` best, in any order.
+fn keep_best(scored: &mut Vec<Scored>, count: usize) {
+    if count < scored.len() {
+        scored.select_nth_unstable_by(count, order);
+        scored.truncate(count);
+    }
+}
+
 /// Better first.
-fn order(left: &Found, right: &Found) -> Ordering {
-    let better = right.why.named.cmp(&left.why.named).then(right.score.total_cmp(&left.score));
+fn order(left: &Scored, right: &Scored) -> Ordering {
+    let better = right.named.cmp(&left.named).then(right.score.total_cmp(&left.score));
     better.then(left.position.cmp(&right.position))
 }

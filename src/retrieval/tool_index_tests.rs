@@ -118,3 +118,88 @@ proptest! {
         prop_assert_eq!(found, index(&tools).search(&query, k));
     }
 }
+
+#[test]
+fn tools_with_and_without_vectors_stand_in_one_index() {
+    let with = [tool("a", "x")];
+    let vectors = [ToolVectors { description: vector(&[1.0, 0.0]), patterns: Vec::new() }];
+    let index = ToolIndex::new([segment(&with, Some(&vectors)), segment(&[tool("b", "bee")], None)], Fusion::default());
+    let found = |text: &str, components: &[f32]| {
+        let vector = vector(components);
+        let found = index.search(&ToolQuery { text, vector: Some(&vector) }, 9);
+        found.iter().map(|found| found.position).collect::<Vec<_>>()
+    };
+    assert_eq!(found("", &[1.0, 0.0]), [0]);
+    assert_eq!(found("bee", &[0.0, 1.0]), [1]);
+    assert_eq!(found("bee", &[0.0, 0.0]), [1], "a request that says nothing to the model is ranked by words");
+    assert_eq!(found("bee", &[1.0, 0.0, 1.0]), [1], "vectors of another embedder are compared with none");
+}
+
+#[test]
+fn weights_that_make_no_sense_do_no_harm() {
+    let pattern = |weight| Pattern { description: "x".to_owned(), cases: Vec::new(), weight };
+    let patterns: Vec<Pattern> = [f32::NAN, f32::INFINITY, -1.0, 0.0].map(pattern).to_vec();
+    let tools = [ToolText { patterns, ..tool("a", "y") }, tool("b", "x y")];
+    let vectors = tools.each_ref().map(|tool| ToolVectors {
+        description: vector(&[1.0, 0.0]),
+        patterns: vec![vector(&[0.0, 1.0]); tool.patterns.len()],
+    });
+    let index = ToolIndex::new([segment(&tools, Some(&vectors))], Fusion::default());
+    for text in ["x", "y", ""] {
+        let found = index.search(&ToolQuery { text, vector: Some(&vector(&[1.0, 1.0])) }, 9);
+        assert!(found.len() == 2 && found.iter().all(|found| found.score.is_finite()), "{found:?}");
+    }
+}
+
+/// Vectors of tools about some topics, and of a request about one of them.
+fn topical(random: &mut fastrand::Rng, topics: &[Vec<f32>]) -> Vector {
+    let topic = &topics[random.usize(0..topics.len())];
+    vector(&topic.iter().map(|component| component + 0.8 * (random.f32() - 0.5)).collect::<Vec<_>>())
+}
+
+#[test]
+fn a_large_index_finds_nearly_what_exact_comparison_finds() {
+    let mut random = fastrand::Rng::with_seed(11);
+    let topics: Vec<Vec<f32>> = (0..40).map(|_| (0..384).map(|_| random.f32() - 0.5).collect()).collect();
+    let tools: Vec<ToolText> = (0..6_000).map(|number| tool(&format!("t_{number}"), "")).collect();
+    let own = |_| ToolVectors { description: topical(&mut random, &topics), patterns: Vec::new() };
+    let vectors: Vec<ToolVectors> = (0..tools.len()).map(own).collect();
+    let index = ToolIndex::new([segment(&tools, Some(&vectors))], Fusion::default());
+    let (mut found, mut wanted) = (0, 0);
+    for _ in 0..20 {
+        let vector = topical(&mut random, &topics);
+        let query = ToolQuery { text: "", vector: Some(&vector) };
+        let narrowed: Vec<usize> = index.search(&query, 10).iter().map(|found| found.position).collect();
+        let exact = index.search_exactly(&query, 10);
+        wanted += exact.len();
+        found += exact.iter().filter(|exact| narrowed.contains(&exact.position)).count();
+    }
+    assert!(wanted == 200 && found >= 190, "{found} of {wanted}");
+    let last = ToolQuery { text: "t_5999", vector: Some(&vectors[0].description) };
+    assert_eq!(index.search(&last, 1)[0].position, 5_999, "a named tool is never narrowed away");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_text_panics_and_every_score_is_a_number(
+        texts in proptest::collection::vec(("\\PC{0,12}", "\\PC{0,40}"), 0..8), query in "\\PC{0,40}", k in 0_usize..10,
+        seed in 0_u64..1000,
+    ) {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let tools: Vec<ToolText> = texts.iter().map(|(name, description)| tool(name, description)).collect();
+        let mut any = || vector(&(0..7).map(|_| random.f32() - 0.5).collect::<Vec<_>>());
+        let vectors: Vec<ToolVectors> =
+            tools.iter().map(|_| ToolVectors { description: any(), patterns: Vec::new() }).collect();
+        let query_vector = any();
+        let index = ToolIndex::new([segment(&tools, Some(&vectors))], Fusion::default());
+        for vector in [None, Some(&query_vector)] {
+            let found = index.search(&ToolQuery { text: &query, vector }, k);
+            prop_assert!(found.len() <= k);
+            prop_assert!(found.iter().all(|found| found.score.is_finite() && found.position < tools.len()));
+            let better = |pair: &[Found]| (pair[0].why.named, pair[0].score) >= (pair[1].why.named, pair[1].score);
+            prop_assert!(found.windows(2).all(better));
+        }
+    }
+}

@@ -47,7 +47,7 @@ pub struct FieldWeights {
 
 impl Default for FieldWeights {
     fn default() -> Self {
-        Self { name: 1.0, description: 1.0, parameters: 0.3, tags: 0.5, patterns: 1.0 }
+        Self { name: 2.0, description: 1.0, parameters: 0.3, tags: 0.5, patterns: 0.5 }
     }
 }
 
@@ -97,4 +97,9 @@ impl ToolDocument {
     pub(super) fn length(&self) -> f32 {
         self.length
     }
+}
+
+/// A pattern's weight as ranking takes it: what is no number counts as any other pattern, what is below 0 as nothing.
+pub(super) fn sane(weight: f32) -> f32 {
+    if weight.is_finite() { weight.max(0.0) } else { 1.0 }
 }

@@ -6,7 +6,7 @@
 mod again;
 mod answer;
 mod fates;
-mod reading;
+pub(super) mod reading;
 mod recorded;
 mod rows;
 mod tally;

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use crate::domain::{Trace, Verdict};
 
 /// What is known of a turn.
-pub(super) enum Record {
+pub(in crate::offline) enum Record {
     /// All that was recorded.
     Trace(Box<Trace>),
     /// What a list shows.
@@ -17,10 +17,10 @@ pub(super) enum Record {
 
 /// The members of a list's entry that are counted.
 #[derive(Debug, Deserialize)]
-pub(super) struct Summary {
-    pub(super) mode: String,
-    pub(super) policy: String,
-    pub(super) verdict: Verdict,
+pub(in crate::offline) struct Summary {
+    pub(in crate::offline) mode: String,
+    pub(in crate::offline) policy: String,
+    pub(in crate::offline) verdict: Verdict,
 }
 
 /// Tells the forms apart.
@@ -39,7 +39,7 @@ const NO_TRACE: &str = "it is no trace as `GET /admin/traces/{id}` gives it";
 ///
 /// # Errors
 /// What is wrong with the first record that cannot be used; the others are used.
-pub(super) fn read(line: &str, mut each: impl FnMut(Record)) -> Result<(), String> {
+pub(in crate::offline) fn read(line: &str, mut each: impl FnMut(Record)) -> Result<(), String> {
     let mut outcome = Ok(());
     for value in Deserializer::from_str(line).into_iter::<&RawValue>() {
         let value = value.map_err(|error| match error.is_eof() {

@@ -18,6 +18,9 @@ pub(super) const NAME_CHARS: usize = 512;
 /// Largest weight: one beyond it would drown everything else.
 pub(super) const WEIGHT: f32 = 100.0;
 
+/// Smallest weight that the learner writes: what counts less counts nothing.
+pub(super) const LEAST_WEIGHT: f32 = 0.001;
+
 /// Tools of a file: far more than a toolset has.
 pub(super) const TOOLS: usize = 50_000;
 

@@ -121,12 +121,15 @@ impl StoredPattern {
     pub fn learned(pattern: &Pattern, proposer: &str, gain: f64, date: Date) -> Self {
         let fit = |text: &str, bound| shortened(&tidy(text), bound).to_owned();
         let cases = pattern.cases.iter().map(|case| fit(case, limits::CASE_CHARS)).filter(|case| !case.is_empty());
+        let mut cases: Vec<String> = cases.take(limits::CASES).collect();
+        let mut description = fit(&pattern.description, limits::DESCRIPTION_CHARS);
+        // Where no general sentence was found, the first case stands for it: the texts that were tried stay the same.
+        if description.is_empty() && !cases.is_empty() {
+            description = cases.remove(0);
+        }
+        let weight = pattern.weight.clamp(limits::LEAST_WEIGHT, limits::WEIGHT);
         Self {
-            pattern: Pattern {
-                description: fit(&pattern.description, limits::DESCRIPTION_CHARS),
-                cases: cases.take(limits::CASES).collect(),
-                weight: pattern.weight,
-            },
+            pattern: Pattern { description, cases, weight },
             source: Source::Learned(tidy(proposer)),
             gain: Some(gain),
             date: Some(date),
@@ -209,5 +212,10 @@ mod tests {
         assert!(stored.pattern.cases[0].chars().count() <= limits::CASE_CHARS);
         assert!(stored.pattern.cases[0].ends_with("word"), "cut between words");
         assert_eq!(stored.source, Source::Learned("a b".to_owned()));
+        let nameless =
+            Pattern { description: "\u{0}".to_owned(), cases: vec!["a".to_owned(), "b".to_owned()], weight: 0.0 };
+        let stored = StoredPattern::learned(&nameless, "x", 0.5, Date::default()).pattern;
+        assert_eq!((stored.description.as_str(), stored.cases.as_slice()), ("a", &["b".to_owned()][..]));
+        assert!(stored.weight > 0.0);
     }
 }

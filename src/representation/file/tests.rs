@@ -282,3 +282,12 @@ fn a_toolset_is_written_where_it_was_read_or_else_under_its_name() {
     std::fs::write(folder.path().join("a-b.yaml"), "toolset: a/b\n").unwrap();
     assert_eq!(place(Some("a-b")), ("a-b-2.yaml".to_owned(), false), "another toolset's file is not overwritten");
 }
+
+#[test]
+fn the_documented_file_is_one() {
+    let document = include_str!("../../../docs/representations.md");
+    let (_, rest) = document.split_once("```yaml\n").unwrap();
+    let file = of_text(rest.split("```").next().unwrap()).unwrap();
+    let sources: Vec<&Source> = file.tools[0].patterns.iter().map(|stored| &stored.source).collect();
+    assert_eq!(sources, [&Source::Learned("extractive".to_owned()), &Source::Written]);
+}

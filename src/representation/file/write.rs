@@ -17,7 +17,7 @@ const HEADING: &str = "\
 # Read it, change it, keep it in version control; remove the file, or a part of it, to take it back.
 #
 # toolset   whose tools these are; without it, those that clients send
-# learned   how the last run of `callwright learn representations` went: macro_f1 in percent, on samples that it did not learn from
+# learned   how the last run of `callwright learn representations` went: macro_f1 in percent, on the samples that changes were tried on
 # ranking   how much the best likeness counts beside the others (sharpness), and words beside meaning (words)
 # tools     at most 12 patterns for each:
 #   description  one general sentence

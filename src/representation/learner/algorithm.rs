@@ -10,6 +10,7 @@ use super::board::Board;
 use super::closeness::{Asked, Closeness, Grown};
 use super::fit::Problem;
 use super::learned::{Confusion, Learned, LearnedPattern, LearnedTool, Point};
+use super::rivals::Rivals;
 use super::samples::{Sample, Samples};
 use super::{Addition, Candidate, Edition, LearnError, LearnSettings, ProposeError, Proposer, Selector};
 use crate::domain::representation::Pattern;
@@ -20,7 +21,7 @@ use crate::retrieval::{Fusion, ToolText, pattern_texts, pattern_vector};
 const SHARPNESS: [f32; 6] = [8.0, 10.0, 12.5, 16.0, 20.0, 25.0];
 
 /// Worths of words that are tried.
-const WORDS: [f32; 9] = [0.0, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.45, 0.7];
+const WORDS: [f32; 11] = [0.0, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.45, 0.7, 1.0, 1.5];
 
 /// Who takes part in learning.
 #[derive(Debug, Clone)]
@@ -140,7 +141,6 @@ impl<'a> Learner<'a> {
         let board = learner.validation().await;
         learner.before = (0..tools.len()).map(|tool| board.f1(tool)).collect();
         learner.note(board.macro_f1(), 0);
-        learner.tune_first().await;
         Ok(learner)
     }
 
@@ -159,7 +159,7 @@ impl<'a> Learner<'a> {
             best = self.add(iteration, best).await?;
         }
         if self.settings.edit {
-            best = self.edit(best).await?;
+            best = self.edit(iteration == 1, best).await?;
         }
         self.stale = if best > start + self.settings.threshold { 0 } else { self.stale + 1 };
         self.note(best, iteration);
@@ -236,14 +236,15 @@ impl<'a> Learner<'a> {
         }
         let together = self.validation().await;
         if together.macro_f1() > best + self.settings.threshold {
-            return Ok(self.settle(&proposals, together).await);
+            self.note_gains(&proposals, &together);
+            return Ok(together.macro_f1());
         }
         self.put_back(before);
         self.add_single(&proposals, best).await
     }
 
-    /// Notes what each tool's part of a kept addition brought, and takes back the parts that do harm.
-    async fn settle(&mut self, proposals: &[(usize, Vec<Grown>)], mut board: Board) -> f64 {
+    /// Notes what each tool's part of a kept addition brought.
+    fn note_gains(&mut self, proposals: &[(usize, Vec<Grown>)], board: &Board) {
         let (statistics, queries) = self.closeness.statistics(&self.asked);
         for (tool, grown) in proposals {
             let held = self.closeness.patterns(*tool).len();
@@ -252,40 +253,37 @@ impl<'a> Learner<'a> {
             without.look_up_words_of(0, &queries, &statistics);
             let scores = without.scores(0, board.samples());
             let gain = board.macro_f1() - board.trial(*tool, &scores);
-            if gain < -self.settings.threshold {
-                self.closeness.put_from(*tool, without);
-                board.put(*tool, &scores);
-                if let Some(tool) = self.tools.get_mut(*tool) {
-                    tool.gains.truncate(held - grown.len());
-                }
-            } else if let Some(tool) = self.tools.get_mut(*tool) {
+            if let Some(tool) = self.tools.get_mut(*tool) {
                 tool.gains.iter_mut().rev().take(grown.len()).for_each(|place| *place = gain);
             }
         }
-        self.closeness.look_up_words(&self.asked);
-        self.validation().await.macro_f1()
     }
 
     async fn add_single(&mut self, proposals: &[(usize, Vec<Grown>)], mut best: f64) -> Result<f64, LearnError> {
         let (statistics, queries) = self.closeness.statistics(&self.asked);
         let mut board = self.validation().await;
+        let mut rivals = Rivals::new(&self.closeness, &self.samples.training);
         for (tool, grown) in proposals {
             let mut with = self.closeness.clone_of(*tool);
             with.add(0, grown, &self.asked);
             with.look_up_words_of(0, &queries, &statistics);
+            if self.settings.edit {
+                self.fit_one(*tool, &mut with, &rivals);
+            }
             let f1 = self.trial(*tool, &with, &mut board).await;
             if f1 > best + self.settings.threshold {
+                rivals.put(*tool, with.scores(0, &self.samples.training));
                 self.closeness.put_from(*tool, with);
                 self.grow(*tool, grown, f1 - best);
                 best = f1;
             }
         }
         self.closeness.look_up_words(&self.asked);
-        Ok(self.validation().await.macro_f1().max(0.0))
+        Ok(self.validation().await.macro_f1())
     }
 
     /// The paper's edition, one tool after the other; then the weights of all patterns.
-    async fn edit(&mut self, mut best: f64) -> Result<f64, LearnError> {
+    async fn edit(&mut self, is_first: bool, mut best: f64) -> Result<f64, LearnError> {
         let training = self.training().await;
         let (statistics, queries) = self.closeness.statistics(&self.asked);
         let mut board = self.validation().await;
@@ -314,7 +312,7 @@ impl<'a> Learner<'a> {
         self.closeness.look_up_words(&self.asked);
         best = self.validation().await.macro_f1();
         let before = self.before_change();
-        self.tune(false);
+        self.tune(is_first);
         let tuned = self.validation().await.macro_f1();
         if tuned > best + self.settings.threshold {
             return Ok(tuned);
@@ -474,7 +472,7 @@ impl<'a> Learner<'a> {
             let row = rows.get(&sample).copied().unwrap_or_default();
             columns.get(tool).and_then(|column| column.get(row)).copied().unwrap_or(f32::NEG_INFINITY)
         };
-        let mut board = Board::new(&self.samples, among, self.closeness.tools(), score);
+        let mut board = Board::new(&self.samples, among, self.closeness.tools(), self.settings.doubt, score);
         self.select(&mut board).await;
         board
     }
@@ -515,24 +513,6 @@ impl<'a> Learner<'a> {
         board.select(picks);
     }
 
-    /// How words and meaning are weighed against each other before anything is learned: as is best for the samples that are learned from.
-    async fn tune_first(&mut self) {
-        if !self.settings.edit {
-            return;
-        }
-        let (before, best) = (self.before_change(), self.best());
-        let among = self.samples.training.clone();
-        self.tune_ranking(&among);
-        let tuned = self.validation().await.macro_f1();
-        if tuned > best + self.settings.threshold {
-            if let Some(point) = self.curve.last_mut() {
-                point.macro_f1 = tuned;
-            }
-        } else {
-            self.put_back(before);
-        }
-    }
-
     /// Fits the weights of all patterns to the samples that are learned from, and how words and meaning are weighed to those that confirm: patterns are
     /// made of words of the former.
     fn tune(&mut self, sharpness_too: bool) {
@@ -553,21 +533,6 @@ impl<'a> Learner<'a> {
         }
         if let Some((_, weights, fusion)) = best {
             self.closeness.weigh(weights);
-            self.closeness.fusion = fusion;
-        }
-    }
-
-    fn tune_ranking(&mut self, among: &[usize]) {
-        let sharpnesses: &[f32] = if self.means.embedder.is_some() { &SHARPNESS } else { &[0.0] };
-        let mut best: Option<(f64, Fusion)> = None;
-        for sharpness in sharpnesses {
-            self.closeness.fusion.sharpness = *sharpness;
-            let likelihood = self.tune_words(among);
-            if best.is_none_or(|(most, _)| likelihood > most) {
-                best = Some((likelihood, self.closeness.fusion));
-            }
-        }
-        if let Some((_, fusion)) = best {
             self.closeness.fusion = fusion;
         }
     }
@@ -601,6 +566,20 @@ impl<'a> Learner<'a> {
             sum += f64::from(told.sum::<f32>()) / right.len().max(1) as f64;
         }
         sum / among.len().max(1) as f64
+    }
+
+    /// Fits the weights of one tool's patterns, with all others as they are.
+    fn fit_one(&self, tool: usize, one: &mut Closeness, rivals: &Rivals) {
+        let among = &self.samples.training;
+        let right = |sample: &usize| if self.samples.wants(*sample, tool) { &[0][..] } else { &[1][..] };
+        let problem = Problem {
+            own: vec![one.own_likeness(0, among), rivals.of(tool)],
+            words: vec![one.words(0, among), vec![0.0; among.len()]],
+            patterns: one.pattern_likeness(among),
+            right: among.iter().map(right).collect(),
+        };
+        let start: Vec<f32> = one.weights().map(f32::ln).collect();
+        one.weigh(problem.fit(&start, self.settings.ridge).into_iter().map(f32::exp));
     }
 
     fn fit_weights(&mut self) {

@@ -16,6 +16,7 @@ pub(super) struct Board {
     /// For each sample, the tools selected: as many as are right, the best first.
     chosen: Vec<Vec<usize>>,
     tallies: Vec<Tally>,
+    doubt: f64,
 }
 
 /// What became of a tool.
@@ -39,7 +40,7 @@ impl Tally {
 
 impl Board {
     /// A board on which each sample's scores are those of `score`, called with the sample and the tool.
-    pub(super) fn new(samples: &Samples, among: &[usize], tools: usize, score: impl Fn(usize, usize) -> f32) -> Self {
+    pub(super) fn new(samples: &Samples, among: &[usize], tools: usize, doubt: f64, score: impl Fn(usize, usize) -> f32) -> Self {
         let right: Vec<Vec<usize>> =
             among.iter().map(|sample| samples.right.get(*sample).cloned().unwrap_or_default()).collect();
         let mut board = Self {
@@ -49,6 +50,7 @@ impl Board {
             chosen: Vec::with_capacity(among.len()),
             tallies: vec![Tally::default(); tools],
             right,
+            doubt,
         };
         for sample in among {
             board.scores.extend((0..tools).map(|tool| score(*sample, tool)));
@@ -92,7 +94,7 @@ impl Board {
 
     /// Macro-F1 in percent, over the tools that samples want.
     pub(super) fn macro_f1(&self) -> f64 {
-        macro_f1(&self.tallies)
+        macro_f1(&self.tallies, self.doubt)
     }
 
     /// F1 of a tool, in percent; `None` where no sample wants it.
@@ -121,7 +123,7 @@ impl Board {
             count(&mut tallies, old, right, -1);
             count(&mut tallies, &chosen, right, 1);
         });
-        macro_f1(&tallies)
+        macro_f1(&tallies, self.doubt)
     }
 
     /// Gives a tool these scores, one for each row.
@@ -194,10 +196,15 @@ fn count(tallies: &mut [Tally], chosen: &[usize], right: &[usize], times: i32) {
     }
 }
 
-fn macro_f1(tallies: &[Tally]) -> f64 {
+/// With a doubt of 0 all tools that samples want count alike. F1 of a tool that one sample wants is 0 or 100 by chance; one of `wanted` samples
+/// counts as `wanted / (wanted + doubt)`.
+fn macro_f1(tallies: &[Tally], doubt: f64) -> f64 {
     let wanted = tallies.iter().filter(|tally| tally.wanted > 0);
-    let (sum, count) = wanted.fold((0.0, 0_u32), |(sum, count), tally| (sum + tally.f1(), count + 1));
-    100.0 * sum / f64::from(count.max(1))
+    let (sum, count) = wanted.fold((0.0, 0.0), |(sum, count), tally| {
+        let weight = f64::from(tally.wanted) / (f64::from(tally.wanted) + doubt);
+        (sum + weight * tally.f1(), count + weight)
+    });
+    if count > 0.0 { 100.0 * sum / count } else { 0.0 }
 }
 
 /// The positions of the `count` largest scores, the largest first; of equal ones the earlier.
@@ -233,7 +240,7 @@ mod tests {
     fn as_many_tools_are_selected_as_are_right() {
         let samples = samples(&[&[0], &[1, 2]]);
         let scores = [[3.0, 2.0, 1.0], [3.0, 2.0, 1.0]];
-        let board = Board::new(&samples, &[0, 1], 3, |sample, tool| scores[sample][tool]);
+        let board = Board::new(&samples, &[0, 1], 3, 0.0, |sample, tool| scores[sample][tool]);
         assert_eq!((board.chosen(0), board.chosen(1)), (&[0][..], &[0, 1][..]));
         // F1 of the tools: 2/3, 1, 0.
         assert!((board.macro_f1() - 100.0 * (2.0 / 3.0 + 1.0) / 3.0).abs() < 1e-9);
@@ -244,7 +251,7 @@ mod tests {
     #[test]
     fn somebody_else_can_select() {
         let samples = samples(&[&[1]]);
-        let mut board = Board::new(&samples, &[0], 2, |_, tool| [1.0, 0.0][tool]);
+        let mut board = Board::new(&samples, &[0], 2, 0.0, |_, tool| [1.0, 0.0][tool]);
         assert!(board.macro_f1() < 1.0);
         board.select([(0, 1)]);
         assert!((board.macro_f1() - 100.0).abs() < 1e-9);
@@ -265,8 +272,8 @@ mod tests {
             let among: Vec<usize> = (0..scores.len()).collect();
             let old = |sample: usize, tool: usize| f32::from(scores[sample][tool]);
             let new = |sample: usize, at: usize| if at == tool { f32::from(column[sample]) } else { old(sample, at) };
-            let mut board = Board::new(&samples, &among, 4, old);
-            let expected = Board::new(&samples, &among, 4, new);
+            let mut board = Board::new(&samples, &among, 4, 0.0, old);
+            let expected = Board::new(&samples, &among, 4, 0.0, new);
             let column: Vec<f32> = column.iter().take(scores.len()).map(|score| f32::from(*score)).collect();
             prop_assert!((board.trial(tool, &column) - expected.macro_f1()).abs() < 1e-9);
             board.put(tool, &column);

@@ -13,6 +13,7 @@ mod fit;
 mod learned;
 mod memo;
 mod proposer;
+mod rivals;
 mod samples;
 mod selector;
 mod settings;

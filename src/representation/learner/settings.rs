@@ -21,6 +21,9 @@ pub struct LearnSettings {
     pub edit: bool,
     /// How strongly a pattern's weight is held to 1, as the variance of a normal prior's inverse on its logarithm.
     pub ridge: f32,
+    /// Samples that F1 of a tool is in doubt by: F1 of a tool that `n` validation samples want counts as `n / (n + doubt)` in the macro-F1 that decides, because
+    /// that of a single sample is 0 or 100 by chance. 0 is the paper's score.
+    pub doubt: f64,
     /// Tools for which a proposer is asked at the same time.
     pub parallel: usize,
     /// Numbers that may be held at once, a sample's closeness to a pattern being one: what learning costs in memory, four bytes each.
@@ -39,6 +42,7 @@ impl Default for LearnSettings {
             add: true,
             edit: true,
             ridge: 10.0,
+            doubt: 5.0,
             parallel: 4,
             max_cells: 500_000_000,
         }

@@ -80,6 +80,11 @@ impl Model {
         &self.name
     }
 
+    /// How it is asked.
+    pub fn settings(&self) -> &ModelSettings {
+        &self.settings
+    }
+
     /// What has been spent so far, as the provider counts it.
     pub fn cost(&self) -> Cost {
         Cost {

@@ -146,6 +146,8 @@ async fn what_is_there_already_is_not_added_again() {
     let present = [pattern("Lost cards.", &["lost my card"])];
     let proposed = list(&[("lost cards", &["lost my card"]), ("Thefts.", &["stole my card"])]);
     assert_eq!(descriptions(&add([proposed], &present, 12).await.result.unwrap()), ["Thefts."]);
+    let nothing_new = add([list(&[("LOST cards!", &["lost my card"])])], &present, 12).await;
+    assert_eq!((nothing_new.result, nothing_new.cost.requests), (Ok(Vec::new()), 1), "that is no fault");
 }
 
 #[tokio::test]

@@ -1,0 +1,32 @@
+//! `callwright learn`: what samples teach about tools.
+
+mod report;
+mod representations;
+mod table;
+
+use clap::{Args, Subcommand};
+
+use super::errors::VerbResult;
+
+/// Arguments of `learn`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Learn patterns of how people ask for each tool, and write them to a file that people read and edit. Status 1 where a line could
+    /// not be used.
+    Representations(Box<representations::Arguments>),
+    /// Draw the report of a run as one HTML page that needs nothing else.
+    Report(report::Arguments),
+}
+
+pub(super) fn run(arguments: Arguments) -> VerbResult {
+    match arguments.verb {
+        Verb::Representations(arguments) => representations::run(&arguments),
+        Verb::Report(arguments) => report::run(&arguments),
+    }
+}

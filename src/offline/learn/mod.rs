@@ -1,0 +1,15 @@
+//! `learn`: representations from files of samples, without a server.
+
+mod job;
+mod journal;
+mod page;
+mod report;
+mod run;
+mod samples;
+mod state;
+
+pub use job::{LearnFiles, Prepared};
+pub use page::page;
+pub use report::{Report, Spent};
+pub use run::{LearnRun, learn};
+pub use samples::Samples;

@@ -1,0 +1,113 @@
+//! `retrieve`: recorded requests, each with the tools that it wants, best first, as a server ranks them.
+
+mod record;
+mod summary;
+mod tools;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::runtime::Handle;
+
+use super::input::{Input, STANDARD_STREAM};
+use super::lines::{Batch, Lines};
+use super::output::Output;
+use super::parallel::in_order;
+use super::{OfflineError, Problem, Watcher};
+use crate::embedding::{Embedder, Vector};
+use crate::retrieval::ToolQuery;
+
+use record::{query_of, write};
+pub use summary::RetrieveSummary;
+use tools::Tools;
+
+/// What is to be ranked.
+#[derive(Debug)]
+pub struct RetrieveJob {
+    /// Lines `{"name", "description", "parameters"?}`.
+    pub tools: PathBuf,
+    /// What was learned of tools that clients send, where it is to count.
+    pub representations: Option<PathBuf>,
+    /// Lines `{"query"}`.
+    pub queries: PathBuf,
+    /// Where the rankings go.
+    pub rankings: PathBuf,
+    /// Names in a ranking, at most.
+    pub count: usize,
+    /// What turns texts into vectors; without it, words alone are compared.
+    pub embedder: Option<Arc<dyn Embedder>>,
+    /// Is it written too why each tool was found?
+    pub details: bool,
+    /// Threads that search.
+    pub jobs: usize,
+}
+
+/// Ranks the tools for every line and writes one line for each that can be used, in their order.
+///
+/// # Errors
+/// [`OfflineError`]: a file that cannot be read or written, no tools, or an embedder that fails. Lines that cannot be used are told to the
+/// watcher and counted in the summary instead.
+pub fn retrieve(job: &RetrieveJob, runtime: &Handle, watcher: &dyn Watcher) -> Result<RetrieveSummary, OfflineError> {
+    if [&job.tools, &job.queries].iter().all(|path| path.as_os_str() == STANDARD_STREAM) {
+        return Err(OfflineError::StandardInputTwice { first: "--tools", second: "--in" });
+    }
+    let mut summary = RetrieveSummary::default();
+    let tools = runtime.block_on(Tools::read(job, watcher, &mut summary))?;
+    let queries = Lines::of(Input::open(&job.queries)?);
+    let mut output = Output::create(&job.rankings, &[&job.tools, &job.queries])?;
+    let name = queries.name().to_owned();
+    watcher.begins(&name, queries.size());
+    let ranked = in_order(
+        job.jobs,
+        queries.into_batches(),
+        |batch| rank_batch(&tools, job, runtime, &name, batch?),
+        |ranked: Result<Ranked, OfflineError>| {
+            let Ranked { lines, problems, summary: of_batch, consumed } = ranked?;
+            problems.iter().for_each(|problem| watcher.problem(problem));
+            output.write(&lines)?;
+            summary.add(&of_batch);
+            watcher.advances(consumed, summary.records);
+            Ok(())
+        },
+    );
+    watcher.ends();
+    ranked.and_then(|()| output.finish())?;
+    Ok(summary)
+}
+
+/// What came of a batch.
+struct Ranked {
+    lines: Vec<u8>,
+    problems: Vec<Problem>,
+    summary: RetrieveSummary,
+    consumed: u64,
+}
+
+/// The queries of a batch get their vectors at once.
+fn rank_batch(
+    tools: &Tools,
+    job: &RetrieveJob,
+    runtime: &Handle,
+    file: &str,
+    batch: Batch,
+) -> Result<Ranked, OfflineError> {
+    let (mut queries, mut problems) = (Vec::new(), Vec::new());
+    for line in &batch.lines {
+        match line.text.as_deref().map_err(Clone::clone).and_then(query_of) {
+            Ok(query) => queries.push(query),
+            Err(message) => problems.push(line.problem(file, message)),
+        }
+    }
+    let vectors: Vec<Vector> = match &job.embedder {
+        Some(embedder) => runtime.block_on(embedder.embed(queries.clone())).map_err(OfflineError::Unembedded)?,
+        None => Vec::new(),
+    };
+    let mut summary = RetrieveSummary { problems: problems.len() as u64, ..RetrieveSummary::default() };
+    let mut lines = Vec::new();
+    for (at, query) in queries.iter().enumerate() {
+        let found = tools.index().search(&ToolQuery { text: query, vector: vectors.get(at) }, job.count);
+        write(query, &found, tools, job.details, &mut lines);
+        summary.count(&found);
+    }
+    Ok(Ranked { lines, problems, summary, consumed: batch.consumed })
+}

@@ -1,0 +1,38 @@
+//! English words of grammar and of asking, which stand in requests whatever is wanted.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use super::term::Term;
+use super::tokens::{STOP_WORDS, stem};
+
+/// Words of requests beside the stop words of texts: pronouns, auxiliaries, question words, politeness.
+const OF_REQUESTS: [&str; 70] = [
+    "about", "also", "am", "any", "because", "been", "being", "can", "cant", "could", "did", "didnt", "do", "does",
+    "doesnt", "dont", "from", "get", "had", "has", "hasnt", "have", "he", "help", "her", "his", "how", "i", "id", "im",
+    "isnt", "its", "ive", "just", "know", "like", "may", "me", "might", "mine", "must", "my", "need", "our", "please",
+    "shall", "she", "should", "so", "some", "tell", "than", "them", "us", "want", "we", "were", "what", "when",
+    "where", "which", "who", "whose", "why", "wont", "would", "wouldnt", "yes", "you", "your",
+];
+
+/// As [`tokens`](super::tokens()) gives them.
+static FUNCTION_WORDS: LazyLock<HashSet<Term>> =
+    LazyLock::new(|| STOP_WORDS.iter().chain(&OF_REQUESTS).map(|word| Term::of(&stem(word))).collect());
+
+/// Is a term such a word?
+pub(super) fn is_function_word(term: Term) -> bool {
+    FUNCTION_WORDS.contains(&term)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::retrieval::tokens;
+
+    #[test]
+    fn words_of_asking_are_told_from_what_is_asked_for() {
+        let told = |text: &str| tokens(text).iter().map(|token| is_function_word(Term::of(token))).collect::<Vec<_>>();
+        assert_eq!(told("Can you please don't this"), [true; 5]);
+        assert_eq!(told("weather Oslo tomorrow"), [false; 3]);
+    }
+}

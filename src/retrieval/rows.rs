@@ -1,0 +1,129 @@
+//! The vectors of tools, and how close a query is to them.
+
+use std::ops::Range;
+
+use super::fusion::Fusion;
+use super::tool_text::{ToolText, sane};
+use super::tool_vectors::ToolVectors;
+use crate::embedding::{QuantisedQuery, QuantisedVectors, SignQuery, SignVectors, Vector};
+
+/// The vectors of all tools, one tool's after the other's: each time that of the tool itself, then those of its patterns.
+#[derive(Debug, Clone)]
+pub(super) struct Rows {
+    numbers: QuantisedVectors,
+    signs: SignVectors,
+    weights: Vec<f32>,
+    /// Where each tool's vectors end.
+    ends: Vec<u32>,
+}
+
+/// A query's vector as rows are compared with it.
+#[derive(Debug, Clone)]
+pub(super) struct RowQuery {
+    dimensions: usize,
+    numbers: QuantisedQuery,
+    signs: SignQuery,
+    /// exp(sharpness · (cosine − 1)) for each number of differing signs; relative to the closest that is possible, so that no sharpness leaves the
+    /// range of numbers.
+    powers: Vec<f32>,
+    /// sharpness · cosine for each.
+    exponents: Vec<f32>,
+    sharpness: f32,
+}
+
+impl RowQuery {
+    /// `None` where the vector is that of a text which says nothing: then every tool would be equally close.
+    pub(super) fn of(vector: &Vector, fusion: &Fusion) -> Option<Self> {
+        let (dimensions, sharpness) = (vector.components().len(), fusion.sharpness);
+        let says_something = vector.components().iter().any(|component| *component != 0.0);
+        let exponents: Vec<f32> =
+            (0..=dimensions).map(|differences| sharpness * SignVectors::cosine(differences, dimensions)).collect();
+        says_something.then(|| Self {
+            dimensions,
+            numbers: QuantisedQuery::of(vector),
+            signs: SignQuery::of(vector),
+            powers: exponents.iter().map(|exponent| (exponent - sharpness).exp()).collect(),
+            exponents,
+            sharpness,
+        })
+    }
+}
+
+impl Rows {
+    pub(super) fn of(tools: &[ToolText], vectors: &[ToolVectors]) -> Self {
+        let dimensions = vectors.first().map_or(0, |vectors| vectors.description.components().len());
+        let mut rows = Self {
+            numbers: QuantisedVectors::new(dimensions),
+            signs: SignVectors::new(dimensions),
+            weights: Vec::new(),
+            ends: Vec::new(),
+        };
+        for (tool, vectors) in tools.iter().zip(vectors) {
+            rows.push(&vectors.description, 1.0);
+            for (pattern, vector) in tool.patterns.iter().zip(&vectors.patterns) {
+                rows.push(vector, pattern.weight);
+            }
+            rows.ends.push(u32::try_from(rows.weights.len()).unwrap_or(u32::MAX));
+        }
+        rows.numbers.shrink_to_fit();
+        rows.signs.shrink_to_fit();
+        rows.weights.shrink_to_fit();
+        rows.ends.shrink_to_fit();
+        rows
+    }
+
+    fn push(&mut self, vector: &Vector, weight: f32) {
+        self.numbers.push(vector);
+        self.signs.push(vector);
+        self.weights.push(sane(weight));
+    }
+
+    /// How many vectors there are.
+    pub(super) fn len(&self) -> usize {
+        self.weights.len()
+    }
+
+    /// Components of each.
+    pub(super) fn dimensions(&self) -> usize {
+        self.signs.dimensions()
+    }
+
+    /// Can the query be compared with these? Not where it is of another embedder.
+    pub(super) fn take(&self, query: &RowQuery) -> bool {
+        query.dimensions == self.dimensions()
+    }
+
+    /// Cosine and weight of each text of a tool: its own, then its patterns'.
+    pub(super) fn closeness(&self, query: &RowQuery, position: usize) -> impl Iterator<Item = (f32, f32)> {
+        let range = self.range(position);
+        let weights = self.weights.get(range.clone()).unwrap_or_default();
+        self.numbers.cosines_within(&query.numbers, range).zip(weights.iter().copied())
+    }
+
+    /// What meaning says for each tool, roughly, by signs alone: told in the order of the tools.
+    pub(super) fn rough_meanings(&self, query: &RowQuery, mut tell: impl FnMut(f32)) {
+        let differences = |row| self.signs.differences(&query.signs, row);
+        let mut begin = 0;
+        for end in self.ends.iter().map(|end| *end as usize) {
+            tell(match self.weights.get(begin..end) {
+                // Most tools have one text: no logarithm for them.
+                Some([1.0]) => query.exponents.get(differences(begin)).copied().unwrap_or_default(),
+                weights => {
+                    let (mut sum, mut total) = (0.0_f32, 0.0_f32);
+                    for (row, weight) in (begin..end).zip(weights.unwrap_or_default()) {
+                        sum += weight * query.powers.get(differences(row)).copied().unwrap_or_default();
+                        total += weight;
+                    }
+                    query.sharpness + (sum / total.sqrt()).max(f32::MIN_POSITIVE).ln()
+                }
+            });
+            begin = end;
+        }
+    }
+
+    /// The rows of a tool.
+    fn range(&self, position: usize) -> Range<usize> {
+        let end = |position: usize| self.ends.get(position).map_or(self.weights.len(), |end| *end as usize);
+        position.checked_sub(1).map_or(0, end)..end(position)
+    }
+}
