@@ -94,8 +94,8 @@ pub(super) struct Shape {
     pub(super) narrowed: bool,
     /// In the order sent.
     pub(super) chosen: Vec<ToolAt>,
-    /// The name of the tool that searches for tools, where it is offered.
-    pub(super) search: Option<String>,
+    /// A digest of the tool that searches for tools, where it is offered: policy has a part in it.
+    pub(super) search: Option<u64>,
     /// Are descriptions shown with what was learned?
     pub(super) representations: bool,
 }

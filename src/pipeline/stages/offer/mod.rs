@@ -17,11 +17,14 @@ mod pool;
 mod ranking;
 mod search;
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use futures_util::future::try_join_all;
 
 use crate::domain::rules::{ClientOffer, Mode};
 use crate::domain::{OfferReason, Tool};
-use crate::openai::ToolChoice;
+use crate::openai::{ToolChoice, WrittenTool};
 use crate::pipeline::Pipeline;
 use crate::pipeline::turn::Turn;
 use crate::telemetry::labels::Stage;
@@ -54,62 +57,31 @@ pub(crate) async fn offer(pipeline: &Pipeline, turn: &mut Turn) -> Offering {
 
 /// What there is to choose from, of which nothing is chosen yet.
 fn begin(pipeline: &Pipeline, turn: &Turn) -> Offering {
-    let (rules, settings) = (&turn.policy.offer, turn.upstream.settings());
+    let (rules, joins) = (&turn.policy.offer, catalog_joins(turn));
     let narrows = turn.policy.mode == Mode::Guard && rules.client_tools == ClientOffer::Narrow;
-    let joins = catalog_joins(turn);
     let listed = if narrows || joins { turn.request.listed_tools() } else { Vec::new() };
     let own: Vec<&Tool> = listed.iter().filter_map(|(tool, _)| tool.as_ref()).collect();
-    let tools_text = turn.request.tools_text().unwrap_or_default();
-    let mut pools = Vec::new();
     let is_narrowed = narrows && own.len() > rules.whole as usize;
-    if is_narrowed {
-        let of_client = || {
-            let named = listed.iter().enumerate();
-            let named = named.filter_map(|(place, (tool, text))| Some((place, tool.as_ref()?, *text)));
-            Candidates::of_client(&named.collect::<Vec<_>>(), &turn.snapshot.shelf)
-        };
-        let candidates = turn.snapshot.offers.of_client(tools_text, of_client);
-        pools.push(Pool::new(Side::Client, candidates, rules, []));
-    }
-    let mut search = None;
-    if joins {
-        let (toolsets, dialect) = (&turn.toolsets, settings.schema_dialect);
-        let make = || Candidates::of(&turn.snapshot.catalog, &turn.snapshot.shelf, toolsets, dialect);
-        let candidates = turn.snapshot.offers.of_toolsets(toolsets, dialect, make);
-        let pool = Pool::new(Side::Catalog, candidates, rules, own.iter().map(|tool| tool.name.as_str()));
-        let from = rules.search_tools.from;
-        if from > 0 && pool.free() >= from as usize && pool.free() > rules.whole as usize {
-            let is_taken =
-                |name: &str| own.iter().any(|tool| tool.name == name) || pool.candidates.position(name).is_some();
-            search = Some(search::tool(&search::name(is_taken), rules.search_tools.results, dialect));
-        }
-        pools.push(pool);
-    }
-    let fixed: Vec<usize> = if is_narrowed {
-        listed.iter().enumerate().filter(|(_, (tool, _))| tool.is_none()).map(|(place, _)| place).collect()
-    } else {
-        Vec::new()
-    };
+    let catalog = joins.then(|| catalog_pool(turn, &own));
+    let search = catalog.as_ref().and_then(|pool| search_tool(turn, pool, &own));
+    let pools: Vec<Pool> = is_narrowed.then(|| client_pool(turn, &listed)).into_iter().chain(catalog).collect();
+    let unnamed = listed.iter().enumerate().filter(|(_, (tool, _))| is_narrowed && tool.is_none());
+    let fixed: Vec<usize> = unnamed.map(|(place, _)| place).collect();
     let taken = if is_narrowed { fixed.len() } else { own.len() } + search.iter().count();
-    let room = match settings.max_tools {
-        0 => usize::MAX,
-        // The client's own tools go along even where they alone are too many: what is wrong with them is for the client to see.
-        most => most.saturating_sub(taken),
-    };
     let session = session(turn).filter(|_| !pools.is_empty());
     let before = session.as_deref().and_then(|session| pipeline.memory.of(session));
     // A request that the toolsets stay away from says nothing about later ones.
     let session = session.filter(|_| joins || turn.toolsets.is_empty());
-    let standing = [if is_narrowed { "" } else { tools_text }, search.as_ref().map_or("", |search| search.text())];
-    let own = if session.is_some() { digest(&standing) } else { 0 };
+    let list = turn.request.tools_text().filter(|_| !is_narrowed).unwrap_or_default();
+    let standing = [list, search.as_ref().map_or("", |search| search.text())];
     Offering {
         offer: turn.snapshot.offers.empty(),
+        room: room(turn, taken),
+        own: if session.is_some() { digest(&standing) } else { 0 },
         pools,
         chosen: Chosen::default(),
-        room,
         search,
         fixed,
-        own,
         session,
         before,
         prefix_change: None,
@@ -119,6 +91,45 @@ fn begin(pipeline: &Pipeline, turn: &Turn) -> Offering {
     }
 }
 
+/// The client's own tools, as far as they can be told apart.
+fn client_pool(turn: &Turn, listed: &[(Option<Tool>, &str)]) -> Pool {
+    let make = || {
+        let named = listed.iter().enumerate();
+        let named = named.filter_map(|(place, (tool, text))| Some((place, tool.as_ref()?, *text)));
+        Candidates::of_client(&named.collect::<Vec<_>>(), &turn.snapshot.shelf)
+    };
+    let list = turn.request.tools_text().unwrap_or_default();
+    Pool::new(Side::Client, turn.snapshot.offers.of_client(list, make), &turn.policy.offer, [])
+}
+
+/// The tools of the alias's toolsets but those that the client has `own` ones of the same name of.
+fn catalog_pool(turn: &Turn, own: &[&Tool]) -> Pool {
+    let (toolsets, dialect) = (&turn.toolsets, turn.upstream.settings().schema_dialect);
+    let make = || Candidates::of(&turn.snapshot.catalog, &turn.snapshot.shelf, toolsets, dialect);
+    let candidates = turn.snapshot.offers.of_toolsets(toolsets, dialect, make);
+    Pool::new(Side::Catalog, candidates, &turn.policy.offer, own.iter().map(|tool| tool.name.as_str()))
+}
+
+/// The tool that searches for tools, where there are so many that policy wants it.
+fn search_tool(turn: &Turn, pool: &Pool, own: &[&Tool]) -> Option<Arc<WrittenTool>> {
+    let rules = &turn.policy.offer;
+    let (from, whole) = (rules.search_tools.from as usize, rules.whole as usize);
+    let is_taken = |name: &str| own.iter().any(|tool| tool.name == name) || pool.candidates.position(name).is_some();
+    let is_wanted = from > 0 && pool.free() >= from && pool.free() > whole;
+    let dialect = turn.upstream.settings().schema_dialect;
+    is_wanted.then(|| search::tool(&search::name(is_taken), rules.search_tools.results, dialect))
+}
+
+/// Tools that the upstream takes besides so many. The client's own go along even where they alone are too many: what is wrong with them is
+/// for the client to see.
+fn room(turn: &Turn, taken: usize) -> usize {
+    match turn.upstream.settings().max_tools {
+        0 => usize::MAX,
+        most => most.saturating_sub(taken),
+    }
+}
+
+/// Chooses by what the conversation asks for and what the session was offered before.
 async fn choose(pipeline: &Pipeline, turn: &Turn, offering: &mut Offering) {
     let is_choice = offering.pools.iter().any(|pool| !pool.is_whole(&turn.policy.offer, offering.room));
     let conversation = if is_choice { Conversation::read(&turn.request) } else { Conversation::unread() };
@@ -139,9 +150,15 @@ async fn choose(pipeline: &Pipeline, turn: &Turn, offering: &mut Offering) {
     for step in steps {
         chosen.advance(&offering.pools, rules, *step, &rank);
     }
-    pipeline.metrics.retrieval_duration.observe(started.elapsed().as_secs_f64());
+    if is_choice {
+        pipeline.metrics.retrieval_duration.observe(started.elapsed().as_secs_f64());
+    }
     let free: usize = offering.pools.iter().map(Pool::free).sum();
-    tracing::debug!(offered = chosen.picks.len(), left_out = free - chosen.picks.len(), "tools are chosen");
+    tracing::debug!(
+        offered = chosen.picks.len(),
+        left_out = free.saturating_sub(chosen.picks.len()),
+        "tools are chosen"
+    );
     (offering.chosen, offering.words_alone) = (chosen, words_alone);
 }
 
@@ -162,7 +179,9 @@ async fn vectors(
     texts.sort_unstable();
     texts.dedup();
     let limit = Duration::from_millis(pipeline.settings.query_vector_milliseconds);
-    let made = match tokio::time::timeout(limit, embedder.embed(texts.clone())).await {
+    // One by one: what users say is kept nowhere.
+    let asked = try_join_all(texts.iter().map(|text| embedder.embed_query(text.clone())));
+    let made = match tokio::time::timeout(limit, asked).await {
         Ok(Ok(made)) => made,
         Ok(Err(error)) => return (without_vectors(pipeline, &error.to_string()), true),
         Err(_) => return (without_vectors(pipeline, "it took longer than pipeline.query_vector_milliseconds"), true),

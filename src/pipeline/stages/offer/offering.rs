@@ -7,6 +7,7 @@ use crate::openai::{SentTool, WrittenTool};
 use crate::pipeline::Pipeline;
 use crate::pipeline::turn::Turn;
 
+use super::candidates::digest;
 use super::choose::{Chosen, Pick};
 use super::compiled::{KeyView, Offer, Sent, Shape, tell_of_problems};
 use super::memory::{Kept, Remembered};
@@ -111,7 +112,7 @@ impl Offering {
         let shape = Shape {
             narrowed: self.pool(Side::Client).is_some(),
             chosen: self.chosen.picks.iter().map(|pick| pick.tool).collect(),
-            search: self.search.as_ref().map(|search| search.tool().name.clone()),
+            search: self.search.as_ref().map(|search| digest(&[search.text()])),
             representations: self.learned,
         };
         let key = KeyView {
