@@ -23,6 +23,9 @@ const SHARPNESS: [f32; 6] = [8.0, 10.0, 12.5, 16.0, 20.0, 25.0];
 /// Worths of words that are tried.
 const WORDS: [f32; 11] = [0.0, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.45, 0.7, 1.0, 1.5];
 
+/// The share of the ridge that holds weights where there are no vectors.
+const WORDS_ONLY_RIDGE: f32 = 0.02;
+
 /// Who takes part in learning.
 #[derive(Debug, Clone)]
 pub struct Means {
@@ -568,6 +571,11 @@ impl<'a> Learner<'a> {
         sum / among.len().max(1) as f64
     }
 
+    /// Without vectors the patterns of a tool cannot be told apart: their weights say no more than how often it is wanted, and need less to hold them.
+    fn ridge(&self) -> f32 {
+        self.settings.ridge * if self.means.embedder.is_some() { 1.0 } else { WORDS_ONLY_RIDGE }
+    }
+
     /// Fits the weights of one tool's patterns, with all others as they are.
     fn fit_one(&self, tool: usize, one: &mut Closeness, rivals: &Rivals) {
         let among = &self.samples.training;
@@ -579,7 +587,7 @@ impl<'a> Learner<'a> {
             right: among.iter().map(right).collect(),
         };
         let start: Vec<f32> = one.weights().map(f32::ln).collect();
-        one.weigh(problem.fit(&start, self.settings.ridge).into_iter().map(f32::exp));
+        one.weigh(problem.fit(&start, self.ridge()).into_iter().map(f32::exp));
     }
 
     fn fit_weights(&mut self) {
@@ -592,7 +600,7 @@ impl<'a> Learner<'a> {
             right: among.iter().filter_map(|sample| self.samples.right.get(*sample)).map(Vec::as_slice).collect(),
         };
         let start: Vec<f32> = self.closeness.weights().map(f32::ln).collect();
-        let logs = problem.fit(&start, self.settings.ridge);
+        let logs = problem.fit(&start, self.ridge());
         self.closeness.weigh(logs.into_iter().map(f32::exp));
     }
 }
