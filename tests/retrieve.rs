@@ -115,7 +115,6 @@ fn lines_that_cannot_be_used_are_named_and_left_out() {
 fn what_makes_no_sense_is_said_with_a_way_out() {
     let folder = folder();
     std::fs::write(folder.path("none.jsonl"), "\n").unwrap();
-    std::fs::create_dir(folder.path("model")).unwrap();
     for (arguments, status, told) in [
         (&["--tools", "none.jsonl"] as &[&str], 1, "there is no tool in it"),
         (&["--tools", "missing.jsonl"], 1, "missing.jsonl"),
@@ -123,7 +122,6 @@ fn what_makes_no_sense_is_said_with_a_way_out() {
         (&["--tools", "tools.jsonl", "-k", "0"], 2, "zero"),
         (&["--tools", "tools.jsonl", "--in", "none.jsonl", "--out", "tools.jsonl"], 1, "would be overwritten"),
         (&["--tools", "tools.jsonl", "--words-only", "--embedding-model", "x"], 2, "--words-only"),
-        (&["--tools", "tools.jsonl", "--embedding-model", "model"], 1, "model"),
         (&["--tools", "tools.jsonl", "--representations", "nowhere"], 1, "nowhere"),
     ] {
         let said = folder.run(&[&["retrieve"], arguments].concat(), b"");
