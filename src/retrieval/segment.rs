@@ -1,5 +1,6 @@
 //! Tools that are indexed together: a toolset's, or those of one request.
 
+use super::fusion::soft_sum;
 use super::mention::Mentions;
 use super::postings::{Posting, Postings};
 use super::rows::Rows;
@@ -81,8 +82,9 @@ impl ToolSegment {
     }
 }
 
-/// [`soft_sum`](super::soft_sum) at a sharpness of 0, at which all texts are as close as any: what a ranking that was learned for words alone
+/// [`soft_sum`] at a sharpness of 0, at which all texts are as close as any: what a ranking that was learned for words alone
 /// says of a tool before it looks at the words.
 fn prior(tool: &ToolText) -> f32 {
-    tool.patterns.iter().map(|pattern| pattern.weight).sum::<f32>().max(0.0).ln_1p()
+    let weights = std::iter::once(1.0).chain(tool.patterns.iter().map(|pattern| pattern.weight));
+    soft_sum(0.0, weights.map(|weight| (0.0, weight)))
 }

@@ -63,12 +63,30 @@ pub(super) struct Arguments {
     /// Points of macro-F1 (percent) that a change must bring to be kept.
     #[arg(long, value_name = "POINTS", default_value = "0.01", value_parser = points)]
     threshold: f64,
+    #[command(flatten)]
+    method: Method,
     /// Go on with a run that was interrupted.
     #[arg(long)]
     resume: bool,
     /// Begin anew, although a run was interrupted.
     #[arg(long, conflicts_with = "resume")]
     restart: bool,
+}
+
+/// What can be left out or loosened, to see what it is good for.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Comparing variants")]
+struct Method {
+    /// Share of its sample's words that a case of the proposer `extractive` holds at most. 1: cases are whole samples, which tells whoever reads the file
+    /// what users wrote.
+    #[arg(long, value_name = "SHARE", default_value_t = ExtractiveSettings::default().case_share, value_parser = share)]
+    case_share: f32,
+    /// Add no patterns.
+    #[arg(long)]
+    without_addition: bool,
+    /// Edit no patterns, and leave all weights as they are.
+    #[arg(long)]
+    without_edition: bool,
 }
 
 /// How a model is asked, where one is.
@@ -162,6 +180,14 @@ fn points(text: &str) -> Result<f64, String> {
     }
 }
 
+/// A share of words.
+fn share(text: &str) -> Result<f32, String> {
+    match text.parse::<f32>() {
+        Ok(share) if share > 0.0 && share <= 1.0 => Ok(share),
+        _ => Err("give a share of words, above 0 and at most 1".to_owned()),
+    }
+}
+
 /// The vectors that come with the program.
 fn vectors_of_our_own() -> Result<Arc<dyn Embedder>, BuildError> {
     built_in(&embedding::Settings::default())
@@ -218,7 +244,11 @@ impl Arguments {
             Some(model) if self.proposer == ProposerKind::Llm => Arc::new(LlmProposer::new(model.clone())),
             _ => {
                 let queries = prepared.samples.samples.iter().map(|sample| sample.query.as_str());
-                let settings = ExtractiveSettings { seed: self.seed, ..ExtractiveSettings::default() };
+                let settings = ExtractiveSettings {
+                    seed: self.seed,
+                    case_share: self.method.case_share,
+                    ..ExtractiveSettings::default()
+                };
                 Arc::new(ExtractiveProposer::new(embedder.clone(), vectors_of_our_own()?, queries, settings))
             }
         };
@@ -232,6 +262,8 @@ impl Arguments {
             iterations: self.iterations.get(),
             threshold: self.threshold,
             seed: self.seed,
+            add: !self.method.without_addition,
+            edit: !self.method.without_edition,
             ..LearnSettings::default()
         };
         Ok(LearnRun { embedder, proposer, selector, model, settings, resume: self.resume, restart: self.restart })

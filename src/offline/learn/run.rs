@@ -101,7 +101,7 @@ fn today() -> Date {
 fn inputs(prepared: &Prepared, run: &LearnRun) -> Inputs {
     let mut inputs = Inputs::default();
     let embedder = run.embedder.as_ref().map_or("", |embedder| embedder.id());
-    for part in [run.proposer.name(), run.selector.name(), embedder] {
+    for part in [run.proposer.name(), &run.proposer.settings(), run.selector.name(), embedder] {
         inputs.add(part);
     }
     inputs.add(&run.selector.candidates().to_string());

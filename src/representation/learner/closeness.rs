@@ -2,7 +2,7 @@
 
 use crate::domain::representation::Pattern;
 use crate::embedding::Vector;
-use crate::retrieval::{CollectionStatistics, FieldWeights, Fusion, QueryTerms, ToolDocument, ToolText};
+use crate::retrieval::{CollectionStatistics, FieldWeights, Fusion, QueryTerms, ToolDocument, ToolText, soft_sum};
 
 /// The tools with their patterns, against all samples.
 #[derive(Debug, Clone)]
@@ -150,10 +150,14 @@ impl Closeness {
             let likeness = likeness(cosines, self.fusion.sharpness, among);
             sums.iter_mut().zip(likeness).for_each(|(sum, likeness)| *sum += pattern.weight * likeness);
         }
+        let number = soft_sum(
+            0.0,
+            std::iter::once(1.0).chain(text.patterns.iter().map(|pattern| pattern.weight)).map(|weight| (0.0, weight)),
+        );
         let words = among.iter().map(|sample| columns.words.get(*sample).copied().unwrap_or_default());
         sums.into_iter()
             .zip(words)
-            .map(|(sum, words)| self.fusion.score(sum.max(f32::MIN_POSITIVE).ln(), words))
+            .map(|(sum, words)| self.fusion.score(sum.max(f32::MIN_POSITIVE).ln() - number, words))
             .collect()
     }
 

@@ -10,8 +10,11 @@ const STEPS: (f32, f32) = (1e-4, 0.5);
 const GROWS: f32 = 1.2;
 const SHRINKS: f32 = 0.5;
 
-/// Scores of tools as a function of their patterns' weights: `ln(own + Σ weight · pattern) + words`, for each of some samples. All columns have
-/// one number for each sample.
+/// The share of what the number of a tool's texts gives that is taken back.
+const HALF: f32 = 0.5;
+
+/// Scores of tools as a function of their patterns' weights: `ln(own + Σ weight · pattern) − ½ ln(1 + Σ weight) + words`, for each of some samples, which is
+/// what [`soft_sum`](crate::retrieval::soft_sum) gives. All columns have one number for each sample.
 #[derive(Debug, Default)]
 pub(super) struct Problem<'a> {
     /// For each tool, exp(sharpness · cosine) with its description.
@@ -55,7 +58,8 @@ impl Problem<'_> {
     /// The derivative of the loss by the logarithm of each weight.
     fn slopes(&self, logs: &[f32], ridge: f32) -> Vec<f32> {
         let sums = self.sums(logs);
-        let mut shares = self.likelihoods(&sums);
+        let totals = self.totals(logs);
+        let mut shares = self.likelihoods(&sums, &totals);
         for (sample, right) in self.right.iter().enumerate() {
             for tool in *right {
                 if let Some(share) = shares.get_mut(*tool).and_then(|column| column.get_mut(sample)) {
@@ -63,12 +67,16 @@ impl Problem<'_> {
                 }
             }
         }
+        // What more of anything takes back again.
+        let number = |(column, total): (&Vec<f32>, &f32)| HALF * column.iter().sum::<f32>() / total;
+        let number: Vec<f32> = shares.iter().zip(&totals).map(number).collect();
         for (column, sums) in shares.iter_mut().zip(&sums) {
             column.iter_mut().zip(sums).for_each(|(share, sum)| *share /= sum);
         }
         let slope = |((tool, column), log): (&(usize, Vec<f32>), &f32)| {
             let shares = shares.get(*tool).map_or(&[][..], Vec::as_slice);
-            log.exp() * dot(shares, column) + ridge * log
+            let number = number.get(*tool).copied().unwrap_or_default();
+            log.exp() * (dot(shares, column) - number) + ridge * log
         };
         self.patterns.iter().zip(logs).map(slope).collect()
     }
@@ -85,12 +93,22 @@ impl Problem<'_> {
         sums
     }
 
+    /// 1 + Σ weight, for each tool.
+    fn totals(&self, logs: &[f32]) -> Vec<f32> {
+        let mut totals = vec![1.0_f32; self.own.len()];
+        for ((tool, _), log) in self.patterns.iter().zip(logs) {
+            totals.get_mut(*tool).into_iter().for_each(|total| *total += log.exp());
+        }
+        totals
+    }
+
     /// The softmax over the tools, for each sample.
-    fn likelihoods(&self, sums: &[Vec<f32>]) -> Vec<Vec<f32>> {
-        let score = |(sums, words): (&Vec<f32>, &Vec<f32>)| -> Vec<f32> {
-            sums.iter().zip(words).map(|(sum, words)| sum.max(f32::MIN_POSITIVE).ln() + words).collect()
+    fn likelihoods(&self, sums: &[Vec<f32>], totals: &[f32]) -> Vec<Vec<f32>> {
+        let score = |((sums, total), words): ((&Vec<f32>, &f32), &Vec<f32>)| -> Vec<f32> {
+            let number = HALF * total.ln();
+            sums.iter().zip(words).map(|(sum, words)| sum.max(f32::MIN_POSITIVE).ln() - number + words).collect()
         };
-        let mut scores: Vec<Vec<f32>> = sums.iter().zip(&self.words).map(score).collect();
+        let mut scores: Vec<Vec<f32>> = sums.iter().zip(totals).zip(&self.words).map(score).collect();
         let mut largest = vec![f32::NEG_INFINITY; self.right.len()];
         for column in &scores {
             largest.iter_mut().zip(column).for_each(|(largest, score)| *largest = largest.max(*score));
@@ -140,7 +158,7 @@ mod tests {
     fn a_pattern_that_attracts_what_is_wrong_loses_weight() {
         let logs = problem().fit(&[0.0, 0.0], 0.01);
         assert!(logs[1] > logs[0], "{logs:?}");
-        let shares = problem().likelihoods(&problem().sums(&logs));
+        let shares = problem().likelihoods(&problem().sums(&logs), &problem().totals(&logs));
         assert!(shares[0][0] > 0.5 && shares[1][2] > 0.5, "{shares:?}");
     }
 
@@ -155,7 +173,7 @@ mod tests {
     fn slopes_are_those_of_the_loss() {
         let (problem, logs) = (problem(), [0.3_f32, -0.2]);
         let loss = |logs: &[f32]| -> f32 {
-            let shares = problem.likelihoods(&problem.sums(logs));
+            let shares = problem.likelihoods(&problem.sums(logs), &problem.totals(logs));
             let told: f32 = problem.right.iter().enumerate().map(|(sample, right)| shares[right[0]][sample].ln()).sum();
             logs.iter().map(|log| log * log).sum::<f32>() - told
         };

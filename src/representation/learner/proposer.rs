@@ -12,6 +12,11 @@ pub trait Proposer: fmt::Debug + Send + Sync {
     /// What reports and files call it.
     fn name(&self) -> &str;
 
+    /// What decides about its proposals beside its name: an interrupted run goes on with the same alone.
+    fn settings(&self) -> String {
+        String::new()
+    }
+
     /// Further patterns for a tool (section 4.2, figure 1). Fewer than one is an answer too: there is nothing to add.
     ///
     /// # Errors

@@ -186,6 +186,10 @@ impl Proposer for ExtractiveProposer {
         "extractive"
     }
 
+    fn settings(&self) -> String {
+        format!("{:?}", self.settings)
+    }
+
     fn add<'a>(&'a self, addition: Addition<'a>) -> BoxFuture<'a, Result<Vec<Pattern>, ProposeError>> {
         Box::pin(async move {
             if addition.missed.is_empty() || addition.room == 0 {
