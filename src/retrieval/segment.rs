@@ -16,6 +16,8 @@ pub struct ToolSegment {
     /// The tools' names, in order, and whose they are.
     names: Vec<(Term, u32)>,
     rows: Option<Rows>,
+    /// What each tool's patterns say before anything is asked: [`prior`].
+    priors: Vec<f32>,
 }
 
 impl ToolSegment {
@@ -26,6 +28,7 @@ impl ToolSegment {
         for (position, tool) in (0_u32..).zip(tools) {
             let document = ToolDocument::of(tool, weights);
             segment.lengths.push(document.length());
+            segment.priors.push(prior(tool));
             let postings = document.terms().iter().map(|(term, count)| (*term, Posting { position, count: *count }));
             found.extend(postings);
             if !tool.name.is_empty() {
@@ -67,8 +70,19 @@ impl ToolSegment {
         })
     }
 
+    /// What is known of a tool without vectors, by its patterns' weights alone.
+    pub(super) fn prior(&self, position: usize) -> f32 {
+        self.priors.get(position).copied().unwrap_or_default()
+    }
+
     /// The tools' vectors, where they have any.
     pub(super) fn rows(&self) -> Option<&Rows> {
         self.rows.as_ref()
     }
+}
+
+/// [`soft_sum`](super::soft_sum) at a sharpness of 0, at which all texts are as close as any: what a ranking that was learned for words alone
+/// says of a tool before it looks at the words.
+fn prior(tool: &ToolText) -> f32 {
+    tool.patterns.iter().map(|pattern| pattern.weight).sum::<f32>().max(0.0).ln_1p()
 }

@@ -78,6 +78,15 @@ impl ToolIndex {
         index
     }
 
+    /// A ranking that was learned for words alone, which has no sharpness, knows how often tools are wanted. Any other one has nothing but the
+    /// words where there is no vector, and they need no unit.
+    fn score_by_words(&self, part: &Part, position: usize, words: f32) -> f32 {
+        if self.fusion.sharpness > 0.0 {
+            return words;
+        }
+        self.fusion.score(part.segment.prior(position - part.first), words)
+    }
+
     /// How many tools it has.
     pub fn len(&self) -> usize {
         self.restraints.len()
@@ -208,7 +217,8 @@ impl<'a> Search<'a> {
     fn exact(&self, part: &Part, position: usize) -> Option<Scored> {
         let (words, named) = (self.words_of(position), self.is_named(position));
         let Some(vector) = &self.vector else {
-            return (named || words > 0.0).then_some(Scored { position, score: words, named });
+            let score = self.index.score_by_words(part, position, words);
+            return (named || words > 0.0).then_some(Scored { position, score, named });
         };
         let mut nearest = 0.0_f32;
         let meaning = part.rows(vector).map_or(0.0, |rows| {

@@ -47,6 +47,22 @@ fn every_field_is_searched() {
 }
 
 #[test]
+fn weights_count_without_vectors_where_they_were_learned_so() {
+    let wanted = |name: &str, weight: f32| ToolText {
+        patterns: vec![Pattern { description: "orders".to_owned(), cases: Vec::new(), weight }],
+        ..tool(name, "")
+    };
+    let segment = segment(&[wanted("seldom", 0.1), wanted("often", 5.0)], None);
+    let learned = |sharpness: f32| ToolIndex::new([segment.clone()], Fusion { sharpness, words: 1.0 });
+    assert_eq!(by_words(&learned(0.0), "my order", 2), [1, 0]);
+    assert_eq!(
+        by_words(&learned(10.0), "my order", 2),
+        [0, 1],
+        "weights that were learned for vectors say nothing of words"
+    );
+}
+
+#[test]
 fn a_name_that_is_mentioned_wins() {
     let tools = [tool("find_order", "Orders, orders and again orders of an order."), tool("get_it", "Something else.")];
     let index = index(&tools);

@@ -41,7 +41,7 @@ impl Default for LearnSettings {
             max_patterns: 12,
             add: true,
             edit: true,
-            ridge: 10.0,
+            ridge: 5.0,
             doubt: 5.0,
             parallel: 4,
             max_cells: 500_000_000,

@@ -6,7 +6,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::retrieval::{is_stop_word, tokens};
 
-/// How many words the prior is worth: as many as some dozens of requests have.
+/// How many words the prior is worth at most: as many as some dozens of requests have. Never more than there are words.
 const PRIOR: f32 = 500.0;
 
 /// How many standard deviations a word must be more frequent than elsewhere.
@@ -47,9 +47,10 @@ impl Background {
 
     fn score(&self, term: &str, count: f32, total: f32) -> f32 {
         let all = self.counts.get(term).copied().unwrap_or_default().max(count);
-        let prior = PRIOR * all / self.total.max(1.0);
+        let worth = PRIOR.min(self.total);
+        let prior = worth * all / self.total.max(1.0);
         let (here, elsewhere) = (count + prior, all - count + prior);
-        let odds = |count: f32, total: f32| (count / (total + PRIOR - count).max(1.0)).ln();
+        let odds = |count: f32, total: f32| (count / (total + worth - count).max(1.0)).ln();
         let difference = odds(here, total) - odds(elsewhere, (self.total - total).max(0.0));
         difference / (here.recip() + elsewhere.recip()).sqrt()
     }

@@ -1,0 +1,106 @@
+//! How patterns are weighed against each other, and words against meaning.
+
+use super::Learner;
+use crate::representation::learner::closeness::Closeness;
+use crate::representation::learner::fit::Problem;
+use crate::representation::learner::rivals::Rivals;
+use crate::retrieval::Fusion;
+
+/// Sharpnesses that are tried.
+const SHARPNESS: [f32; 6] = [8.0, 10.0, 12.5, 16.0, 20.0, 25.0];
+
+/// Worths of words that are tried.
+const WORDS: [f32; 11] = [0.0, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.45, 0.7, 1.0, 1.5];
+
+/// The share of the ridge that holds weights where there are no vectors.
+const WORDS_ONLY_RIDGE: f32 = 0.02;
+
+impl Learner<'_> {
+    /// Fits the weights of all patterns to the samples that are learned from, and how words and meaning are weighed to those that confirm: patterns are
+    /// made of words of the former.
+    pub(super) fn tune(&mut self, sharpness_too: bool) {
+        let sharpnesses: &[f32] = if sharpness_too && self.means.embedder.is_some() { &SHARPNESS } else { &[] };
+        let start: Vec<f32> = self.closeness.weights().collect();
+        let among = self.samples.validation.clone();
+        let mut best: Option<(f64, Vec<f32>, Fusion)> = None;
+        for sharpness in
+            sharpnesses.iter().copied().chain(sharpnesses.is_empty().then_some(self.closeness.fusion.sharpness))
+        {
+            self.closeness.weigh(start.iter().copied());
+            self.closeness.fusion.sharpness = sharpness;
+            self.fit_weights();
+            let likelihood = self.tune_words(&among);
+            if best.as_ref().is_none_or(|(most, ..)| likelihood > *most) {
+                best = Some((likelihood, self.closeness.weights().collect(), self.closeness.fusion));
+            }
+        }
+        if let Some((_, weights, fusion)) = best {
+            self.closeness.weigh(weights);
+            self.closeness.fusion = fusion;
+        }
+    }
+
+    /// Takes the worth of words under which the right tools of some samples are most likely; gives that likelihood's logarithm.
+    pub(super) fn tune_words(&mut self, among: &[usize]) -> f64 {
+        let mut best = (f64::NEG_INFINITY, self.closeness.fusion.words);
+        for words in WORDS {
+            self.closeness.fusion.words = words;
+            let likelihood = self.likelihood(among);
+            if likelihood > best.0 {
+                best = (likelihood, words);
+            }
+        }
+        self.closeness.fusion.words = best.1;
+        best.0
+    }
+
+    /// The mean logarithm of the right tools' likelihood.
+    pub(super) fn likelihood(&self, among: &[usize]) -> f64 {
+        let columns: Vec<Vec<f32>> =
+            (0..self.closeness.tools()).map(|tool| self.closeness.scores(tool, among)).collect();
+        let mut sum = 0.0;
+        for (row, sample) in among.iter().enumerate() {
+            let scores = || columns.iter().filter_map(|column| column.get(row)).copied();
+            let largest = scores().fold(f32::NEG_INFINITY, f32::max);
+            let total: f32 = scores().map(|score| (score - largest).exp()).sum();
+            let right = self.samples.right.get(*sample).map_or(&[][..], Vec::as_slice);
+            let told =
+                right.iter().filter_map(|tool| columns.get(*tool)?.get(row)).map(|score| score - largest - total.ln());
+            sum += f64::from(told.sum::<f32>()) / right.len().max(1) as f64;
+        }
+        sum / among.len().max(1) as f64
+    }
+
+    /// Without vectors the patterns of a tool cannot be told apart: their weights say no more than how often it is wanted, and need less to hold them.
+    pub(super) fn ridge(&self) -> f32 {
+        self.settings.ridge * if self.means.embedder.is_some() { 1.0 } else { WORDS_ONLY_RIDGE }
+    }
+
+    /// Fits the weights of one tool's patterns, with all others as they are.
+    pub(super) fn fit_one(&self, tool: usize, one: &mut Closeness, rivals: &Rivals) {
+        let among = &self.samples.training;
+        let right = |sample: &usize| if self.samples.wants(*sample, tool) { &[0][..] } else { &[1][..] };
+        let problem = Problem {
+            own: vec![one.own_likeness(0, among), rivals.of(tool)],
+            words: vec![one.words(0, among), vec![0.0; among.len()]],
+            patterns: one.pattern_likeness(among),
+            right: among.iter().map(right).collect(),
+        };
+        let start: Vec<f32> = one.weights().map(f32::ln).collect();
+        one.weigh(problem.fit(&start, self.ridge()).into_iter().map(f32::exp));
+    }
+
+    pub(super) fn fit_weights(&mut self) {
+        let among = &self.samples.training;
+        let tools = 0..self.closeness.tools();
+        let problem = Problem {
+            own: tools.clone().map(|tool| self.closeness.own_likeness(tool, among)).collect(),
+            words: tools.map(|tool| self.closeness.words(tool, among)).collect(),
+            patterns: self.closeness.pattern_likeness(among),
+            right: among.iter().filter_map(|sample| self.samples.right.get(*sample)).map(Vec::as_slice).collect(),
+        };
+        let start: Vec<f32> = self.closeness.weights().map(f32::ln).collect();
+        let logs = problem.fit(&start, self.ridge());
+        self.closeness.weigh(logs.into_iter().map(f32::exp));
+    }
+}
