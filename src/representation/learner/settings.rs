@@ -26,7 +26,8 @@ pub struct LearnSettings {
     pub doubt: f64,
     /// Tools for which a proposer is asked at the same time.
     pub parallel: usize,
-    /// Numbers that may be held at once, a sample's closeness to a pattern being one: what learning costs in memory, four bytes each.
+    /// Numbers that may be held at once, a sample's closeness to a pattern being one: what learning costs in memory, four bytes each, and up to
+    /// four times that while changes are tried.
     pub max_cells: usize,
 }
 
@@ -44,7 +45,7 @@ impl Default for LearnSettings {
             ridge: 5.0,
             doubt: 5.0,
             parallel: 4,
-            max_cells: 500_000_000,
+            max_cells: 200_000_000,
         }
     }
 }

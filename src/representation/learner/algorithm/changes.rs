@@ -57,6 +57,7 @@ impl Learner<'_> {
         proposals: &[(usize, Vec<Grown>)],
         mut best: f64,
     ) -> Result<f64, LearnError> {
+        let (before, start) = (self.before_change(), best);
         let (statistics, queries) = self.closeness.statistics(&self.asked);
         let mut board = self.validation().await;
         let mut rivals = Rivals::new(&self.closeness, &self.samples.training);
@@ -75,12 +76,23 @@ impl Learner<'_> {
                 best = f1;
             }
         }
+        self.kept_or_put_back(before, start).await
+    }
+
+    /// Changes were tried with the words of all tools as they were: with the words as they are now, they must hold still.
+    async fn kept_or_put_back(&mut self, before: Before, start: f64) -> Result<f64, LearnError> {
         self.closeness.look_up_words(&self.asked);
-        Ok(self.validation().await.macro_f1())
+        let now = self.validation().await.macro_f1();
+        if now < start {
+            self.put_back(before);
+            return Ok(start);
+        }
+        Ok(now)
     }
 
     /// The paper's edition, one tool after the other; then the weights of all patterns.
     pub(super) async fn edit(&mut self, is_first: bool, mut best: f64) -> Result<f64, LearnError> {
+        let (before, start) = (self.before_change(), best);
         let training = self.training().await;
         let (statistics, queries) = self.closeness.statistics(&self.asked);
         let mut board = self.validation().await;
@@ -106,8 +118,7 @@ impl Learner<'_> {
                 best = f1;
             }
         }
-        self.closeness.look_up_words(&self.asked);
-        best = self.validation().await.macro_f1();
+        best = self.kept_or_put_back(before, start).await?;
         let before = self.before_change();
         self.tune(is_first);
         let tuned = self.validation().await.macro_f1();
@@ -128,9 +139,13 @@ impl Learner<'_> {
             }
             return f1;
         }
+        // Whoever chooses is shown the tool with its change.
+        let before = self.closeness.clone_of(tool);
+        self.closeness.put_from(tool, with.clone());
         let mut changed = board.clone();
         changed.put(tool, &scores);
         self.select(&mut changed).await;
+        self.closeness.put_from(tool, before);
         let f1 = changed.macro_f1();
         if f1 > board.macro_f1() + self.settings.threshold {
             *board = changed;

@@ -71,6 +71,11 @@ impl Learner<'_> {
         sum / among.len().max(1) as f64
     }
 
+    /// Patterns of a tool that belong to people: its first ones.
+    fn kept(&self, tool: usize) -> usize {
+        self.tools.get(tool).map_or(0, |tool| tool.kept)
+    }
+
     /// Without vectors the patterns of a tool cannot be told apart: their weights say no more than how often it is wanted, and need less to hold them.
     pub(super) fn ridge(&self) -> f32 {
         self.settings.ridge * if self.means.embedder.is_some() { 1.0 } else { WORDS_ONLY_RIDGE }
@@ -87,7 +92,11 @@ impl Learner<'_> {
             right: among.iter().map(right).collect(),
         };
         let start: Vec<f32> = one.weights().map(f32::ln).collect();
-        one.weigh(problem.fit(&start, self.ridge()).into_iter().map(f32::exp));
+        let kept = self.kept(tool);
+        let fitted = start.iter().zip(problem.fit(&start, self.ridge())).enumerate();
+        one.weigh(
+            fitted.map(|(at, (start, fitted))| if at < kept { start.exp() } else { fitted.exp() }).collect::<Vec<_>>(),
+        );
     }
 
     pub(super) fn fit_weights(&mut self) {
@@ -101,6 +110,13 @@ impl Learner<'_> {
         };
         let start: Vec<f32> = self.closeness.weights().map(f32::ln).collect();
         let logs = problem.fit(&start, self.ridge());
-        self.closeness.weigh(logs.into_iter().map(f32::exp));
+        // What people wrote stays as they wrote it, its weight too.
+        let is_kept = (0..self.closeness.tools()).flat_map(|tool| {
+            let kept = self.kept(tool);
+            (0..self.closeness.patterns(tool).len()).map(move |at| at < kept)
+        });
+        let log = |(is_kept, (start, fitted)): (bool, (&f32, f32))| if is_kept { *start } else { fitted };
+        let weights: Vec<f32> = is_kept.zip(start.iter().zip(logs)).map(log).map(f32::exp).collect();
+        self.closeness.weigh(weights);
     }
 }

@@ -6,7 +6,8 @@ use crate::embedding::Vector;
 const ROUNDS: usize = 25;
 
 /// Parts vectors into at most `count` clusters by their direction (spherical k-means, Dhillon and Modha, "Concept Decompositions for Large Sparse
-/// Text Data using Clustering", 2001; begun as k-means++ does). Gives the positions of each cluster's vectors; none is empty.
+/// Text Data using Clustering", 2001; begun as k-means++ does). Gives the positions of each cluster's vectors. What would be alone goes to the cluster
+/// that is nearest, where there is another.
 pub(super) fn clusters(vectors: &[Vector], count: usize, seed: u64) -> Vec<Vec<usize>> {
     let mut centres = first_centres(vectors, count.min(vectors.len()), seed);
     let mut home = vec![usize::MAX; vectors.len()];
@@ -22,8 +23,25 @@ pub(super) fn clusters(vectors: &[Vector], count: usize, seed: u64) -> Vec<Vec<u
             *centre = mean(members).unwrap_or_else(|| centre.clone());
         }
     }
+    join_the_lonely(vectors, &centres, &mut home);
     let members = |at: usize| home.iter().enumerate().filter(move |(_, home)| **home == at).map(|(member, _)| member);
     (0..centres.len()).map(|at| members(at).collect::<Vec<_>>()).filter(|members| !members.is_empty()).collect()
+}
+
+/// Gives the members of clusters of one to the nearest of the others.
+fn join_the_lonely(vectors: &[Vector], centres: &[Vector], home: &mut [usize]) {
+    for at in 0..home.len() {
+        let size = |cluster: usize| home.iter().filter(|home| **home == cluster).count();
+        let (Some(own), Some(vector)) = (home.get(at).copied(), vectors.get(at)) else { continue };
+        if size(own) > 1 {
+            continue;
+        }
+        let others = centres.iter().enumerate().filter(|(cluster, _)| *cluster != own && size(*cluster) > 0);
+        let nearest = others.max_by(|left, right| left.1.cosine(vector).total_cmp(&right.1.cosine(vector)));
+        if let (Some((cluster, _)), Some(place)) = (nearest, home.get_mut(at)) {
+            *place = cluster;
+        }
+    }
 }
 
 /// The direction of the sum; `None` of nothing.
@@ -95,6 +113,14 @@ mod tests {
         assert_eq!(clusters(&[vector(1.0, 0.0), vector(2.0, 0.0)], 5, 1), [vec![0, 1]]);
         assert_eq!(clusters(&[vector(1.0, 0.0)], 3, 1), [vec![0]]);
         assert!(clusters(&[], 3, 1).is_empty());
+    }
+
+    #[test]
+    fn nothing_is_left_alone_but_where_there_is_nothing_else() {
+        let vectors = [vector(1.0, 0.0), vector(1.0, 0.1), vector(0.0, 1.0)];
+        for seed in 0..8 {
+            assert!(clusters(&vectors, 3, seed).iter().all(|members| members.len() > 1), "seed {seed}");
+        }
     }
 
     #[test]
