@@ -79,7 +79,10 @@ async fn walk(path: &Path) -> Walk {
             path,
             api.server.url(BASE)
         );
-    let rules = policy::file("all", "record: {bodies: true}\nexecute:\n  rules:\n    - {permission: allow}");
+    let rules = policy::file(
+        "all",
+        "record: {bodies: true}\noffer: {whole: 10000}\nexecute:\n  rules:\n    - {permission: allow}",
+    );
     let proxy = Proxy::start_with_files(config, &[("policies/all.yaml", &rules)]).await;
     let names = names_of(&proxy, &model).await;
     assert!(

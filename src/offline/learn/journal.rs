@@ -67,6 +67,14 @@ impl Proposer for KeepingProposer {
         self.inner.name()
     }
 
+    fn asks_a_model(&self) -> bool {
+        self.inner.asks_a_model()
+    }
+
+    fn settings(&self) -> String {
+        self.inner.settings()
+    }
+
     fn add<'a>(&'a self, addition: Addition<'a>) -> BoxFuture<'a, Result<Vec<Pattern>, ProposeError>> {
         let Addition { tool, description, patterns, missed, room } = addition;
         let question = digest("add", &[tool, description, &room.to_string()], patterns, missed);

@@ -103,9 +103,27 @@ impl Board {
         macro_f1(&self.tallies, self.doubt)
     }
 
-    /// F1 of a tool, in percent; `None` where no sample wants it.
-    pub(super) fn f1(&self, tool: usize) -> Option<f64> {
-        self.tallies.get(tool).filter(|tally| tally.wanted > 0).map(|tally| 100.0 * tally.f1())
+    /// Macro-F1 over the samples of several boards with the same tools, in percent.
+    pub(super) fn macro_f1_of_all(boards: &[Self]) -> f64 {
+        let tools = boards.iter().map(|board| board.tools).max().unwrap_or_default();
+        let tallies: Vec<Tally> = (0..tools).map(|tool| Self::tally_of_all(boards, tool)).collect();
+        macro_f1(&tallies, boards.first().map_or(0.0, |board| board.doubt))
+    }
+
+    /// F1 of a tool over the samples of several boards, in percent; `None` where no sample wants it.
+    pub(super) fn f1_of_all(boards: &[Self], tool: usize) -> Option<f64> {
+        let tally = Self::tally_of_all(boards, tool);
+        (tally.wanted > 0).then(|| 100.0 * tally.f1())
+    }
+
+    fn tally_of_all(boards: &[Self], tool: usize) -> Tally {
+        let mut sum = Tally::default();
+        for tally in boards.iter().filter_map(|board| board.tallies.get(tool)) {
+            sum.wanted += tally.wanted;
+            sum.selected += tally.selected;
+            sum.both += tally.both;
+        }
+        sum
     }
 
     /// The rows for which a tool is selected wrongly.
@@ -252,6 +270,16 @@ mod tests {
         assert!((board.macro_f1() - 100.0 * (2.0 / 3.0 + 1.0) / 3.0).abs() < 1e-9);
         assert_eq!(board.wrong(0).collect::<Vec<_>>(), [1]);
         assert_eq!(board.wanting(2).collect::<Vec<_>>(), [1]);
+    }
+
+    #[test]
+    fn boards_are_judged_together() {
+        let samples = samples(&[&[0], &[1]]);
+        let scores = [[1.0, 0.0], [1.0, 0.0]];
+        let board = |among: &[usize]| Board::new(&samples, among, 2, 0.0, |sample, tool| scores[sample][tool]);
+        let whole = board(&[0, 1]).macro_f1();
+        assert!((Board::macro_f1_of_all(&[board(&[0]), board(&[1])]) - whole).abs() < 1e-9);
+        assert!(Board::macro_f1_of_all(&[]).abs() < 1e-9);
     }
 
     #[test]

@@ -17,6 +17,11 @@ pub trait Proposer: fmt::Debug + Send + Sync {
         String::new()
     }
 
+    /// Does a proposal cost requests to a model?
+    fn asks_a_model(&self) -> bool {
+        true
+    }
+
     /// Further patterns for a tool (section 4.2, figure 1). Fewer than one is an answer too: there is nothing to add.
     ///
     /// # Errors

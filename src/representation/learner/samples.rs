@@ -58,6 +58,25 @@ impl Samples {
         Ok(Self { queries, right, training, validation: order })
     }
 
+    /// The same samples parted otherwise, so often that each confirms once: as many parts as one confirming part goes into all of them.
+    pub(super) fn rotations(&self, seed: u64) -> Vec<Self> {
+        let mut training = self.training.clone();
+        fastrand::Rng::with_seed(seed).shuffle(&mut training);
+        let order: Vec<usize> = self.validation.iter().copied().chain(training).collect();
+        let parts = (order.len() as f64 / self.validation.len().max(1) as f64).round().max(1.0) as usize;
+        let rotated = |part: usize| {
+            let (mut training, mut validation) = (Vec::new(), Vec::new());
+            for (at, sample) in order.iter().enumerate() {
+                let own = at * parts / order.len().max(1);
+                if own == part { validation.push(*sample) } else { training.push(*sample) }
+            }
+            training.sort_unstable();
+            validation.sort_unstable();
+            Self { training, validation, ..self.clone() }
+        };
+        (0..parts).map(rotated).collect()
+    }
+
     /// Does the sample at a position want a tool?
     pub(super) fn wants(&self, sample: usize, tool: usize) -> bool {
         self.right.get(sample).is_some_and(|right| right.binary_search(&tool).is_ok())
@@ -84,6 +103,17 @@ mod tests {
         assert_eq!((first.training.len(), first.validation.len()), (40, 10));
         assert_eq!(first.validation, parted(1).validation);
         assert_ne!(first.validation, parted(2).validation);
+    }
+
+    #[test]
+    fn each_sample_confirms_in_one_of_the_rotations() {
+        let samples: Vec<Sample> = (0..23).map(|number| sample(&number.to_string(), &["a"])).collect();
+        let rotations = Samples::new(&samples, &tools(&["a"]), 0.2, 1).unwrap().rotations(1);
+        let mut confirming: Vec<usize> = rotations.iter().flat_map(|rotation| rotation.validation.clone()).collect();
+        confirming.sort_unstable();
+        assert_eq!(confirming, (0..23).collect::<Vec<_>>());
+        assert!(rotations.iter().all(|rotation| rotation.training.len() + rotation.validation.len() == 23));
+        assert!(rotations.iter().all(|rotation| !rotation.training.is_empty() && !rotation.validation.is_empty()));
     }
 
     #[test]

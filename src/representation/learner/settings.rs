@@ -24,6 +24,8 @@ pub struct LearnSettings {
     /// Samples that F1 of a tool is in doubt by: F1 of a tool that `n` validation samples want counts as `n / (n + doubt)` in the macro-F1 that decides, because
     /// that of a single sample is 0 or 100 by chance. 0 is the paper's score.
     pub doubt: f64,
+    /// Samples below which the first additions are confirmed by all of them, in turn, instead of a part alone; 0 is never.
+    pub cross_below: usize,
     /// Tools for which a proposer is asked at the same time.
     pub parallel: usize,
     /// Numbers that may be held at once, a sample's closeness to a pattern being one: what learning costs in memory, four bytes each, and up to
@@ -44,6 +46,7 @@ impl Default for LearnSettings {
             edit: true,
             ridge: 5.0,
             doubt: 5.0,
+            cross_below: 1000,
             parallel: 4,
             max_cells: 200_000_000,
         }

@@ -5,6 +5,7 @@ use crate::representation::learner::LearnError;
 use crate::representation::learner::board::Board;
 use crate::representation::learner::closeness::{Closeness, Grown};
 use crate::representation::learner::rivals::Rivals;
+use crate::retrieval::Fusion;
 
 /// What is put back where a change does not help.
 pub(super) struct Before {
@@ -34,6 +35,55 @@ impl Learner<'_> {
         }
         self.put_back(before);
         self.add_single(&proposals, best).await
+    }
+
+    /// The first additions where samples are few: a fifth of them confirms too little, and what helps most tools would be refused for one sample of
+    /// another. So all samples confirm, each what was made without it; what is confirmed that way is then made of all of them, and learning ends, since
+    /// nothing is left that could confirm more. `None` where it does not hold, or would cost requests to a model.
+    pub(super) async fn add_from_all(&mut self) -> Result<Option<f64>, LearnError> {
+        let is_free = !self.means.proposer.asks_a_model() && self.means.selector.candidates() <= 1;
+        if !is_free || self.samples.queries.len() >= self.settings.cross_below {
+            return Ok(None);
+        }
+        let (mut without, mut with, mut fusions) = (Vec::new(), Vec::new(), Vec::new());
+        for samples in self.samples.rotations(self.settings.seed) {
+            let mut rotated = self.parted_otherwise(samples).await?;
+            without.push(rotated.validation().await);
+            rotated.put_all(1).await?;
+            if rotated.settings.edit {
+                rotated.tune(true);
+            }
+            with.push(rotated.validation().await);
+            fusions.push(rotated.closeness.fusion);
+        }
+        let (before, after) = (Board::macro_f1_of_all(&without), Board::macro_f1_of_all(&with));
+        if after <= before + self.settings.threshold {
+            return Ok(None);
+        }
+        let confirming = std::mem::take(&mut self.samples.validation);
+        self.samples.training = (0..self.samples.queries.len()).collect();
+        self.put_all(1).await?;
+        if self.settings.edit {
+            // What weighs words against meaning has to be judged by samples that no pattern was made of.
+            self.closeness.fusion = middle(fusions);
+            self.fit_weights();
+        }
+        self.samples.validation = confirming;
+        self.before = (0..self.closeness.tools()).map(|tool| Board::f1_of_all(&without, tool)).collect();
+        if let Some(point) = self.curve.first_mut() {
+            point.macro_f1 = before;
+        }
+        self.crossed = with;
+        Ok(Some(after))
+    }
+
+    /// Adds whatever is proposed.
+    async fn put_all(&mut self, iteration: usize) -> Result<(), LearnError> {
+        for (tool, grown) in self.additions(iteration).await? {
+            self.put(tool, &grown, 0.0);
+        }
+        self.closeness.look_up_words(&self.asked);
+        Ok(())
     }
 
     /// Notes what each tool's part of a kept addition brought.
@@ -171,5 +221,19 @@ impl Learner<'_> {
     pub(super) fn put_back(&mut self, before: Before) {
         self.closeness = before.closeness;
         self.tools = before.tools;
+    }
+}
+
+/// The median of each.
+fn middle(fusions: Vec<Fusion>) -> Fusion {
+    let middle = |of: fn(&Fusion) -> f32| {
+        let mut values: Vec<f32> = fusions.iter().map(of).collect();
+        values.sort_unstable_by(f32::total_cmp);
+        values.get(values.len() / 2).copied()
+    };
+    let or = Fusion::default();
+    Fusion {
+        sharpness: middle(|fusion| fusion.sharpness).unwrap_or(or.sharpness),
+        words: middle(|fusion| fusion.words).unwrap_or(or.words),
     }
 }

@@ -8,6 +8,7 @@ mod tuning;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::board::Board;
 use super::closeness::{Asked, Closeness};
 use super::learned::{Learned, LearnedPattern, LearnedTool, Point};
 use super::samples::{Sample, Samples};
@@ -38,6 +39,18 @@ pub trait LearnWatcher: Sync {
     fn problem(&self, problem: &ProposeError);
 }
 
+/// For what nobody waits for.
+#[derive(Debug)]
+struct Unwatched;
+
+impl LearnWatcher for Unwatched {
+    fn begins(&self, _: usize, _: usize) {}
+
+    fn advances(&self) {}
+
+    fn problem(&self, _: &ProposeError) {}
+}
+
 /// A run of the learner, between iterations.
 #[derive(Debug)]
 pub struct Learner<'a> {
@@ -54,6 +67,8 @@ pub struct Learner<'a> {
     before: Vec<Option<f64>>,
     curve: Vec<Point>,
     stale: usize,
+    /// What all samples say, where they all confirm: see `add_from_all`.
+    crossed: Vec<Board>,
 }
 
 /// What is learned for a tool, beside its patterns.
@@ -94,6 +109,21 @@ impl<'a> Learner<'a> {
                 most: settings.max_cells,
             });
         }
+        let mut learner = Self::at_the_start(tools, samples, means, settings, watcher).await?;
+        let board = learner.validation().await;
+        learner.before = (0..tools.len()).map(|tool| Board::f1_of_all(std::slice::from_ref(&board), tool)).collect();
+        learner.note(board.macro_f1(), 0);
+        Ok(learner)
+    }
+
+    /// Nothing learned yet.
+    async fn at_the_start(
+        tools: &[ToolText],
+        samples: Samples,
+        means: Means,
+        settings: LearnSettings,
+        watcher: &'a dyn LearnWatcher,
+    ) -> Result<Self, LearnError> {
         let mut asked = Asked { queries: samples.queries.clone(), vectors: Vec::new() };
         let mut own = Vec::new();
         let mut fusion = Fusion { sharpness: 0.0, ..Fusion::default() };
@@ -109,6 +139,7 @@ impl<'a> Learner<'a> {
             before: Vec::new(),
             curve: Vec::new(),
             stale: 0,
+            crossed: Vec::new(),
             settings,
             means,
             watcher,
@@ -124,10 +155,18 @@ impl<'a> Learner<'a> {
             }
         }
         learner.closeness.look_up_words(&learner.asked);
-        let board = learner.validation().await;
-        learner.before = (0..tools.len()).map(|tool| board.f1(tool)).collect();
-        learner.note(board.macro_f1(), 0);
         Ok(learner)
+    }
+
+    /// The same run with its samples parted otherwise, before anything is learned. Nobody is told how it goes.
+    async fn parted_otherwise(&self, samples: Samples) -> Result<Learner<'static>, LearnError> {
+        let bare = |at: usize| {
+            let mut text = self.closeness.text(at).cloned().unwrap_or_default();
+            text.patterns.truncate(self.tools.get(at).map_or(0, |tool| tool.kept));
+            text
+        };
+        let tools: Vec<ToolText> = (0..self.closeness.tools()).map(bare).collect();
+        Learner::at_the_start(&tools, samples, self.means.clone(), self.settings.clone(), &Unwatched).await
     }
 
     /// One round over all tools: patterns are added, then edited, and what does not help is taken back. `false` where learning has ended.
@@ -138,6 +177,14 @@ impl<'a> Learner<'a> {
         let iteration = self.curve.len();
         if iteration > self.settings.iterations || self.stale >= self.settings.patience {
             return Ok(false);
+        }
+        if iteration == 1
+            && self.settings.add
+            && let Some(macro_f1) = self.add_from_all().await?
+        {
+            self.stale = self.settings.patience;
+            self.note(macro_f1, iteration);
+            return Ok(true);
         }
         let start = self.best();
         let mut best = start;
@@ -154,7 +201,10 @@ impl<'a> Learner<'a> {
 
     /// What is learned so far.
     pub async fn learned(&mut self) -> Learned {
-        let board = self.validation().await;
+        let boards = match std::mem::take(&mut self.crossed) {
+            crossed if crossed.is_empty() => vec![self.validation().await],
+            crossed => crossed,
+        };
         let tools = (0..self.closeness.tools()).map(|at| {
             let tool = self.tools.get(at).cloned().unwrap_or_default();
             let gains = tool.gains.into_iter().chain(std::iter::repeat(0.0));
@@ -163,14 +213,14 @@ impl<'a> Learner<'a> {
                 tool: self.closeness.text(at).map_or_else(String::new, |text| text.name.clone()),
                 patterns: patterns.map(|(pattern, gain)| LearnedPattern { pattern: pattern.clone(), gain }).collect(),
                 f1_before: self.before.get(at).copied().flatten(),
-                f1_after: board.f1(at),
+                f1_after: Board::f1_of_all(&boards, at),
             }
         });
         Learned {
             tools: tools.collect(),
             fusion: self.closeness.fusion,
             curve: self.curve.clone(),
-            confusions: self.confusions(&board),
+            confusions: self.confusions(&boards),
         }
     }
 

@@ -71,9 +71,12 @@ impl Learner<'_> {
     }
 
     /// Which tool is selected in place of which, on the validation samples, the most frequent first.
-    pub(super) fn confusions(&self, board: &Board) -> Vec<Confusion> {
+    pub(super) fn confusions(&self, boards: &[Board]) -> Vec<Confusion> {
         let mut counts: HashMap<(usize, usize), usize> = HashMap::new();
-        for (row, sample) in board.samples().iter().enumerate() {
+        let rows = boards
+            .iter()
+            .flat_map(|board| board.samples().iter().enumerate().map(move |(row, sample)| (board, row, sample)));
+        for (board, row, sample) in rows {
             let right = self.samples.right.get(*sample).map_or(&[][..], Vec::as_slice);
             let wrong = board.chosen(row).iter().filter(|tool| !self.samples.wants(*sample, **tool));
             for (wrong, missing) in wrong.zip(right.iter().filter(|tool| !board.chosen(row).contains(tool))) {

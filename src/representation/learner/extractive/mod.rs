@@ -186,6 +186,10 @@ impl Proposer for ExtractiveProposer {
         "extractive"
     }
 
+    fn asks_a_model(&self) -> bool {
+        false
+    }
+
     fn settings(&self) -> String {
         format!("{:?}", self.settings)
     }
