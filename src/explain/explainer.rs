@@ -100,7 +100,7 @@ impl Explainer {
         self.shown(self.found(index, &operation.tool, &query).await.0)
     }
 
-    /// Did an outcome fail? [`is_failure`] knows without documentation; a body that is a bare code failed if the operation's
+    /// Did an outcome fail? `is_failure` knows without documentation; a body that is a bare code failed if the operation's
     /// documentation, or else that of its toolset, calls that code an error; and so did an answer that has nothing of what `promises`,
     /// the operation's, promise.
     pub fn failure(

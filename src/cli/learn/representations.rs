@@ -26,8 +26,13 @@ pub(super) struct Arguments {
     /// JSON Lines {"name","description","parameters"?}: the tools.
     #[arg(long, value_name = "FILE")]
     tools: PathBuf,
-    /// JSON Lines {"query","tools":[names]}: requests, and the tools that serve them.
-    #[arg(long, value_name = "FILE", required_unless_present = "traces")]
+    /// JSON Lines {"query","tools":\[names\]}: requests, and the tools that serve them.
+    #[arg(
+        long,
+        value_name = "FILE",
+        required_unless_present = "traces",
+        help = "JSON Lines {\"query\",\"tools\":[names]}: requests, and the tools that serve them"
+    )]
     train: Option<PathBuf>,
     /// Exported traces: requests whose calls were judged right, executed by the proxy, and taken by the API.
     #[arg(long, value_name = "FILE")]

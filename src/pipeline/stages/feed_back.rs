@@ -78,7 +78,7 @@ fn note(turn: &mut Turn, action: String, observation: &str) {
 /// Characters of a text without a readable call that the record of the loop keeps.
 const UNREAD_CHARS: usize = 300;
 
-/// A text that meant to call, as the record of the feedback loop has it: in the form of [`action`].
+/// A text that meant to call, as the record of the feedback loop has it: in the form of `Call::written`.
 fn unread_action(text: &str) -> String {
     let end = text.char_indices().nth(UNREAD_CHARS).map_or(text.len(), |(end, _)| end);
     format!("{}({})", FaultCode::NoCall.name(), text.get(..end).unwrap_or_default())

@@ -1,17 +1,17 @@
 //! What a run of the learner may be told.
 
-/// How representations are learned. The values in brackets of the paper's appendix D are the defaults.
+/// How representations are learned. The defaults are those of the paper's appendix D where it has any.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LearnSettings {
-    /// Rounds over all tools, at most [10].
+    /// Rounds over all tools, at most; the paper's 10.
     pub iterations: usize,
-    /// Points of macro-F1 on the validation samples, in percent, by which a change has to raise it to be kept [0.01].
+    /// Points of macro-F1 on the validation samples, in percent, by which a change has to raise it to be kept; the paper's 0.01.
     pub threshold: f64,
-    /// Rounds without gain after which learning ends [3].
+    /// Rounds without gain after which learning ends; the paper's 3.
     pub patience: usize,
     /// What samples are parted by and clusters begin with.
     pub seed: u64,
-    /// Share of the samples that changes are confirmed with [0.2: four to one].
+    /// Share of the samples that changes are confirmed with; 0.2 is the paper's four to one.
     pub validation_share: f64,
     /// Patterns of a tool, at most.
     pub max_patterns: usize,

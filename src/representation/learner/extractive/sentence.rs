@@ -13,7 +13,7 @@ pub(super) fn write(words: &[impl AsRef<str>]) -> String {
     }
 }
 
-/// The words of a sentence that [`write`] wrote; `None` of any other.
+/// The words of a sentence that [`write()`] wrote; `None` of any other.
 pub(super) fn read(sentence: &str) -> Option<Vec<&str>> {
     let words = sentence.strip_prefix(OPENING)?;
     Some(words.split(", ").flat_map(|part| part.split(" and ")).collect())
