@@ -42,17 +42,14 @@ pub(super) struct Asked {
 }
 
 impl Closeness {
-    /// The tools with no pattern yet, each with the vector of its description.
+    /// The tools with no pattern yet, each with the vector of its description. What words say is looked up when all patterns are there.
     pub(super) fn new(tools: &[ToolText], own: &[Vector], asked: &Asked, fusion: Fusion) -> Self {
         let bare = |tool: &ToolText| ToolText { patterns: Vec::new(), ..tool.clone() };
         let column = |at: usize| ToolColumns {
             own: own.get(at).map_or_else(Vec::new, |vector| cosines(vector, asked)),
             ..ToolColumns::default()
         };
-        let mut closeness =
-            Self { fusion, columns: (0..tools.len()).map(column).collect(), texts: tools.iter().map(bare).collect() };
-        closeness.look_up_words(asked);
-        closeness
+        Self { fusion, columns: (0..tools.len()).map(column).collect(), texts: tools.iter().map(bare).collect() }
     }
 
     /// How many tools there are.

@@ -21,10 +21,7 @@ impl Learner<'_> {
             return Ok(best);
         }
         let before = self.before_change();
-        for (tool, grown) in &proposals {
-            self.put(*tool, grown, 0.0);
-        }
-        self.closeness.look_up_words(&self.asked);
+        self.put_all(&proposals);
         if self.settings.edit {
             self.tune(iteration == 1);
         }
@@ -49,7 +46,8 @@ impl Learner<'_> {
         for samples in self.samples.rotations(self.settings.seed) {
             let mut rotated = self.parted_otherwise(samples).await?;
             without.push(rotated.validation().await);
-            rotated.put_all(1).await?;
+            let proposals = rotated.additions(1).await?;
+            rotated.put_all(&proposals);
             if rotated.settings.edit {
                 rotated.tune(true);
             }
@@ -62,7 +60,8 @@ impl Learner<'_> {
         }
         let confirming = std::mem::take(&mut self.samples.validation);
         self.samples.training = (0..self.samples.queries.len()).collect();
-        self.put_all(1).await?;
+        let proposals = self.additions(1).await?;
+        self.put_all(&proposals);
         if self.settings.edit {
             // What weighs words against meaning has to be judged by samples that no pattern was made of.
             self.closeness.fusion = middle(fusions);
@@ -77,13 +76,12 @@ impl Learner<'_> {
         Ok(Some(after))
     }
 
-    /// Adds whatever is proposed.
-    async fn put_all(&mut self, iteration: usize) -> Result<(), LearnError> {
-        for (tool, grown) in self.additions(iteration).await? {
-            self.put(tool, &grown, 0.0);
+    /// Adds what is proposed to all tools.
+    fn put_all(&mut self, proposals: &[(usize, Vec<Grown>)]) {
+        for (tool, grown) in proposals {
+            self.put(*tool, grown, 0.0);
         }
         self.closeness.look_up_words(&self.asked);
-        Ok(())
     }
 
     /// Notes what each tool's part of a kept addition brought.
@@ -154,7 +152,7 @@ impl Learner<'_> {
                 .map(String::as_str)
                 .collect();
             let Some(grown) = self.edition(tool, &wrong).await? else { continue };
-            let kept = self.tools.get(tool).map_or(0, |tool| tool.kept);
+            let kept = self.kept(tool);
             let mut with = self.closeness.clone_of(tool);
             with.shorten(0, kept);
             with.add(0, &grown, &self.asked);

@@ -162,7 +162,7 @@ impl<'a> Learner<'a> {
     async fn parted_otherwise(&self, samples: Samples) -> Result<Learner<'static>, LearnError> {
         let bare = |at: usize| {
             let mut text = self.closeness.text(at).cloned().unwrap_or_default();
-            text.patterns.truncate(self.tools.get(at).map_or(0, |tool| tool.kept));
+            text.patterns.truncate(self.kept(at));
             text
         };
         let tools: Vec<ToolText> = (0..self.closeness.tools()).map(bare).collect();

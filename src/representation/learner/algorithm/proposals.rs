@@ -66,7 +66,7 @@ impl Learner<'_> {
 
     /// The learned patterns of a tool as they are proposed to be instead; `None` where there is nothing to edit or nothing changes.
     pub(super) async fn edition(&self, tool: usize, wrong: &[&str]) -> Result<Option<Vec<Grown>>, LearnError> {
-        let kept = self.tools.get(tool).map_or(0, |tool| tool.kept);
+        let kept = self.kept(tool);
         let (Some(text), Some(patterns)) = (self.closeness.text(tool), self.closeness.patterns(tool).get(kept..))
         else {
             return Ok(None);

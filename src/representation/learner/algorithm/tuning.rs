@@ -72,7 +72,7 @@ impl Learner<'_> {
     }
 
     /// Patterns of a tool that belong to people: its first ones.
-    fn kept(&self, tool: usize) -> usize {
+    pub(super) fn kept(&self, tool: usize) -> usize {
         self.tools.get(tool).map_or(0, |tool| tool.kept)
     }
 
