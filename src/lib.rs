@@ -16,6 +16,7 @@ pub mod http;
 pub mod offline;
 pub mod openai;
 pub mod pipeline;
+pub mod planner;
 pub mod policy;
 pub mod repair;
 pub mod representation;

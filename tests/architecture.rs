@@ -41,10 +41,22 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("feedback", &["domain", "scanner", "watch"]),
     ("explain", &["domain", "embedding", "retrieval"]),
     ("executor", &["domain", "catalog", "scanner", "store"]),
+    ("planner", &["domain", "catalog", "embedding", "retrieval"]),
     // Work on files instead of requests.
     (
         "offline",
-        &["domain", "embedding", "explain", "openai", "policy", "repair", "representation", "retrieval", "scanner"],
+        &[
+            "domain",
+            "embedding",
+            "explain",
+            "openai",
+            "planner",
+            "policy",
+            "repair",
+            "representation",
+            "retrieval",
+            "scanner",
+        ],
     ),
     // The way of a request.
     (
@@ -128,6 +140,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "embedding",
             "feedback",
             "offline",
+            "planner",
             "policy",
             "representation",
             "upstream",

@@ -1,0 +1,31 @@
+//! What is known of a tool, wherever it comes from.
+
+use serde_json::Value;
+
+use crate::domain::{OutputField, OutputLink};
+
+/// A tool as producers see it: of a catalog's operation, a client's tool or a line of a file.
+#[derive(Debug, Clone)]
+pub struct ToolShape<'a> {
+    /// Its name, unique within its segment.
+    pub name: &'a str,
+    /// What it does; may be empty.
+    pub description: &'a str,
+    /// JSON Schema of its arguments; `null` where none is known.
+    pub parameters: &'a Value,
+    /// What its answers hold; empty where that is not known.
+    pub outputs: &'a [OutputField],
+    /// The request that it makes, where it is an operation.
+    pub http: Option<Http<'a>>,
+    /// Arguments that its answers supply by the document's own word.
+    pub links: &'a [OutputLink],
+}
+
+/// An operation's method and path template.
+#[derive(Debug, Clone, Copy)]
+pub struct Http<'a> {
+    /// The method, in upper case.
+    pub method: &'a str,
+    /// The path: `/users/{id}`.
+    pub path: &'a str,
+}
