@@ -10,6 +10,7 @@ mod embedding;
 mod errors;
 mod explain;
 mod learn;
+mod plan;
 mod policy;
 mod progress;
 mod replay;
@@ -51,6 +52,9 @@ enum Verb {
     /// Rank tools for recorded requests as the proxy would, without a server: JSON Lines in, JSON Lines out. Status 1 where a line could
     /// not be used.
     Retrieve(retrieve::Arguments),
+    /// Tell for recorded requests which tools can supply the arguments of others, without a model: JSON Lines in, JSON Lines out. Status 1
+    /// where a line could not be used.
+    Plan(plan::Arguments),
     /// Learn when tools are wanted from requests whose right tools are known.
     Learn(learn::Arguments),
     /// Look at the configuration.
@@ -75,6 +79,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Replay(arguments) => replay::run(arguments),
         Verb::Explain(arguments) => explain::run(arguments),
         Verb::Retrieve(arguments) => retrieve::run(arguments),
+        Verb::Plan(arguments) => plan::run(arguments),
         Verb::Learn(arguments) => learn::run(arguments),
         Verb::Config(arguments) => config::run(arguments),
         Verb::Policy(arguments) => policy::run(arguments),

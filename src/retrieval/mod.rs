@@ -30,7 +30,7 @@ pub use parameters::parameters_text;
 pub use segment::ToolSegment;
 pub use statistics::{CollectionStatistics, QueryTerms};
 pub use term::Term;
-pub use tokens::{is_stop_word, stem, tokens};
+pub use tokens::{is_stop_word, stem, tokens, words};
 pub use tool_index::{ToolIndex, ToolQuery};
 pub use tool_text::{FieldWeights, ToolDocument, ToolText};
 pub use tool_vectors::{ToolVectors, embed_tools, pattern_texts, pattern_vector};

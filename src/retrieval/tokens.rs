@@ -42,7 +42,7 @@ pub fn tokens(text: &str) -> Vec<String> {
 }
 
 /// The words of a name, in lower case: `getWeather`, `get_weather` and `Get weather` all have the same.
-pub(super) fn words(name: &str) -> Vec<String> {
+pub fn words(name: &str) -> Vec<String> {
     let normal: String = name.nfkc().collect();
     normal.split(|character: char| !character.is_alphanumeric()).flat_map(parts).collect()
 }

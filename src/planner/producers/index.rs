@@ -1,38 +1,62 @@
 //! The producers of all arguments of all tools.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use serde_json::Value;
-
-use super::candidate::{Candidate, Evidence, Reason};
+use super::affinity::{Taker, of_answer, of_field, of_tool};
+use super::asked::{AskedSegment, Asking};
+use super::candidate::{Candidate, Evidence, Tally};
+use super::edges::Edges;
+use super::profile::Profile;
+use super::request::Request;
+use super::segment::Segment;
 use super::shape::ToolShape;
-use crate::domain::OutputField;
+use super::tool::{Known, Output};
 use crate::embedding::Vector;
-use crate::retrieval::tokens;
+
+/// Tools that are looked at because the request asks for them, of all segments together.
+const ASKED: usize = 24;
+
+/// What a request says counts twice: it is about this argument, and all else about any.
+const ASKED_WEIGHT: f32 = 2.0;
+
+/// What an operator's word weighs: more than all else together can.
+const CONFIRMED: f32 = 100.0;
+
+/// What weighs that a caller says of a tool that it is used.
+const USED: f32 = 3.0;
 
 /// What can supply which argument, over all toolsets: immutable, and cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct Producers {
-    segments: Vec<Arc<Segment>>,
+    parts: Arc<[Part]>,
+    word: Arc<OperatorsWord>,
 }
 
-/// The tools of one toolset.
-#[derive(Debug, Clone, Default)]
-pub struct Segment {
-    tools: Vec<(Value, Vec<OutputField>)>,
+/// What an operator's file says, with the tools' positions.
+#[derive(Debug, Default)]
+struct OperatorsWord {
+    /// By the tool and argument that it is for: from which tool, and where in its answer.
+    confirmed: HashMap<(usize, Box<str>), Vec<(usize, Option<Box<str>>)>>,
+    /// From which tool to which; an argument, or all of them.
+    forbidden: HashSet<(usize, usize, Option<Box<str>>)>,
 }
 
-/// A request, read once for all its arguments.
+#[derive(Debug, Clone)]
+struct Part {
+    /// The position of its first tool.
+    first: usize,
+    segment: Arc<Segment>,
+}
+
+/// A request, read once for all arguments that it may need.
 #[derive(Debug, Clone, Default)]
 pub struct Asked {
-    words: Vec<String>,
-}
-
-impl Segment {
-    /// Reads the tools of one toolset.
-    pub fn build(tools: &[ToolShape<'_>]) -> Self {
-        Self { tools: tools.iter().map(|tool| (tool.parameters.clone(), tool.outputs.to_vec())).collect() }
-    }
+    segments: Vec<AskedSegment>,
+    /// The positions of the tools that it asks for most, best first.
+    best: Vec<usize>,
+    /// Those that are said to be used, in ascending order.
+    used: Vec<usize>,
 }
 
 impl Producers {
@@ -43,35 +67,245 @@ impl Producers {
 
     /// The producers of several toolsets; a tool's position counts through all of them in their order.
     pub fn new(segments: impl IntoIterator<Item = Arc<Segment>>) -> Self {
-        Self { segments: segments.into_iter().collect() }
+        let mut first = 0;
+        let part = |segment: Arc<Segment>| {
+            let part = Part { first, segment };
+            first += part.segment.len();
+            part
+        };
+        Self { parts: segments.into_iter().map(part).collect(), ..Self::default() }
     }
 
-    /// Reads a request: what of it asks for which tools. `vector` is the request's, by the embedder that made the tools' vectors.
-    pub fn ask(&self, request: &str, _vector: Option<&Vector>) -> Asked {
-        Asked { words: tokens(request) }
+    /// The same, by an operator's word. What names tools that are not here says nothing.
+    #[must_use]
+    pub fn with_edges(mut self, edges: &Edges) -> Self {
+        let mut word = OperatorsWord::default();
+        for edge in &edges.confirmed {
+            let (Some(argument), Some(from), Some(to)) =
+                (edge.argument.as_deref(), self.position(&edge.from), self.position(&edge.to))
+            else {
+                continue;
+            };
+            let output = edge.output.as_deref().map(Box::from);
+            word.confirmed.entry((to, argument.into())).or_default().push((from, output));
+        }
+        for edge in &edges.forbidden {
+            if let (Some(from), Some(to)) = (self.position(&edge.from), self.position(&edge.to)) {
+                word.forbidden.insert((from, to, edge.argument.as_deref().map(Box::from)));
+            }
+        }
+        self.word = Arc::new(word);
+        self
+    }
+
+    /// The position of the tool of this name; of several the first.
+    pub fn position(&self, name: &str) -> Option<usize> {
+        self.parts.iter().find_map(|part| Some(part.first + part.segment.position(name)?))
+    }
+
+    /// How many tools there are.
+    pub fn len(&self) -> usize {
+        self.parts.last().map_or(0, |part| part.first + part.segment.len())
+    }
+
+    /// Is there none?
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Reads a request: which tools it asks for, and in which order. `vectors` are those of [`Request::texts`], by the embedder that made
+    /// the tools'; without any, words alone are compared.
+    pub fn ask(&self, request: &Request, _vectors: &[Vector]) -> Asked {
+        let segments: Vec<AskedSegment> =
+            self.parts.iter().map(|part| AskedSegment::of(&part.segment, request, ASKED)).collect();
+        let mut best: Vec<(f32, usize)> = Vec::new();
+        for (part, asked) in self.parts.iter().zip(&segments) {
+            let score = |tool: &u32| {
+                let asking = asked.of_tool(*tool)?;
+                Some((asking.fit + asking.lead, part.first + *tool as usize))
+            };
+            best.extend(asked.best().iter().filter_map(score));
+        }
+        best.sort_unstable_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
+        best.truncate(ASKED);
+        Asked { segments, best: best.into_iter().map(|(_, tool)| tool).collect(), used: Vec::new() }
+    }
+
+    /// The arguments of a tool, in the order of its schema.
+    pub fn arguments(&self, tool: usize) -> impl Iterator<Item = &str> {
+        let known = self.part_of(tool).and_then(|(_, part)| part.segment.tool(tool - part.first));
+        known.into_iter().flat_map(|known| &known.inputs).map(|input| &*input.name)
     }
 
     /// The tools whose answers can supply an argument, best first; each tool once, with the field that supplies it best. None for a tool
-    /// or argument that is not known.
+    /// or argument that is not known. Equal candidates keep the order of the tools.
     pub fn candidates(&self, tool: usize, argument: &str, asked: &Asked, at_most: usize) -> Vec<Candidate> {
-        let tools = || self.segments.iter().flat_map(|segment| &segment.tools);
-        if tools()
-            .nth(tool)
-            .is_none_or(|(parameters, _)| parameters.pointer("/properties").and_then(|p| p.get(argument)).is_none())
-        {
-            return Vec::new();
-        }
-        let weight = 1.0 + asked.words.len() as f32 * 0.0;
-        let found = tools().enumerate().filter_map(|(tool, (_, outputs))| {
-            let field = outputs.iter().find(|field| field.name() == argument)?;
-            Some(Candidate {
-                tool,
-                output: field.pointer.clone(),
-                in_list: field.is_in_list(),
-                score: weight,
-                reasons: vec![Reason { evidence: Evidence::SameName, weight }],
-            })
-        });
-        found.take(at_most).collect()
+        let Some(search) = Search::new(self, tool, argument, asked) else { return Vec::new() };
+        let mut found: Vec<(f32, usize, Option<usize>)> =
+            search.places().into_iter().filter_map(|maker| search.best_field(maker)).collect();
+        found.sort_unstable_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
+        found.truncate(at_most);
+        found.into_iter().filter_map(|(_, maker, field)| search.candidate(maker, field)).collect()
     }
+
+    fn part_of(&self, tool: usize) -> Option<(usize, &Part)> {
+        let at = self.parts.partition_point(|part| part.first <= tool).checked_sub(1)?;
+        let part = self.parts.get(at)?;
+        (tool < part.first + part.segment.len()).then_some((at, part))
+    }
+}
+
+impl Asked {
+    /// Says which tools are used, where that is known: these alone come first.
+    #[must_use]
+    pub fn using(mut self, tools: impl IntoIterator<Item = usize>) -> Self {
+        self.used = tools.into_iter().collect();
+        self.used.sort_unstable();
+        self.used.dedup();
+        self
+    }
+}
+
+/// The search for one argument's producers.
+struct Search<'a> {
+    producers: &'a Producers,
+    asked: &'a Asked,
+    position: usize,
+    part: &'a Part,
+    taker: Taker<'a>,
+    /// What asks for the tool that takes the argument.
+    asking: Option<&'a Asking>,
+    /// From which tools it comes by an operator's word, and where in their answers.
+    confirmed: &'a [(usize, Option<Box<str>>)],
+}
+
+impl<'a> Search<'a> {
+    fn new(producers: &'a Producers, tool: usize, argument: &str, asked: &'a Asked) -> Option<Self> {
+        let (at, part) = producers.part_of(tool)?;
+        let known = part.segment.tool(tool - part.first)?;
+        let input = known.input(argument)?;
+        let profile = part.segment.profile(input.profile)?;
+        let taker = Taker { segment: &part.segment, tool: known, input, profile };
+        let of_tool = u32::try_from(tool - part.first).ok()?;
+        let asking = asked.segments.get(at).and_then(|asked| asked.of_tool(of_tool));
+        let confirmed = producers.word.confirmed.get(&(tool, argument.into())).map_or(&[] as &[_], Vec::as_slice);
+        Some(Self { producers, asked, position: tool, part, taker, asking, confirmed })
+    }
+
+    /// The tools that are looked at, in ascending order.
+    fn places(&self) -> Vec<usize> {
+        let likely = self.part.segment.likely(self.taker.input).iter().map(|at| self.part.first + *at as usize);
+        let asked = self.asked.best.iter().chain(&self.asked.used).copied();
+        let mut places: Vec<usize> = likely.chain(asked).chain(self.confirmed.iter().map(|(from, _)| *from)).collect();
+        places.sort_unstable();
+        places.dedup();
+        places.retain(|from| !self.is_forbidden(*from));
+        places
+    }
+
+    fn is_forbidden(&self, from: usize) -> bool {
+        let forbidden = &self.producers.word.forbidden;
+        !forbidden.is_empty()
+            && (forbidden.contains(&(from, self.position, None))
+                || forbidden.contains(&(from, self.position, Some(self.taker.input.name.clone()))))
+    }
+
+    /// The field of a tool's answer that suits best, with its score; the answer itself, where nobody knows what is in it.
+    fn best_field(&self, maker: usize) -> Option<(f32, usize, Option<usize>)> {
+        let maker = self.maker(maker)?;
+        let mut of_maker = Tally::default();
+        self.weigh_tool(&maker, &mut of_maker);
+        let mut best: Option<(f32, usize)> = None;
+        for (at, output) in maker.known.outputs.iter().enumerate() {
+            let Some(field) = maker.part.segment.profile(output.profile) else { continue };
+            let mut tally = Tally::default();
+            self.weigh_field(&maker, output, field, &mut tally);
+            if best.is_none_or(|(score, _)| tally.score > score) {
+                best = Some((tally.score, at));
+            }
+        }
+        if best.is_none() {
+            of_answer(&self.taker, maker.known, &mut of_maker);
+        }
+        let (score, at) = best.map_or((0.0, None), |(score, at)| (score, Some(at)));
+        Some((of_maker.score + score, maker.position, at))
+    }
+
+    fn candidate(&self, maker: usize, field: Option<usize>) -> Option<Candidate> {
+        let maker = self.maker(maker)?;
+        let mut tally = Tally::explained();
+        self.weigh_tool(&maker, &mut tally);
+        let (mut pointer, mut in_list) = (String::new(), false);
+        match field.and_then(|field| maker.known.outputs.get(field)) {
+            None => of_answer(&self.taker, maker.known, &mut tally),
+            Some(output) => {
+                self.weigh_field(&maker, output, maker.part.segment.profile(output.profile)?, &mut tally);
+                (pointer, in_list) = (output.pointer.to_string(), output.in_list);
+            }
+        }
+        // An operator knows what is in an answer, whatever its schema promises.
+        let word = self.confirmed.iter().find(|(from, _)| *from == maker.position);
+        if let Some(told) = word.and_then(|(_, output)| output.as_deref()) {
+            (pointer, in_list) = (told.to_owned(), told.split('/').any(|token| token == "0"));
+        }
+        Some(Candidate {
+            tool: maker.position,
+            output: pointer,
+            in_list,
+            score: tally.score,
+            reasons: tally.into_reasons(),
+        })
+    }
+
+    fn maker(&self, position: usize) -> Option<Maker<'a>> {
+        let (at, part) = self.producers.part_of(position)?;
+        let known = part.segment.tool(position - part.first)?;
+        let asked = self.asked.segments.get(at);
+        let asking = asked.and_then(|asked| asked.of_tool(u32::try_from(position - part.first).ok()?));
+        Some(Maker { position, part, known, asked, asking })
+    }
+
+    fn weigh_tool(&self, maker: &Maker<'_>, tally: &mut Tally) {
+        of_tool(&self.taker, maker.known, maker.position == self.position, tally);
+        if self.confirmed.iter().any(|(from, _)| *from == maker.position) {
+            tally.add(Evidence::Confirmed, CONFIRMED);
+        }
+        if maker.part.first != self.part.first {
+            tally.add(Evidence::Elsewhere, -1.0);
+        }
+        if self.asked.used.binary_search(&maker.position).is_ok() {
+            tally.add(Evidence::Used, USED);
+        }
+        let Some(asking) = maker.asking else { return };
+        tally.add(Evidence::Asked, asking.fit + ASKED_WEIGHT * asking.lead);
+        let Some(own) = self.asking else { return };
+        // The step right before counts once more.
+        let order = match (asking.clause, own.clause) {
+            (maker, taker) if maker + 1 == taker => 2.0,
+            (maker, taker) if maker < taker => 1.0,
+            (maker, taker) if maker > taker => -1.0,
+            _ => 0.0,
+        };
+        tally.add(Evidence::Order, order * asking.lead);
+    }
+
+    fn weigh_field(&self, maker: &Maker<'_>, output: &Output, field: &Profile, tally: &mut Tally) {
+        let bearers = maker.part.segment.bearers(field.whole);
+        of_field(&self.taker, maker.known, output, field, bearers, tally);
+        let Some(asked) = maker.asked else { return };
+        let own = self.asking.map(|asking| asking.clause);
+        tally.add(Evidence::FieldAsked, ASKED_WEIGHT * asked.says(&field.words, own));
+        if let Some(own) = own.filter(|_| maker.position != self.position) {
+            tally.add(Evidence::TakenUp, ASKED_WEIGHT * asked.says_in(&field.words, own));
+        }
+    }
+}
+
+/// A tool that may supply the argument.
+struct Maker<'a> {
+    position: usize,
+    part: &'a Part,
+    known: &'a Known,
+    asked: Option<&'a AskedSegment>,
+    asking: Option<&'a Asking>,
 }

@@ -3,10 +3,23 @@
 //! [`Producers`] is computed when tools are loaded and never changes: a part for each toolset ([`Segment`]), which a reload shares where
 //! the toolset stayed as it was. A request is read once ([`Producers::ask`]); then each argument's candidates cost a look-up.
 
+mod affinity;
+mod asked;
 mod candidate;
+mod edges;
 mod index;
+mod profile;
+mod request;
+mod segment;
 mod shape;
+mod tool;
+mod vocabulary;
+mod words;
 
 pub use candidate::{Candidate, Evidence, Reason};
-pub use index::{Asked, Producers, Segment};
+pub use edges::{Edge, Edges, EdgesError};
+pub use index::{Asked, Producers};
+pub use request::Request;
+pub use segment::Segment;
 pub use shape::{Http, ToolShape};
+pub use tool::{output_fields, told_fields};

@@ -1,6 +1,11 @@
 //! What a tool's answer holds, value by value: what further calls can take from it.
 
+mod walk;
+
+use std::borrow::Cow;
 use std::sync::Arc;
+
+pub use walk::{SchemaNode, SchemaValue, fields_of};
 
 /// One value inside the answers of a tool.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -16,6 +21,10 @@ pub struct OutputField {
     pub format: Option<Arc<str>>,
     /// The values that it may have, as text; empty where any may come.
     pub values: Arc<[String]>,
+    /// Examples that its schema gives, as text.
+    pub examples: Arc<[String]>,
+    /// The name of its own schema, where that is a `$ref`.
+    pub schema: Option<Arc<str>>,
     /// What the schema says about it; may be empty.
     pub description: Arc<str>,
 }
@@ -50,7 +59,7 @@ pub struct OutputLink {
 
 impl OutputField {
     /// The name of the member that holds the value; empty for the answer itself. Items of lists have the name of their list.
-    pub fn name(&self) -> std::borrow::Cow<'_, str> {
+    pub fn name(&self) -> Cow<'_, str> {
         let is_index = |token: &&str| token.bytes().all(|byte| byte.is_ascii_digit());
         let name = self.pointer.rsplit('/').find(|token| !is_index(token)).unwrap_or_default();
         match name.contains('~') {

@@ -1,0 +1,122 @@
+//! `plan --candidates`: recorded requests, each with the tools that can supply the arguments of the tools that it may need.
+
+mod record;
+mod summary;
+mod toolsets;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::runtime::Handle;
+
+use super::input::{Input, STANDARD_STREAM};
+use super::lines::{Batch, Lines};
+use super::output::Output;
+use super::parallel::in_order;
+use super::{OfflineError, Problem, Watcher};
+use crate::embedding::Embedder;
+use crate::planner::producers::{Edges, Request};
+
+use record::{PlanRecord, write};
+pub use summary::CandidatesSummary;
+use toolsets::Toolsets;
+
+/// What candidates are looked for.
+#[derive(Debug)]
+pub struct CandidatesJob {
+    /// Lines `{"id", "tools"}`.
+    pub tools: PathBuf,
+    /// Lines `{"id", "query", "toolset", "calls"?}`.
+    pub records: PathBuf,
+    /// Where the candidates go.
+    pub candidates: PathBuf,
+    /// What an operator confirms and forbids.
+    pub edges: Edges,
+    /// Candidates of an argument, at most.
+    pub count: usize,
+    /// What turns texts into vectors; without it, words alone are compared.
+    pub embedder: Option<Arc<dyn Embedder>>,
+    /// Is it written too why each is a candidate?
+    pub details: bool,
+    /// Threads that search.
+    pub jobs: usize,
+}
+
+/// Looks for the candidates of every line and writes one line for each that can be used, in their order.
+///
+/// # Errors
+/// [`OfflineError`]: a file that cannot be read or written, no toolset, or an embedder that fails. Lines that cannot be used are told to the
+/// watcher and counted in the summary instead.
+pub fn candidates(
+    job: &CandidatesJob,
+    runtime: &Handle,
+    watcher: &dyn Watcher,
+) -> Result<CandidatesSummary, OfflineError> {
+    if [&job.tools, &job.records].iter().all(|path| path.as_os_str() == STANDARD_STREAM) {
+        return Err(OfflineError::StandardInputTwice { first: "--tools", second: "--in" });
+    }
+    let mut summary = CandidatesSummary::default();
+    let toolsets = runtime.block_on(Toolsets::read(job, watcher, &mut summary))?;
+    let records = Lines::of(Input::open(&job.records)?);
+    let mut output = Output::create(&job.candidates, &[&job.tools, &job.records])?;
+    let name = records.name().to_owned();
+    watcher.begins(&name, records.size());
+    let found = in_order(
+        job.jobs,
+        records.into_batches(),
+        |batch| of_batch(&toolsets, job, runtime, &name, batch?),
+        |found: Result<Found, OfflineError>| {
+            let Found { lines, problems, summary: of_batch, consumed } = found?;
+            problems.iter().for_each(|problem| watcher.problem(problem));
+            output.write(&lines)?;
+            summary.add(&of_batch);
+            watcher.advances(consumed, summary.records);
+            Ok(())
+        },
+    );
+    watcher.ends();
+    found.and_then(|()| output.finish())?;
+    Ok(summary)
+}
+
+/// What came of a batch.
+struct Found {
+    lines: Vec<u8>,
+    problems: Vec<Problem>,
+    summary: CandidatesSummary,
+    consumed: u64,
+}
+
+/// The requests of a batch get their vectors at once.
+fn of_batch(
+    toolsets: &Toolsets,
+    job: &CandidatesJob,
+    runtime: &Handle,
+    file: &str,
+    batch: Batch,
+) -> Result<Found, OfflineError> {
+    let (mut records, mut problems) = (Vec::new(), Vec::new());
+    for line in &batch.lines {
+        let read = line.text.as_deref().map_err(Clone::clone).and_then(PlanRecord::read);
+        match read.and_then(|record| toolsets.get(&record.toolset).map(|toolset| (record, toolset))) {
+            Ok((record, toolset)) => records.push((Request::read(&record.query), record, toolset)),
+            Err(message) => problems.push(line.problem(file, message)),
+        }
+    }
+    let texts: Vec<String> = records.iter().flat_map(|(request, _, _)| request.texts()).collect();
+    let vectors = match &job.embedder {
+        Some(embedder) => runtime.block_on(embedder.embed(texts)).map_err(OfflineError::Unembedded)?,
+        None => Vec::new(),
+    };
+    let mut vectors = vectors.as_slice();
+    let mut summary = CandidatesSummary { problems: problems.len() as u64, ..CandidatesSummary::default() };
+    let mut lines = Vec::new();
+    for (request, record, toolset) in &records {
+        let (of_request, others) = vectors.split_at_checked(request.texts().len()).unwrap_or((&[], vectors));
+        vectors = others;
+        let found = toolset.candidates(request, of_request, record.calls.as_deref(), job.count);
+        summary.count(&found);
+        write(record, &found, toolset, job.details, &mut lines);
+    }
+    Ok(Found { lines, problems, summary, consumed: batch.consumed })
+}

@@ -1,0 +1,81 @@
+//! A request, taken apart into what it asks for one after the other.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::words::{said_words, terms};
+use crate::retrieval::Term;
+
+/// Clauses that are told apart; what follows counts to the last of them.
+pub(super) const MAX_CLAUSES: usize = 32;
+
+/// Where one thing that is asked for ends and the next begins: the end of a sentence, a comma, a new line, or a word that goes on. Other
+/// languages than English have punctuation alone.
+#[allow(clippy::unwrap_used, reason = "a constant pattern, which a test reads")]
+static BETWEEN: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)[.;:?!]\s|[,\n，。；、？！]|\b(?:and|then|finally|also|next|afterwards|after that)\b").unwrap()
+});
+
+/// The text of a request, in the order in which it asks for things.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Request {
+    clauses: Vec<Clause>,
+}
+
+/// One thing that is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Clause {
+    text: String,
+    terms: Vec<Term>,
+}
+
+impl Request {
+    /// Takes a text apart.
+    pub fn read(text: &str) -> Self {
+        let mut clauses: Vec<Clause> = Vec::new();
+        for part in BETWEEN.split(text).map(str::trim).filter(|part| !part.is_empty()) {
+            let found = terms(&said_words(part));
+            if found.is_empty() {
+                continue;
+            }
+            if clauses.len() < MAX_CLAUSES {
+                clauses.push(Clause { text: part.to_owned(), terms: found });
+            } else if let Some(last) = clauses.last_mut() {
+                last.text = format!("{} {part}", last.text);
+                last.terms.extend(found);
+                last.terms.sort_unstable();
+                last.terms.dedup();
+            }
+        }
+        Self { clauses }
+    }
+
+    /// What is asked for, one after the other: the texts whose vectors can be given to [`Producers::ask`](super::Producers::ask).
+    pub fn texts(&self) -> Vec<String> {
+        self.clauses.iter().map(|clause| clause.text.clone()).collect()
+    }
+
+    /// The distinct terms of each clause, in ascending order.
+    pub(super) fn clauses(&self) -> impl ExactSizeIterator<Item = &[Term]> {
+        self.clauses.iter().map(|clause| clause.terms.as_slice())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_for_one_after_the_other_is_told_apart() {
+        let request = Request::read("Find a room for 9.30, book it, and then tell Jack. Thanks!");
+        assert_eq!(request.texts(), ["Find a room for 9.30", "book it", "tell Jack", "Thanks!"]);
+        assert!(Request::read(" , . the and ").texts().is_empty());
+    }
+
+    #[test]
+    fn a_request_of_any_length_has_a_bounded_number_of_clauses() {
+        let request = Request::read(&"room one, ".repeat(1000));
+        assert_eq!(request.clauses().len(), MAX_CLAUSES);
+    }
+}

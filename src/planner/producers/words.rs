@@ -1,0 +1,170 @@
+//! Names and descriptions → words that can be compared.
+
+use crate::retrieval::{Term, is_stop_word, stem, words};
+
+/// What is written short in names of APIs, and in full elsewhere.
+const ABBREVIATIONS: [(&str, &str); 30] = [
+    ("acct", "account"),
+    ("addr", "address"),
+    ("amt", "amount"),
+    ("avg", "average"),
+    ("cat", "category"),
+    ("cnt", "count"),
+    ("curr", "currency"),
+    ("dept", "department"),
+    ("desc", "description"),
+    ("dest", "destination"),
+    ("dst", "destination"),
+    ("img", "image"),
+    ("lang", "language"),
+    ("lat", "latitude"),
+    ("lng", "longitude"),
+    ("loc", "location"),
+    ("lon", "longitude"),
+    ("max", "maximum"),
+    ("min", "minimum"),
+    ("msg", "message"),
+    ("num", "number"),
+    ("org", "organization"),
+    ("pic", "picture"),
+    ("prod", "product"),
+    ("qty", "quantity"),
+    ("ref", "reference"),
+    ("repo", "repository"),
+    ("src", "source"),
+    ("tel", "telephone"),
+    ("tz", "timezone"),
+];
+
+/// Words of names whose value stands for a thing, and is looked up rather than known.
+const IDENTIFYING: [&str; 20] = [
+    "abbreviation",
+    "code",
+    "guid",
+    "handle",
+    "hash",
+    "iban",
+    "id",
+    "identifier",
+    "isbn",
+    "iso",
+    "key",
+    "number",
+    "reference",
+    "sku",
+    "slug",
+    "symbol",
+    "ticker",
+    "token",
+    "username",
+    "uuid",
+];
+
+/// Verbs of names of tools that only tell something.
+const READING: [&str; 32] = [
+    "analyze",
+    "autocomplete",
+    "browse",
+    "calculate",
+    "check",
+    "compare",
+    "compute",
+    "convert",
+    "count",
+    "describe",
+    "detect",
+    "download",
+    "estimate",
+    "export",
+    "fetch",
+    "filter",
+    "find",
+    "get",
+    "head",
+    "list",
+    "locate",
+    "lookup",
+    "look",
+    "query",
+    "read",
+    "resolve",
+    "retrieve",
+    "search",
+    "show",
+    "translate",
+    "validate",
+    "view",
+];
+
+/// Verbs of names of tools that change something.
+const WRITING: [&str; 40] = [
+    "accept", "add", "apply", "approve", "assign", "attach", "book", "buy", "cancel", "clear", "close", "create",
+    "delete", "deploy", "disable", "enable", "insert", "make", "merge", "move", "order", "patch", "pay", "play",
+    "post", "publish", "purchase", "put", "register", "reject", "remove", "reserve", "schedule", "send", "set",
+    "start", "stop", "submit", "update", "write",
+];
+
+/// The words of a name: without plural, in lower case, in full.
+pub(super) fn name_words(name: &str) -> Vec<String> {
+    words(name).iter().map(|word| in_full(&stem(word)).to_owned()).filter(|word| !is_stop_word(word)).collect()
+}
+
+/// The words of a description that say something.
+pub(super) fn said_words(text: &str) -> Vec<String> {
+    words(text).iter().map(|word| in_full(&stem(word)).to_owned()).filter(|word| !is_stop_word(word)).collect()
+}
+
+/// Distinct terms in ascending order, which can be compared in one pass.
+pub(super) fn terms(words: &[String]) -> Vec<Term> {
+    let mut terms: Vec<Term> = words.iter().map(|word| Term::of(word)).collect();
+    terms.sort_unstable();
+    terms.dedup();
+    terms
+}
+
+/// Is it a word of names whose value stands for a thing?
+pub(super) fn identifies(word: &str) -> bool {
+    IDENTIFYING.binary_search(&word).is_ok()
+}
+
+/// Is it a verb of a tool's name?
+pub(super) fn is_verb(word: &str) -> bool {
+    READING.contains(&word) || WRITING.binary_search(&word).is_ok()
+}
+
+/// Does a tool of this name change something? Its first verb says so; without one, it is taken to tell something.
+pub(super) fn writes(words: &[String]) -> bool {
+    words.iter().find(|word| is_verb(word)).is_some_and(|verb| WRITING.binary_search(&verb.as_str()).is_ok())
+}
+
+fn in_full(word: &str) -> &str {
+    let found = ABBREVIATIONS.binary_search_by_key(&word, |(short, _)| short);
+    found.ok().and_then(|at| ABBREVIATIONS.get(at)).map_or(word, |(_, full)| full)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_that_are_searched_are_in_order() {
+        assert!(ABBREVIATIONS.is_sorted_by_key(|(short, _)| *short));
+        assert!(IDENTIFYING.is_sorted() && WRITING.is_sorted());
+    }
+
+    #[test]
+    fn names_are_read_whatever_their_notation() {
+        for name in ["sender_accounts", "SenderAccount", "sender-acct", "Sender account"] {
+            assert_eq!(name_words(name), ["sender", "account"], "{name}");
+        }
+        assert_eq!(name_words("the_number_of_rooms"), ["number", "room"]);
+        assert!(name_words("…").is_empty());
+    }
+
+    #[test]
+    fn the_first_verb_of_a_tool_s_name_says_what_it_does() {
+        let writes = |name: &str| writes(&name_words(name));
+        assert!(writes("Hotels.BookHouse") && writes("createOrder") && writes("order_pizza"));
+        assert!(!writes("get_order") && !writes("searchBooks") && !writes("weather"));
+    }
+}
