@@ -9,6 +9,7 @@ use super::document::Document;
 use super::files::{Fetch, Offline, Origin};
 use super::naming::{NameSource, tool_names};
 use super::notes::Notes;
+use super::outputs::attach_links;
 use super::reader::OperationReader;
 use super::report::{Renamed, Report, Skipped};
 use super::server::Servers;
@@ -62,11 +63,13 @@ pub(super) fn read(
     for (found, tool) in found.iter().zip(names) {
         notes.begin(&found.label());
         match reader.read(found, tool, &mut notes) {
-            Ok(operation) => loaded.push(operation),
+            Ok(operation) => loaded.push((found, operation)),
             Err(reason) => skipped.push(Skipped { operation: found.label(), reason }),
         }
     }
 
+    attach_links(document, &mut loaded);
+    let loaded: Vec<Operation> = loaded.into_iter().map(|(_, operation)| operation).collect();
     Ok(Toolset {
         name: name.to_owned(),
         entry: name.to_owned(),

@@ -28,6 +28,7 @@ mod media_type;
 mod naming;
 mod notes;
 mod operation;
+mod outputs;
 mod parameter;
 mod parameter_list;
 mod parse;

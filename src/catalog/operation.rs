@@ -10,7 +10,7 @@ use super::Requirement;
 use super::binding::{Binding, BodyBinding, BodyMember, BodyShape};
 use super::idempotency::IdempotencyKey;
 use crate::domain::promise::Promise;
-use crate::domain::{DocText, Owner, Tool};
+use crate::domain::{DocText, OutputField, OutputLink, Owner, Tool};
 
 /// One path and method of an OpenAPI document that became a tool.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,6 +42,10 @@ pub struct Operation {
     pub produces: Vec<String>,
     /// What the document promises of the bodies of successful answers, those of single statuses first.
     pub promises: Vec<Promise>,
+    /// What the document says that successful answers hold. Operations share it.
+    pub outputs: Arc<[OutputField]>,
+    /// Where the document says that a value of such an answer is an argument of another operation.
+    pub links: Vec<OutputLink>,
     /// The names of the operation's tags.
     pub tags: Vec<String>,
     /// Does the document call the operation deprecated?

@@ -9,6 +9,7 @@ use super::document::{Document, Located, Version};
 use super::documentation::Library;
 use super::idempotency::take_key;
 use super::notes::Notes;
+use super::outputs::OutputReader;
 use super::parameter::Parameter;
 use super::parameter_list::lists;
 use super::path_parameters::{Placed, place};
@@ -30,6 +31,7 @@ pub(super) struct OperationReader<'d> {
     servers: &'d Servers<'d>,
     schemas: SchemaWriter<'d>,
     texts: Library,
+    outputs: OutputReader,
 }
 
 impl<'d> OperationReader<'d> {
@@ -46,6 +48,7 @@ impl<'d> OperationReader<'d> {
             servers,
             schemas: SchemaWriter::new(document, limits),
             texts: Library::default(),
+            outputs: OutputReader::default(),
         }
     }
 
@@ -71,6 +74,8 @@ impl<'d> OperationReader<'d> {
             method: found.method.clone(),
             path,
             servers: self.servers.of(path_item, operation, notes),
+            outputs: self.outputs.read(self.document, operation),
+            links: Vec::new(),
             promises: promises(self.document, operation, &found.method, &joined.bindings),
             bindings: joined.bindings,
             body: joined.body,

@@ -4,6 +4,7 @@ mod bodies;
 mod faults;
 mod giants;
 mod mistakes;
+mod outputs;
 mod promises;
 mod real_documents;
 mod round_trip;

@@ -152,6 +152,8 @@ fn operation(method: Method, server: &str, path: &str, bindings: Vec<Binding>) -
         security: Vec::new(),
         produces: vec!["application/json".into()],
         promises: Vec::new(),
+        outputs: std::sync::Arc::default(),
+        links: Vec::new(),
         tags: Vec::new(),
         deprecated: false,
         documentation: Vec::new(),

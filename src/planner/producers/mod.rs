@@ -6,6 +6,7 @@
 mod affinity;
 mod asked;
 mod candidate;
+mod catalog;
 mod edges;
 mod index;
 mod profile;
@@ -17,6 +18,7 @@ mod vocabulary;
 mod words;
 
 pub use candidate::{Candidate, Evidence, Reason};
+pub use catalog::{CatalogProducers, segment_of};
 pub use edges::{Edge, Edges, EdgesError};
 pub use index::{Asked, Producers};
 pub use request::Request;

@@ -120,7 +120,7 @@ impl Known {
             let segment = tool.http.and_then(|http| before_parameter(http.path, &name));
             inputs.push(Input {
                 things: key_of(profile, segment, &things),
-                collection: segment.map(|(path, _)| path.into()),
+                collection: segment.map(|(path, _)| skeleton(path).into()),
                 name: name.into(),
                 profile: at,
                 likely: 0,
@@ -132,7 +132,7 @@ impl Known {
             text: text.collect(),
             outputs: tool.outputs.iter().map(|field| Output::of(field, vocabulary, profiles)).collect(),
             writes: tool.http.map_or_else(|| writes(&named), |http| !SAFE_METHODS.contains(&http.method)),
-            path: tool.http.map(|http| trimmed(http.path).into()),
+            path: tool.http.map(|http| skeleton(http.path).into()),
             needed: needed.into(),
             subject,
             things,
@@ -173,6 +173,13 @@ fn before_parameter<'a>(path: &'a str, parameter: &str) -> Option<(&'a str, &'a 
     let before = trimmed(before);
     let last = before.rsplit('/').find(|segment| !segment.is_empty() && !segment.contains('{'))?;
     Some((before, last))
+}
+
+/// A path without the names of its parameters, which differ between the operations below it.
+fn skeleton(path: &str) -> String {
+    let named =
+        |segment: &str| if segment.starts_with('{') && segment.ends_with('}') { "{}" } else { segment }.to_owned();
+    trimmed(path).split('/').map(named).collect::<Vec<_>>().join("/")
 }
 
 fn trimmed(path: &str) -> &str {
