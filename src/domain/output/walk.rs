@@ -1,6 +1,6 @@
 //! Schema of an answer → the values that it holds.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -120,6 +120,9 @@ impl<'d, N: SchemaNode<'d>> Waiting<N> {
         if let Some(items) = self.parts.items() {
             inner.push(self.child("0", &items, owner));
         }
+        // Schemas that hold together may both have a member; the first says most.
+        let mut seen = HashSet::new();
+        inner.retain(|inner| seen.insert(inner.pointer.clone()));
         inner
     }
 
@@ -149,7 +152,11 @@ impl<'d, N: SchemaNode<'d>> Parts<N> {
             if parts.nodes.len() >= MAX_PARTS {
                 break;
             }
-            let Some(members) = node.value().as_object() else { continue };
+            // What leads back to itself says nothing the second time.
+            let is_known = |known: &N| std::ptr::eq(known.value(), node.value());
+            let Some(members) = node.value().as_object().filter(|_| !parts.nodes.iter().any(is_known)) else {
+                continue;
+            };
             if let Some(reference) = members.get("$ref").and_then(Value::as_str) {
                 if parts.name.is_none() {
                     parts.name = reference.rsplit(['/', '#']).next().filter(|name| !name.is_empty()).map(Arc::from);

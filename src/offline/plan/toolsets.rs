@@ -135,7 +135,12 @@ impl Toolset {
             http: None,
             links: &[],
         });
-        let segment = Segment::build(&shapes.collect::<Vec<_>>());
+        let shapes: Vec<ToolShape<'_>> = shapes.collect();
+        let mut segment = Segment::build(&shapes);
+        if let Some(embedder) = &job.embedder {
+            let texts = shapes.iter().map(ToolShape::embedded).collect();
+            segment = segment.with_vectors(embedder.embed(texts).await.map_err(OfflineError::Unembedded)?);
+        }
         let producers = Producers::new([Arc::new(segment)]).with_edges(&job.edges);
         Ok(Self { names: listed.into_iter().map(|tool| tool.name).collect(), producers })
     }

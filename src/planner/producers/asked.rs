@@ -5,10 +5,17 @@ use std::collections::HashMap;
 use super::request::{MAX_CLAUSES, Request};
 use super::segment::Segment;
 use super::vocabulary::{Weighted, shared, sum};
+use crate::embedding::Vector;
 use crate::retrieval::Term;
 
 /// How well a clause has to ask for the tool that it asks for most, 0 to 1, before that counts in full: below, it asks for none of them.
 const CLEAR: f32 = 0.3;
+
+/// Standard deviations above the mean from which on a tool is close in meaning.
+const MARGIN: f32 = 1.0;
+
+/// How much closeness in meaning says, against the share of words.
+const MEANING: f32 = 1.0;
 
 /// How well a request asks for the tools of a segment.
 #[derive(Debug, Clone, Default)]
@@ -34,13 +41,16 @@ pub(super) struct Asking {
 
 impl AskedSegment {
     /// Reads what a request asks for. At most `keep` tools are kept as the best.
-    pub(super) fn of(segment: &Segment, request: &Request, keep: usize) -> Self {
+    pub(super) fn of(segment: &Segment, request: &Request, vectors: &[Vector], keep: usize) -> Self {
         let clauses: Vec<Weighted> = request.clauses().map(|terms| segment.vocabulary().weigh(terms)).collect();
         let mut words: HashMap<Term, u32> = HashMap::new();
         let mut tools: HashMap<u32, Asking> = HashMap::new();
         for (number, clause) in clauses.iter().enumerate().take(MAX_CLAUSES) {
             clause.iter().for_each(|(term, _)| *words.entry(*term).or_default() |= 1 << number);
-            let fits = fits(segment, clause);
+            let mut fits = fits(segment, clause);
+            if let Some(vector) = vectors.get(number) {
+                add_meaning(segment, vector, &mut fits);
+            }
             let most = fits.values().copied().fold(0.0, f32::max);
             for (tool, fit) in fits {
                 let lead = fit / most * (most / CLEAR).min(1.0);
@@ -92,6 +102,19 @@ impl AskedSegment {
         let all = sum(name);
         let said = self.clauses.get(clause).map_or(0.0, |clause| shared(name, clause));
         if all > 0.0 { said / all } else { 0.0 }
+    }
+}
+
+/// Adds how close in meaning each tool is to a clause, as far as it is closer than most: the vectors of any two texts have something in common.
+fn add_meaning(segment: &Segment, clause: &Vector, fits: &mut HashMap<u32, f32>) {
+    let cosines: Vec<f32> = segment.vectors().iter().map(|tool| tool.cosine(clause)).collect();
+    let usual = cosines.iter().sum::<f32>() / cosines.len().max(1) as f32;
+    let spread = cosines.iter().map(|cosine| (cosine - usual).powi(2)).sum::<f32>() / cosines.len().max(1) as f32;
+    let closer = usual + MARGIN * spread.sqrt();
+    for (at, cosine) in (0_u32..).zip(cosines) {
+        if cosine > closer {
+            *fits.entry(at).or_default() += MEANING * (cosine - closer);
+        }
     }
 }
 

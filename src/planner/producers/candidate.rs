@@ -87,8 +87,6 @@ pub enum Evidence {
     TakenUp,
     /// The tool is one of those that the caller says are used: 3.
     Used,
-    /// Its text is close in meaning to what the argument is for.
-    Meaning,
 }
 
 impl fmt::Display for Evidence {
@@ -121,7 +119,6 @@ impl fmt::Display for Evidence {
             Self::FieldAsked => "the request names the field",
             Self::TakenUp => "the request takes the field up",
             Self::Used => "the tool is said to be used",
-            Self::Meaning => "the texts are close in meaning",
         })
     }
 }

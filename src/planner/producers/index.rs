@@ -115,9 +115,9 @@ impl Producers {
 
     /// Reads a request: which tools it asks for, and in which order. `vectors` are those of [`Request::texts`], by the embedder that made
     /// the tools'; without any, words alone are compared.
-    pub fn ask(&self, request: &Request, _vectors: &[Vector]) -> Asked {
+    pub fn ask(&self, request: &Request, vectors: &[Vector]) -> Asked {
         let segments: Vec<AskedSegment> =
-            self.parts.iter().map(|part| AskedSegment::of(&part.segment, request, ASKED)).collect();
+            self.parts.iter().map(|part| AskedSegment::of(&part.segment, request, vectors, ASKED)).collect();
         let mut best: Vec<(f32, usize)> = Vec::new();
         for (part, asked) in self.parts.iter().zip(&segments) {
             let score = |tool: &u32| {

@@ -136,6 +136,9 @@ mod tests {
         assert!(profile("person_id", "").identifies && !profile("person_id", "").is_bare());
         assert!(profile("id", "").is_bare());
         assert!(profile("country", "ISO 3166 code, such as NO").stands_for_thing());
-        assert!(!profile("message", "The text to send; the code is added behind it.").stands_for_thing());
+        assert!(
+            !profile("message", "What is written to everybody who takes part in the next meeting, before the code.")
+                .stands_for_thing()
+        );
     }
 }

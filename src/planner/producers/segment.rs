@@ -9,6 +9,7 @@ use super::shape::ToolShape;
 use super::tool::{Input, Known, Output, Profiles, text_terms};
 use super::vocabulary::Vocabulary;
 use crate::domain::OutputLink;
+use crate::embedding::Vector;
 use crate::retrieval::Term;
 
 /// Tools that are kept for an argument, whatever is asked for.
@@ -35,6 +36,8 @@ pub struct Segment {
     /// The document's links, by the tool that answers.
     links: HashMap<Box<str>, Box<[OutputLink]>>,
     positions: HashMap<Box<str>, u32>,
+    /// What each tool means, where that is known.
+    vectors: Box<[Vector]>,
 }
 
 impl Segment {
@@ -54,6 +57,14 @@ impl Segment {
         segment.index();
         segment.find_likely();
         segment
+    }
+
+    /// The same with what the tools mean: the vectors of [`ToolShape::embedded`], in the order of the tools. Where there are not as many as
+    /// tools, words alone are compared.
+    #[must_use]
+    pub fn with_vectors(mut self, vectors: Vec<Vector>) -> Self {
+        self.vectors = if vectors.len() == self.tools.len() { vectors.into() } else { Box::default() };
+        self
     }
 
     /// How many tools there are.
@@ -77,6 +88,11 @@ impl Segment {
 
     pub(super) fn profile(&self, at: u32) -> Option<&Profile> {
         self.profiles.get(at as usize)
+    }
+
+    /// What each tool means; empty where that is not known.
+    pub(super) fn vectors(&self) -> &[Vector] {
+        &self.vectors
     }
 
     pub(super) fn vocabulary(&self) -> &Vocabulary {

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::domain::{OutputField, OutputLink};
+use crate::retrieval::ToolText;
 
 /// A tool as producers see it: of a catalog's operation, a client's tool or a line of a file.
 #[derive(Debug, Clone)]
@@ -19,6 +20,14 @@ pub struct ToolShape<'a> {
     pub http: Option<Http<'a>>,
     /// Arguments that its answers supply by the document's own word.
     pub links: &'a [OutputLink],
+}
+
+impl ToolShape<'_> {
+    /// The text whose vector can be given to [`Segment::with_vectors`](super::Segment::with_vectors): name and description.
+    pub fn embedded(&self) -> String {
+        let (name, description) = (self.name.to_owned(), self.description.to_owned());
+        ToolText { name, description, ..ToolText::default() }.embedded()
+    }
 }
 
 /// An operation's method and path template.
