@@ -13,12 +13,16 @@ use super::segment::Segment;
 use super::shape::ToolShape;
 use super::tool::{Known, Output};
 use crate::embedding::Vector;
+use crate::retrieval::Term;
 
 /// Tools that are looked at because the request asks for them, of all segments together.
 const ASKED: usize = 24;
 
 /// What a request says counts twice: it is about this argument, and all else about any.
 const ASKED_WEIGHT: f32 = 2.0;
+
+/// Tools that are known for one key; what more have tells none from another.
+const MOST_ELSEWHERE: usize = 16;
 
 /// What an operator's word weighs: more than all else together can.
 const CONFIRMED: f32 = 100.0;
@@ -31,6 +35,9 @@ const USED: f32 = 3.0;
 pub struct Producers {
     parts: Arc<[Part]>,
     word: Arc<OperatorsWord>,
+    /// The tools whose answers have the key of a thing, where there are several toolsets: names of keys, unlike other names, mean the same
+    /// in all of them.
+    keys: Arc<HashMap<Term, Vec<usize>>>,
 }
 
 /// What an operator's file says, with the tools' positions.
@@ -73,7 +80,17 @@ impl Producers {
             first += part.segment.len();
             part
         };
-        Self { parts: segments.into_iter().map(part).collect(), ..Self::default() }
+        let parts: Arc<[Part]> = segments.into_iter().map(part).collect();
+        let mut keys: HashMap<Term, Vec<usize>> = HashMap::new();
+        for part in parts.iter().filter(|_| parts.len() > 1) {
+            for (key, tool) in part.segment.keys() {
+                let tools = keys.entry(key).or_default();
+                if tools.len() < MOST_ELSEWHERE {
+                    tools.push(part.first + tool as usize);
+                }
+            }
+        }
+        Self { parts, word: Arc::default(), keys: Arc::new(keys) }
     }
 
     /// The same, by an operator's word. What names tools that are not here says nothing.
@@ -196,7 +213,10 @@ impl<'a> Search<'a> {
     fn places(&self) -> Vec<usize> {
         let likely = self.part.segment.likely(self.taker.input).iter().map(|at| self.part.first + *at as usize);
         let asked = self.asked.best.iter().chain(&self.asked.used).copied();
-        let mut places: Vec<usize> = likely.chain(asked).chain(self.confirmed.iter().map(|(from, _)| *from)).collect();
+        let elsewhere =
+            self.taker.profile.key.and_then(|key| self.producers.keys.get(&key)).into_iter().flatten().copied();
+        let mut places: Vec<usize> =
+            likely.chain(elsewhere).chain(asked).chain(self.confirmed.iter().map(|(from, _)| *from)).collect();
         places.sort_unstable();
         places.dedup();
         places.retain(|from| !self.is_forbidden(*from));

@@ -13,6 +13,8 @@ mod profile;
 mod request;
 mod segment;
 mod shape;
+#[cfg(test)]
+mod tests;
 mod tool;
 mod vocabulary;
 mod words;

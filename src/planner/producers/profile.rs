@@ -21,6 +21,8 @@ pub(super) struct Profile {
     pub(super) told: Weighted,
     /// The name without separators.
     pub(super) whole: Term,
+    /// The name of what it identifies, as `person_id`, also where that is the `id` of a person; `None` where it identifies nothing.
+    pub(super) key: Option<Term>,
     /// What its name says that it belongs to: `person` of `person_id`.
     pub(super) things: Box<[Term]>,
     /// What else tells that: the schema or the member that holds it, and its description.
@@ -75,6 +77,7 @@ impl Profile {
         Self {
             told: union(&words, &said_terms),
             whole: whole(&named),
+            key: key(&named, &owner),
             things: things(&named),
             holders: terms(&owner.iter().chain(&said).cloned().collect::<Vec<_>>()).into(),
             identifies: named.iter().any(|word| identifies(word)),
@@ -103,6 +106,15 @@ impl Profile {
 /// The name of a field or an argument without its notation.
 pub(super) fn whole(words: &[String]) -> Term {
     Term::of(&words.concat())
+}
+
+fn key(named: &[String], owner: &[String]) -> Option<Term> {
+    let identifies = named.iter().any(|word| identifies(word));
+    match (identifies, things(named).is_empty()) {
+        (true, false) => Some(whole(named)),
+        (true, true) if !owner.is_empty() => Some(Term::of(&format!("{}{}", owner.concat(), named.concat()))),
+        _ => None,
+    }
 }
 
 /// The words of a name that say what a thing is, without those that say that it is one, and without verbs.

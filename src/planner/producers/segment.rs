@@ -90,6 +90,14 @@ impl Segment {
         self.profiles.get(at as usize)
     }
 
+    /// What the answers of the tools identify, with the tool, each once.
+    pub(super) fn keys(&self) -> impl Iterator<Item = (Term, u32)> {
+        (0_u32..).zip(&self.tools).flat_map(|(at, tool)| {
+            let profiles = tool.outputs.iter().filter_map(|output| self.profile(output.profile)?.key);
+            profiles.collect::<HashSet<Term>>().into_iter().map(move |key| (key, at))
+        })
+    }
+
     /// What each tool means; empty where that is not known.
     pub(super) fn vectors(&self) -> &[Vector] {
         &self.vectors

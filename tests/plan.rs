@@ -1,0 +1,233 @@
+//! `callwright plan --candidates` as a script calls it: toolsets and requests in, candidates out, and what is said of what cannot be used.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use support::verb::{Folder, Said, gunzip, gzip, json_lines, to_lines};
+
+fn rooms() -> Value {
+    let text = json!({"type": "string"});
+    let takes = |properties: Value, required: &[&str]| json!({"type": "object", "properties": properties, "required": required});
+    json!({"id": "rooms", "unknown": 1, "tools": [
+        {"name": "book_room", "description": "Books a meeting room for a person.",
+            "parameters": takes(json!({"room_id": text, "person_id": text, "start": text}), &["room_id", "person_id"]),
+            "output": {"booking_id": text}},
+        {"name": "list_rooms", "description": "Lists the free meeting rooms.", "parameters": takes(json!({}), &[]),
+            "output": {"type": "array", "items": {"type": "object", "title": "Room", "properties": {"id": text}}}},
+        {"name": "find_person", "description": "Finds a person by name.", "parameters": takes(json!({"name": text}), &["name"]),
+            "output": {"person_id": {"type": "string", "description": "The id of the person."}, "mail": text}},
+        {"name": "bare"},
+    ]})
+}
+
+fn folder() -> Folder {
+    Folder::with(&[("tools.jsonl", &to_lines(&[rooms()]))])
+}
+
+fn plan(lines: &[u8], options: &[&str]) -> Said {
+    folder().run(&[&["plan", "--candidates", "--tools", "tools.jsonl"], options].concat(), lines)
+}
+
+fn asked(id: &str, calls: Option<Value>) -> Value {
+    let mut record = json!({"id": id, "query": "Book a meeting room for Jack from 9 to 10", "toolset": "rooms", "gold": ["never read"]});
+    if let Some(calls) = calls {
+        record["calls"] = calls;
+    }
+    record
+}
+
+#[test]
+fn each_record_has_its_line_with_the_candidates_of_every_argument() {
+    let said = plan(&to_lines(&[asked("a", None), asked("b", None)]), &["--words-only"]);
+    assert_eq!(said.status, Some(0), "{}", said.stderr);
+    let [line, other] = said.lines().try_into().unwrap();
+    assert_eq!(line.as_object().unwrap().keys().collect::<Vec<_>>(), ["id", "candidates"]);
+    assert_eq!((&line["id"], &other["id"], &line["candidates"]), (&json!("a"), &json!("b"), &other["candidates"]));
+    let candidates = line["candidates"].as_object().unwrap();
+    let keys: Vec<&String> = candidates.keys().collect();
+    assert_eq!(keys, ["book_room.room_id", "book_room.person_id", "book_room.start", "find_person.name"]);
+    assert_eq!(candidates["book_room.room_id"][0], "list_rooms");
+    assert_eq!(candidates["book_room.person_id"][0], "find_person");
+    assert!(said.stderr.contains("1 toolsets with 4 tools") && said.stderr.contains("2 requests"), "{}", said.stderr);
+}
+
+#[test]
+fn calls_that_are_known_narrow_what_is_told_and_unknown_ones_are_counted() {
+    let said = plan(&to_lines(&[asked("a", Some(json!(["find_person", "no_such_tool"])))]), &["-k", "1"]);
+    assert_eq!(said.status, Some(0), "{}", said.stderr);
+    let [line] = said.lines().try_into().unwrap();
+    let candidates = line["candidates"].as_object().unwrap();
+    assert_eq!(candidates.keys().collect::<Vec<_>>(), ["find_person.name"]);
+    assert!(candidates["find_person.name"].as_array().unwrap().len() <= 1);
+    assert!(said.stderr.contains("1 calls name a tool that the toolset has not"), "{}", said.stderr);
+}
+
+#[test]
+fn details_say_where_the_value_stands_and_why() {
+    let said = plan(&to_lines(&[asked("a", None)]), &["--details"]);
+    let [line] = said.lines().try_into().unwrap();
+    let why = &line["why"]["book_room.room_id"][0];
+    assert_eq!((&why["tool"], &why["output"], &why["in_list"]), (&json!("list_rooms"), &json!("/0/id"), &json!(true)));
+    let sum: f64 = why["reasons"].as_object().unwrap().values().map(|weight| weight.as_f64().unwrap()).sum();
+    assert!((sum - why["score"].as_f64().unwrap()).abs() < 1e-3, "{why}");
+}
+
+#[test]
+fn an_operator_s_file_confirms_and_forbids_and_its_mistakes_are_told() {
+    let folder = folder();
+    let run = |edges: &str| {
+        std::fs::write(folder.path("edges.yaml"), edges).unwrap();
+        let arguments = ["plan", "--candidates", "--tools", "tools.jsonl", "--edges", "edges.yaml"];
+        folder.run(&arguments, &to_lines(&[asked("a", None)]))
+    };
+    let said = run(
+        "confirmed:\n- {from: bare, to: book_room, argument: room_id}\nforbidden:\n- {from: list_rooms, to: book_room}\n",
+    );
+    let candidates = &said.lines()[0]["candidates"];
+    assert_eq!(candidates["book_room.room_id"][0], "bare");
+    assert!(!candidates.to_string().contains("list_rooms"), "{candidates}");
+    let said = run("confirmed:\n- {from: bare, to: book_room}\n");
+    assert_eq!(said.status, Some(1));
+    assert!(said.stderr.contains("edges.yaml:2:") && said.stderr.contains("there is no `argument`"), "{}", said.stderr);
+}
+
+#[test]
+fn lines_and_tools_that_cannot_be_used_are_named_and_left_out() {
+    let folder = folder();
+    let broken = json!({"id": "broken", "tools": [{"description": "x"}, 7, {"name": "good", "parameters": {"properties": {"a": 1}}}]});
+    let tools = [
+        to_lines(&[rooms(), broken, rooms(), json!({"tools": []}), json!({"id": "x"}), json!(["x"])]),
+        b"no json\n".to_vec(),
+    ];
+    std::fs::write(folder.path("tools.jsonl"), tools.concat()).unwrap();
+    let records = [
+        to_lines(&[
+            asked("good", None),
+            json!({"id": 7, "query": "x", "toolset": "broken"}),
+            json!({"query": "x", "toolset": "rooms"}),
+            json!({"id": "a", "toolset": "rooms"}),
+            json!({"id": "a", "query": "x"}),
+            json!({"id": "a", "query": "x", "toolset": "none"}),
+            json!({"id": "a", "query": "x", "toolset": "rooms", "calls": "all"}),
+        ]),
+        b"{\n\xff\n".to_vec(),
+    ];
+    let said = folder.run(&["plan", "--candidates", "--tools", "tools.jsonl"], &records.concat());
+    assert_eq!(said.status, Some(1));
+    let lines = said.lines();
+    assert_eq!(lines.iter().map(|line| &line["id"]).collect::<Vec<_>>(), [&json!("good"), &json!(7)]);
+    assert!(lines[1]["candidates"].as_object().unwrap().contains_key("good.a"), "{}", lines[1]);
+    for message in [
+        "tools.jsonl:2: /tools/0: there is no `name`",
+        "tools.jsonl:2: /tools/1: it is no tool",
+        "tools.jsonl:3: the toolset `rooms` stands in an earlier line already",
+        "tools.jsonl:4: there is no `id`",
+        "tools.jsonl:5: there are no `tools`",
+        "tools.jsonl:6: the line is no toolset",
+        "tools.jsonl:7: the line is no toolset",
+        "standard input:3: there is no `id`",
+        "standard input:4: there is no `query`",
+        "standard input:5: there is no `toolset`",
+        "standard input:6: there is no toolset `none`",
+        "standard input:7: the line is no record",
+        "standard input:8: the line is no JSON",
+        "standard input:9: the line is not UTF-8",
+        "lines could not be used",
+    ] {
+        assert!(said.stderr.contains(message), "{message} is missing in:\n{}", said.stderr);
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_said_with_a_way_out() {
+    let folder = folder();
+    std::fs::write(folder.path("none.jsonl"), "\n").unwrap();
+    for (arguments, status, told) in [
+        (&["--candidates", "--tools", "none.jsonl"] as &[&str], 1, "there is no toolset in it"),
+        (&["--candidates", "--tools", "missing.jsonl"], 1, "missing.jsonl"),
+        (&["--candidates", "--tools", "-"], 1, "standard input cannot be both"),
+        (&["--candidates", "--tools", "tools.jsonl", "-k", "0"], 2, "0"),
+        (&["--candidates", "--tools", "tools.jsonl", "--edges", "missing.yaml"], 1, "missing.yaml"),
+        (&["--candidates", "--tools", "tools.jsonl", "--out", "tools.jsonl"], 1, "would be overwritten"),
+    ] {
+        let said = folder.run(&[&["plan"], arguments].concat(), b"");
+        assert_eq!(said.status, Some(status), "{arguments:?}: {}", said.stderr);
+        assert!(said.stderr.contains(told), "{arguments:?}: {}", said.stderr);
+    }
+}
+
+#[test]
+fn files_may_be_compressed_and_the_order_does_not_depend_on_threads() {
+    let folder = folder();
+    let records: Vec<Value> = (0..300).map(|at| asked(&at.to_string(), None)).collect();
+    std::fs::write(folder.path("in.jsonl.gz"), gzip(&to_lines(&records))).unwrap();
+    let arguments = [
+        "plan",
+        "--candidates",
+        "--tools",
+        "tools.jsonl",
+        "--in",
+        "in.jsonl.gz",
+        "--out",
+        "out.jsonl.gz",
+        "--jobs",
+        "3",
+    ];
+    let said = folder.run(&arguments, b"");
+    assert_eq!(said.status, Some(0), "{}", said.stderr);
+    let lines = json_lines(&gunzip(&folder.read("out.jsonl.gz")));
+    let ids: Vec<&str> = lines.iter().filter_map(|line| line["id"].as_str()).collect();
+    assert_eq!(ids, (0..300).map(|at| at.to_string()).collect::<Vec<_>>());
+}
+
+/// The published recall is measured by bench/plans/run; this notices when it is lost.
+#[test]
+fn candidates_of_the_shared_data_are_right_as_often_as_they_have_to_be() {
+    let shared = std::env::var_os("CALLWRIGHT_SHARED_DATA").map(PathBuf::from);
+    let data = shared.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared")).join("data/plans");
+    if !data.is_dir() {
+        println!("passed by: there is no folder {}", data.display());
+        return;
+    }
+    let read = |name: &str| json_lines(&std::fs::read(data.join(name)).unwrap());
+    let records = read("nestful.dev.jsonl");
+    let asked: Vec<Value> = records
+        .iter()
+        .map(|record| json!({"id": record["id"], "query": record["query"], "toolset": record["toolset"]}))
+        .step_by(4)
+        .collect();
+    let tools = data.join("nestful.tools.jsonl");
+    let said =
+        folder().run(&["plan", "--candidates", "--words-only", "--tools", tools.to_str().unwrap()], &to_lines(&asked));
+    assert_eq!(said.status, Some(0), "{}", said.stderr);
+    let (mut all, mut first, mut among) = (0, 0, 0);
+    for (record, line) in records.iter().step_by(4).zip(said.lines()) {
+        let gold = record["gold"].as_array().unwrap();
+        for call in gold {
+            for (argument, value) in call["arguments"].as_object().unwrap() {
+                let wanted: Vec<&Value> =
+                    gold.iter().filter(|other| refers_to(value, &other["label"])).map(|other| &other["name"]).collect();
+                if wanted.is_empty() {
+                    continue;
+                }
+                let key = format!("{}.{argument}", call["name"].as_str().unwrap());
+                let found = line["candidates"][&key].as_array().cloned().unwrap_or_default();
+                assert!(found.len() <= 5);
+                all += 1;
+                first += usize::from(found.first().is_some_and(|name| wanted.contains(&name)));
+                among += usize::from(found.iter().any(|name| wanted.contains(&name)));
+            }
+        }
+    }
+    assert!(all > 20 && first * 100 >= all * 60 && among * 100 >= all * 85, "{first} and {among} of {all}");
+}
+
+/// Does a value take something from the call with this label, as in `$var1.id$`?
+fn refers_to(value: &Value, label: &Value) -> bool {
+    let label = label.as_str().unwrap_or_default();
+    let text = value.to_string();
+    !label.is_empty() && [".", "[", "$"].iter().any(|end| text.contains(&format!("${label}{end}")))
+}
