@@ -88,7 +88,10 @@ fn an_operator_s_file_confirms_and_forbids_and_its_mistakes_are_told() {
     );
     let candidates = &said.lines()[0]["candidates"];
     assert_eq!(candidates["book_room.room_id"][0], "bare");
-    assert!(!candidates.to_string().contains("list_rooms"), "{candidates}");
+    for argument in ["room_id", "person_id", "start"] {
+        let found = candidates[format!("book_room.{argument}")].to_string();
+        assert!(!found.contains("list_rooms"), "{argument}: {found}");
+    }
     let said = run("confirmed:\n- {from: bare, to: book_room}\n");
     assert_eq!(said.status, Some(1));
     assert!(said.stderr.contains("edges.yaml:2:") && said.stderr.contains("there is no `argument`"), "{}", said.stderr);

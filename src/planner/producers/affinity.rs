@@ -15,6 +15,9 @@ const LINK: f32 = 3.0;
 const LEVEL: f32 = 0.5;
 const MAX_LEVELS: f32 = 2.0;
 
+/// A fit of types from which on a value is none that the argument can have.
+const IMPOSSIBLE: f32 = -0.5;
+
 /// What speaks against a tool as its own producer. It is not impossible: sums are made of sums.
 const ITSELF: f32 = 2.0;
 
@@ -121,6 +124,11 @@ fn by_values(argument: &Profile, field: &Profile, tally: &mut Tally) {
     if common(&argument.examples, &field.examples) {
         tally.add(Evidence::Example, 1.0);
     }
+}
+
+/// Can a value of this kind be made the argument at all, as it is, written down, or as one of a list?
+pub(super) fn is_possible(field: &Profile, argument: &Profile) -> bool {
+    fit(field.kind, argument.kind) > IMPOSSIBLE
 }
 
 /// How well a value of one kind does for another: 1 as it is, -1 not at all. What is not known is no evidence.

@@ -131,7 +131,7 @@ fn fits(segment: &Segment, clause: &[(Term, f32)]) -> HashMap<u32, f32> {
     }
     let asked = sum(clause);
     let fit = |(tool, (of_tool, of_clause)): (u32, (f32, f32))| {
-        let text = segment.tool(tool as usize).map_or(0.0, |tool| sum(&tool.text));
+        let text = segment.tool(tool as usize).map_or(0.0, |tool| tool.text_sum);
         let fit = if text > 0.0 && asked > 0.0 { (of_tool / text * (of_clause / asked)).sqrt() } else { 0.0 };
         (tool, fit)
     };

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::affinity::{Taker, of_answer, of_field, of_tool};
+use super::affinity::{Taker, is_possible, of_answer, of_field, of_tool};
 use super::asked::{AskedSegment, Asking};
 use super::candidate::{Candidate, Evidence, Tally};
 use super::edges::Edges;
@@ -15,8 +15,9 @@ use super::tool::{Known, Output};
 use crate::embedding::Vector;
 use crate::retrieval::Term;
 
-/// Tools that are looked at because the request asks for them, of all segments together.
+/// Tools that are looked at because the request asks for them: of the argument's own toolset, and of all others together.
 const ASKED: usize = 24;
+const ASKED_ELSEWHERE: usize = 12;
 
 /// What a request says counts twice: it is about this argument, and all else about any.
 const ASKED_WEIGHT: f32 = 2.0;
@@ -144,7 +145,7 @@ impl Producers {
             best.extend(asked.best().iter().filter_map(score));
         }
         best.sort_unstable_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
-        best.truncate(ASKED);
+        best.truncate(ASKED_ELSEWHERE);
         Asked { segments, best: best.into_iter().map(|(_, tool)| tool).collect(), used: Vec::new() }
     }
 
@@ -190,6 +191,8 @@ struct Search<'a> {
     position: usize,
     part: &'a Part,
     taker: Taker<'a>,
+    /// What the request asks for in its toolset.
+    own: Option<&'a AskedSegment>,
     /// What asks for the tool that takes the argument.
     asking: Option<&'a Asking>,
     /// From which tools it comes by an operator's word, and where in their answers.
@@ -204,15 +207,17 @@ impl<'a> Search<'a> {
         let profile = part.segment.profile(input.profile)?;
         let taker = Taker { segment: &part.segment, tool: known, input, profile };
         let of_tool = u32::try_from(tool - part.first).ok()?;
-        let asking = asked.segments.get(at).and_then(|asked| asked.of_tool(of_tool));
+        let own = asked.segments.get(at);
+        let asking = own.and_then(|asked| asked.of_tool(of_tool));
         let confirmed = producers.word.confirmed.get(&(tool, argument.into())).map_or(&[] as &[_], Vec::as_slice);
-        Some(Self { producers, asked, position: tool, part, taker, asking, confirmed })
+        Some(Self { producers, asked, position: tool, part, taker, own, asking, confirmed })
     }
 
     /// The tools that are looked at, in ascending order.
     fn places(&self) -> Vec<usize> {
         let likely = self.part.segment.likely(self.taker.input).iter().map(|at| self.part.first + *at as usize);
-        let asked = self.asked.best.iter().chain(&self.asked.used).copied();
+        let own = self.own.into_iter().flat_map(AskedSegment::best).map(|at| self.part.first + *at as usize);
+        let asked = self.asked.best.iter().chain(&self.asked.used).copied().chain(own);
         let elsewhere =
             self.taker.profile.key.and_then(|key| self.producers.keys.get(&key)).into_iter().flatten().copied();
         let mut places: Vec<usize> =
@@ -221,6 +226,10 @@ impl<'a> Search<'a> {
         places.dedup();
         places.retain(|from| !self.is_forbidden(*from));
         places
+    }
+
+    fn is_confirmed(&self, from: usize) -> bool {
+        self.confirmed.iter().any(|(confirmed, _)| *confirmed == from)
     }
 
     fn is_forbidden(&self, from: usize) -> bool {
@@ -237,18 +246,21 @@ impl<'a> Search<'a> {
         self.weigh_tool(&maker, &mut of_maker);
         let mut best: Option<(f32, usize)> = None;
         for (at, output) in maker.known.outputs.iter().enumerate() {
-            let Some(field) = maker.part.segment.profile(output.profile) else { continue };
+            let field = maker.part.segment.profile(output.profile);
+            let Some(field) = field.filter(|field| is_possible(field, self.taker.profile)) else { continue };
             let mut tally = Tally::default();
             self.weigh_field(&maker, output, field, &mut tally);
             if best.is_none_or(|(score, _)| tally.score > score) {
                 best = Some((tally.score, at));
             }
         }
-        if best.is_none() {
-            of_answer(&self.taker, maker.known, &mut of_maker);
+        if let Some((score, at)) = best {
+            return Some((of_maker.score + score, maker.position, Some(at)));
         }
-        let (score, at) = best.map_or((0.0, None), |(score, at)| (score, Some(at)));
-        Some((of_maker.score + score, maker.position, at))
+        // Nobody knows what the answer holds, or an operator knows better; otherwise nothing in it can be the argument.
+        let is_open = maker.known.outputs.is_empty() || self.is_confirmed(maker.position);
+        of_answer(&self.taker, maker.known, &mut of_maker);
+        is_open.then_some((of_maker.score, maker.position, None))
     }
 
     fn candidate(&self, maker: usize, field: Option<usize>) -> Option<Candidate> {
@@ -287,7 +299,7 @@ impl<'a> Search<'a> {
 
     fn weigh_tool(&self, maker: &Maker<'_>, tally: &mut Tally) {
         of_tool(&self.taker, maker.known, maker.position == self.position, tally);
-        if self.confirmed.iter().any(|(from, _)| *from == maker.position) {
+        if self.is_confirmed(maker.position) {
             tally.add(Evidence::Confirmed, CONFIRMED);
         }
         if maker.part.first != self.part.first {

@@ -263,8 +263,7 @@ impl Makers {
     fn in_common(&self, taker: &Taker<'_>) -> HashMap<u32, f32> {
         let mut found: HashMap<u32, f32> = HashMap::new();
         let mut add = |tools: Option<&Vec<u32>>, weight: f32| {
-            // What nearly all have tells none from another.
-            for at in tools.into_iter().flatten().take(COMMON) {
+            for at in tools.into_iter().flatten() {
                 *found.entry(*at).or_default() += weight;
             }
         };
@@ -285,10 +284,10 @@ impl Makers {
     }
 }
 
-/// Tools come in order, so that one that is there already is the last.
+/// What more tools have than that tells none from another. Tools come in order, so that one that is there already is the last.
 fn push(lists: &mut HashMap<Term, Vec<u32>>, term: Term, at: u32) {
     let list = lists.entry(term).or_default();
-    if list.last() != Some(&at) {
+    if list.len() < COMMON && list.last() != Some(&at) {
         list.push(at);
     }
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::profile::{Described, Profile, things};
 use super::shape::ToolShape;
-use super::vocabulary::{Vocabulary, Weighted};
+use super::vocabulary::{Vocabulary, Weighted, sum};
 use super::words::{name_words, said_words, terms, writes};
 use crate::domain::OutputField;
 use crate::domain::output::{SchemaNode, SchemaValue, fields_of};
@@ -26,6 +26,8 @@ pub(super) struct Known {
     pub(super) subject: Weighted,
     /// The words of its name and description, with what they say of it.
     pub(super) text: Weighted,
+    /// What all of them say.
+    pub(super) text_sum: f32,
     /// What it is about: the words of its name that are no verbs.
     pub(super) things: Box<[Term]>,
     pub(super) inputs: Vec<Input>,
@@ -102,10 +104,13 @@ impl Known {
     pub(super) fn read(tool: &ToolShape<'_>, vocabulary: &Vocabulary, profiles: &mut Profiles) -> Self {
         let named = name_words(tool.name);
         let subject = vocabulary.weigh(&terms(&named));
-        let text = text_terms(tool).into_iter().map(|term| {
-            let is_named = subject.binary_search_by_key(&term, |(term, _)| *term).is_ok();
-            (term, vocabulary.rarity(term) * if is_named { NAME_WEIGHT } else { 1.0 })
-        });
+        let text: Weighted = text_terms(tool)
+            .into_iter()
+            .map(|term| {
+                let is_named = subject.binary_search_by_key(&term, |(term, _)| *term).is_ok();
+                (term, vocabulary.rarity(term) * if is_named { NAME_WEIGHT } else { 1.0 })
+            })
+            .collect();
         let things = things(&named);
         let required = required(tool.parameters);
         let (mut inputs, mut needed, mut ready) = (Vec::new(), Vec::new(), true);
@@ -129,7 +134,8 @@ impl Known {
         needed.sort_unstable();
         Self {
             name: tool.name.into(),
-            text: text.collect(),
+            text_sum: sum(&text),
+            text,
             outputs: tool.outputs.iter().map(|field| Output::of(field, vocabulary, profiles)).collect(),
             writes: tool.http.map_or_else(|| writes(&named), |http| !SAFE_METHODS.contains(&http.method)),
             path: tool.http.map(|http| skeleton(http.path).into()),
