@@ -11,6 +11,12 @@ use crate::retrieval::Term;
 /// What a link of the document weighs: more than names and types together.
 const LINK: f32 = 3.0;
 
+/// What speaks against a value that has to be chosen first: less than against changing something for it.
+const IN_LIST: f32 = 0.5;
+
+/// What the key of a thing weighs: as much as a name that no other field has.
+const KEY: f32 = 2.0;
+
 /// What is lost with each level of an answer, and at most.
 const LEVEL: f32 = 0.5;
 const MAX_LEVELS: f32 = 2.0;
@@ -76,7 +82,7 @@ pub(super) fn of_field(
         tally.add(Evidence::Identifies, -1.0);
     }
     if output.in_list {
-        tally.add(Evidence::InList, -1.0);
+        tally.add(Evidence::InList, -IN_LIST);
     }
     tally.add(Evidence::Nested, -(LEVEL * f32::from(output.depth)).min(MAX_LEVELS));
     if maker.needed.binary_search(&field.whole).is_ok() {
@@ -93,13 +99,16 @@ fn by_name(taker: &Taker<'_>, maker: &Known, field: &Profile, bearers: u32, tall
     if argument.whole == field.whole && !argument.is_bare() {
         tally.add(Evidence::SameName, 1.0 + 1.0 / (1.0 + (bearers.max(1) as f32).ln()));
     }
-    tally.add(Evidence::SharedWords, share(&field.words, &argument.words));
+    // That both are keys says nothing: of what, is looked at below.
+    if !field.is_bare() {
+        tally.add(Evidence::SharedWords, share(&field.words, &argument.words));
+    }
     if !taker.input.things.is_empty() && field.identifies && (argument.whole != field.whole || argument.is_bare()) {
         let is_known = |thing: &&Term| {
             [&maker.things, &field.holders, &field.things].iter().any(|things| things.binary_search(thing).is_ok())
         };
         let known = taker.input.things.iter().filter(is_known).count();
-        tally.add(Evidence::Key, known as f32 / taker.input.things.len() as f32);
+        tally.add(Evidence::Key, KEY * known as f32 / taker.input.things.len() as f32);
     }
     if argument.schema.is_some() && argument.schema == field.schema {
         tally.add(Evidence::SameSchema, 1.0);

@@ -39,9 +39,10 @@ pub enum Evidence {
     Linked,
     /// Field and argument have the same name: 1, and up to 1 more the fewer tools have such a field.
     SameName,
-    /// They have words in common: the share of the field's name.
+    /// They have words in common: the share of the field's name. Nothing for a bare `id`.
     SharedWords,
-    /// The field identifies the thing that the argument names: `person_id` and the `id` of a person.
+    /// The field identifies the thing that the argument names, as the `id` of a person does for `person_id`: up to 2, by the share of the
+    /// argument's name.
     Key,
     /// The tool answers the collection that the argument's path picks one of: `GET /users` for `/users/{id}`.
     Collection,
@@ -61,7 +62,7 @@ pub enum Evidence {
     Example,
     /// Both stand for a thing, or only one of them does.
     Identifies,
-    /// The value is one of a list, so that it has to be chosen first: -1.
+    /// The value is one of a list, so that it has to be chosen first: -0.5.
     InList,
     /// The value is deep in the answer: -0.5 a level, at most -2.
     Nested,

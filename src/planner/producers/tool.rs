@@ -157,10 +157,16 @@ impl Output {
         Self {
             pointer: field.pointer.as_str().into(),
             profile: profiles.of(field, vocabulary),
-            depth: u8::try_from(field.pointer.split('/').skip(2).count()).unwrap_or(u8::MAX),
+            depth: depth(&field.pointer),
             in_list: field.is_in_list(),
         }
     }
+}
+
+/// Levels of members above a value; items are no level of their own.
+fn depth(pointer: &str) -> u8 {
+    let members = pointer.split('/').skip(1).filter(|token| *token != "0");
+    u8::try_from(members.count().saturating_sub(1)).unwrap_or(u8::MAX)
 }
 
 /// What an argument is the key of: what its name says, else the path before it, else what its tool is about. Nothing for what is no key.
