@@ -78,3 +78,61 @@ impl<'a> Described<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::fs;
+
+    use serde_json::{Value, json};
+
+    use super::super::{Evidence, Request};
+    use super::*;
+    use crate::catalog::{Changes, Offline, ToolsetSettings};
+
+    fn document(paths: Value) -> String {
+        json!({"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "paths": paths}).to_string()
+    }
+
+    fn users() -> Value {
+        let answer =
+            |schema: Value| json!({"200": {"description": "", "content": {"application/json": {"schema": schema}}}});
+        let user = json!({"type": "object", "title": "User", "properties": {"id": {"type": "string"}}});
+        let id = json!([{"name": "id", "in": "path", "required": true, "schema": {"type": "string"}}]);
+        json!({
+            "/users": {"get": {"operationId": "listUsers", "responses": answer(json!({"type": "array", "items": user}))}},
+            "/users/{id}": {"get": {"operationId": "getUser", "parameters": id, "responses": answer(user)}},
+        })
+    }
+
+    #[test]
+    fn operations_supply_one_another_s_arguments_and_a_reload_keeps_what_is_as_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str| folder.path().join(name);
+        fs::write(file("users.json"), document(users())).unwrap();
+        fs::write(file("other.json"), document(json!({"/x": {"get": {"responses": {}}}}))).unwrap();
+        let of = |name: &str| {
+            (name.to_owned(), ToolsetSettings { document: format!("{name}.json"), ..ToolsetSettings::default() })
+        };
+        let settings: BTreeMap<_, _> = [of("users"), of("other")].into();
+        let (catalog, _) = Catalog::load(&settings, folder.path(), &Offline).unwrap();
+        let before = CatalogProducers::of(&catalog, None);
+
+        let producers = before.all();
+        let tool = producers.position("getUser").unwrap();
+        let candidates = producers.candidates(tool, "id", &producers.ask(&Request::read("get a user"), &[]), 5);
+        assert_eq!(
+            (Some(candidates[0].tool), candidates[0].output.as_str()),
+            (producers.position("listUsers"), "/0/id")
+        );
+        assert!(candidates[0].reasons.iter().any(|reason| reason.evidence == Evidence::Collection));
+
+        fs::write(file("other.json"), document(json!({"/y": {"get": {"responses": {}}}}))).unwrap();
+        let changes = Changes::Files([fs::canonicalize(file("other.json")).unwrap()].into());
+        let (catalog, errors) = catalog.reload(&settings, folder.path(), &Offline, &changes).unwrap();
+        assert!(errors.is_empty());
+        let after = CatalogProducers::of(&catalog, Some(&before));
+        let same = |name: &str| Arc::ptr_eq(before.segment(name).unwrap(), after.segment(name).unwrap());
+        assert!(same("users") && !same("other"));
+    }
+}

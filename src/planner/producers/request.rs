@@ -7,7 +7,7 @@ use regex::Regex;
 use super::words::{said_words, terms};
 use crate::retrieval::Term;
 
-/// Clauses that are told apart; what follows counts to the last of them.
+/// Clauses that are told apart; what follows is part of the last of them.
 pub(super) const MAX_CLAUSES: usize = 32;
 
 /// Where one thing that is asked for ends and the next begins: the end of a sentence, a comma, a new line, or a word that goes on. Other
@@ -33,21 +33,9 @@ struct Clause {
 impl Request {
     /// Takes a text apart.
     pub fn read(text: &str) -> Self {
-        let mut clauses: Vec<Clause> = Vec::new();
-        for part in BETWEEN.split(text).map(str::trim).filter(|part| !part.is_empty()) {
-            let found = terms(&said_words(part));
-            if found.is_empty() {
-                continue;
-            }
-            if clauses.len() < MAX_CLAUSES {
-                clauses.push(Clause { text: part.to_owned(), terms: found });
-            } else if let Some(last) = clauses.last_mut() {
-                last.text = format!("{} {part}", last.text);
-                last.terms.extend(found);
-                last.terms.sort_unstable();
-                last.terms.dedup();
-            }
-        }
+        let parts = BETWEEN.splitn(text, MAX_CLAUSES).map(str::trim);
+        let clause = |part: &str| Clause { text: part.to_owned(), terms: terms(&said_words(part)) };
+        let clauses = parts.map(clause).filter(|clause| !clause.terms.is_empty()).collect();
         Self { clauses }
     }
 

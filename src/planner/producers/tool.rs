@@ -15,6 +15,9 @@ use crate::retrieval::Term;
 /// How much a word of a tool's name says of it, against 1 for one of its description.
 const NAME_WEIGHT: f32 = 2.0;
 
+/// Characters of a description that are read: behind them it hardly says what the tool is for.
+const MAX_DESCRIPTION_CHARS: usize = 2000;
+
 /// Methods that only tell something (RFC 9110, section 9.2.1, and `QUERY`).
 const SAFE_METHODS: [&str; 5] = ["GET", "HEAD", "OPTIONS", "TRACE", "QUERY"];
 
@@ -95,14 +98,15 @@ impl Profiles {
 
 /// The distinct words of a tool's name and description.
 pub(super) fn text_terms(tool: &ToolShape<'_>) -> Vec<Term> {
-    let mut words = name_words(tool.name);
-    words.extend(said_words(tool.description));
+    let mut words = said_words(tool.name);
+    let end = tool.description.char_indices().nth(MAX_DESCRIPTION_CHARS).map_or(tool.description.len(), |(end, _)| end);
+    words.extend(said_words(tool.description.get(..end).unwrap_or_default()));
     terms(&words)
 }
 
 impl Known {
     pub(super) fn read(tool: &ToolShape<'_>, vocabulary: &Vocabulary, profiles: &mut Profiles) -> Self {
-        let named = name_words(tool.name);
+        let named = said_words(tool.name);
         let subject = vocabulary.weigh(&terms(&named));
         let text: Weighted = text_terms(tool)
             .into_iter()

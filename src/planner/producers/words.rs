@@ -106,12 +106,14 @@ const WRITING: [&str; 40] = [
 
 /// The words of a name: without plural, in lower case, in full.
 pub(super) fn name_words(name: &str) -> Vec<String> {
-    words(name).iter().map(|word| in_full(&stem(word)).to_owned()).filter(|word| !is_stop_word(word)).collect()
+    words(name).iter().map(|word| in_full(&stem(word)).to_owned()).collect()
 }
 
-/// The words of a description that say something.
+/// The words of a text, or of a tool's name, that say something.
 pub(super) fn said_words(text: &str) -> Vec<String> {
-    words(text).iter().map(|word| in_full(&stem(word)).to_owned()).filter(|word| !is_stop_word(word)).collect()
+    let mut words = name_words(text);
+    words.retain(|word| !is_stop_word(word));
+    words
 }
 
 /// Distinct terms in ascending order, which can be compared in one pass.
@@ -157,7 +159,8 @@ mod tests {
         for name in ["sender_accounts", "SenderAccount", "sender-acct", "Sender account"] {
             assert_eq!(name_words(name), ["sender", "account"], "{name}");
         }
-        assert_eq!(name_words("the_number_of_rooms"), ["number", "room"]);
+        assert_eq!(name_words("number_of_rooms"), ["number", "of", "room"]);
+        assert_eq!(said_words("the_number_of_rooms"), ["number", "room"]);
         assert!(name_words("…").is_empty());
     }
 
