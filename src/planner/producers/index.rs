@@ -41,11 +41,14 @@ pub struct Producers {
     keys: Arc<HashMap<Term, Vec<usize>>>,
 }
 
+/// A tool, and where in its answer a value stands, where that is told.
+type Source = (usize, Option<Box<str>>);
+
 /// What an operator's file says, with the tools' positions.
 #[derive(Debug, Default)]
 struct OperatorsWord {
     /// By the tool and argument that it is for: from which tool, and where in its answer.
-    confirmed: HashMap<(usize, Box<str>), Vec<(usize, Option<Box<str>>)>>,
+    confirmed: HashMap<(usize, Box<str>), Vec<Source>>,
     /// From which tool to which; an argument, or all of them.
     forbidden: HashSet<(usize, usize, Option<Box<str>>)>,
 }
@@ -196,7 +199,7 @@ struct Search<'a> {
     /// What asks for the tool that takes the argument.
     asking: Option<&'a Asking>,
     /// From which tools it comes by an operator's word, and where in their answers.
-    confirmed: &'a [(usize, Option<Box<str>>)],
+    confirmed: &'a [Source],
 }
 
 impl<'a> Search<'a> {
