@@ -30,7 +30,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("store", &["domain"]),
     ("embedding", &["domain", "openai", "store"]),
     ("upstream", &["domain", "openai"]),
-    ("watch", &[]),
+    ("watch", &["domain"]),
     // The working rooms; among them an import points one way.
     ("policy", &["domain", "watch"]),
     ("catalog", &["domain"]),
@@ -156,6 +156,7 @@ const LIBRARIES: &[(&str, &[&str])] = &[
     ("hyper_rustls", &["upstream"]),
     ("reqwest", &["executor", "embedding"]),
     ("fastembed", &["embedding"]),
+    ("pulp", &["embedding"]),
     ("ort", &["embedding"]),
     ("jsonschema", &["scanner"]),
     ("notify", &["watch"]),

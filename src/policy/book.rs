@@ -8,10 +8,11 @@ use http::HeaderMap;
 
 use super::parse::parse;
 use super::selector::Selector;
-use super::sources::{Source, builtin, read_directory};
+use super::sources::{builtin, folder};
 use super::tighten::tighten;
 use super::{Policy, PolicyError, SelectError, Settings};
 use crate::domain::nearest::nearest;
+use crate::watch::{FolderDigest, FolderFile, digest};
 
 /// What selects a policy.
 #[derive(Debug, Clone, Copy)]
@@ -43,7 +44,7 @@ pub struct PolicyBook {
     tightened: Vec<OnceLock<Arc<Policy>>>,
     bindings: BTreeMap<String, String>,
     place: String,
-    sources: Vec<Source>,
+    seen: FolderDigest,
 }
 
 #[derive(Debug)]
@@ -66,10 +67,10 @@ impl PolicyBook {
     /// [`PolicyError`]: a file that cannot be read or is no policy, a name given twice, no policy of the default's name.
     pub fn load(settings: &Settings, base_dir: &Path) -> Result<Self, PolicyError> {
         let (sources, place) = match directory(settings, base_dir) {
-            Some(directory) => (read_directory(&directory)?, directory.display().to_string()),
+            Some(directory) => (folder(directory.clone()).read()?, directory.display().to_string()),
             None => (builtin(), "the built-in policies".to_owned()),
         };
-        Self::of(sources, &settings.default, place)
+        Self::of(&sources, &settings.default, place)
     }
 
     /// Checks that every policy that an alias is bound to exists, and remembers that, so that a reload checks it too. Takes
@@ -121,14 +122,19 @@ impl PolicyBook {
         &self.bindings
     }
 
-    /// The texts that it was made of.
-    pub(super) fn sources(&self) -> &[Source] {
-        &self.sources
+    /// The digest of the files that it was made of.
+    pub(super) fn seen(&self) -> FolderDigest {
+        self.seen
     }
 
-    pub(super) fn of(sources: Vec<Source>, default: &str, place: String) -> Result<Self, PolicyError> {
+    /// How errors call the place of the policies.
+    pub(super) fn place(&self) -> &str {
+        &self.place
+    }
+
+    pub(super) fn of(sources: &[FolderFile], default: &str, place: String) -> Result<Self, PolicyError> {
         let mut entries = Vec::with_capacity(sources.len());
-        for source in &sources {
+        for source in sources {
             let (policy, selector) = parse(source)?;
             entries.push(Entry { policy: Arc::new(policy), selector, path: source.path.clone() });
         }
@@ -137,7 +143,8 @@ impl PolicyBook {
         });
         let by_name = index(&entries)?;
         let tightened = std::iter::repeat_with(OnceLock::new).take(entries.len().pow(2)).collect();
-        let mut book = Self { entries, by_name, default: 0, tightened, bindings: BTreeMap::new(), place, sources };
+        let seen = digest(sources);
+        let mut book = Self { entries, by_name, default: 0, tightened, bindings: BTreeMap::new(), place, seen };
         let found = book.by_name.get(default).copied();
         book.default = found.ok_or_else(|| book.missing(default, "`[policies] default`".to_owned()))?;
         Ok(book)
@@ -186,8 +193,8 @@ mod tests {
     use crate::domain::rules::Mode;
 
     fn book(files: &[(&str, &str)]) -> Result<PolicyBook, PolicyError> {
-        let source = |(name, text): &(&str, &str)| Source { path: PathBuf::from(name), text: (*text).to_owned() };
-        PolicyBook::of(files.iter().map(source).collect(), "default", "test".to_owned())
+        let source = |(name, text): &(&str, &str)| FolderFile { path: PathBuf::from(name), text: (*text).to_owned() };
+        PolicyBook::of(&files.iter().map(source).collect::<Vec<_>>(), "default", "test".to_owned())
     }
 
     fn resolve(book: &PolicyBook, facts: TurnFacts<'_>) -> Result<String, SelectError> {

@@ -1,18 +1,13 @@
 //! What can be wrong with policies, and with asking for one.
 
-use std::path::PathBuf;
+use crate::watch::FolderError;
 
 /// The policies cannot be used. Where good ones are in force they stay.
 #[derive(Debug, thiserror::Error)]
 pub enum PolicyError {
-    /// A file or the directory cannot be read.
-    #[error("cannot read {}: {source}", .path.display())]
-    Unreadable {
-        /// What was read.
-        path: PathBuf,
-        /// Why it could not be.
-        source: std::io::Error,
-    },
+    /// A file or the directory cannot be read, or holds more than a sane set of policies can be.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
     /// A file is not a policy.
     #[error("{file}:{line}:{column}: {message}")]
     Invalid {
@@ -46,16 +41,6 @@ pub enum PolicyError {
         place: String,
         /// The most similar name that there is.
         nearest: Option<String>,
-    },
-    /// There is more than a sane set of policies can be.
-    #[error("{} holds more than {limit} {what}", .path.display())]
-    TooMuch {
-        /// The directory or file.
-        path: PathBuf,
-        /// What there is too much of.
-        what: &'static str,
-        /// How much is allowed.
-        limit: usize,
     },
 }
 

@@ -3,13 +3,14 @@
 use std::path::Path;
 
 use super::parse::parse;
-use super::sources::read_file;
+use super::sources::MAX_FILE_BYTES;
 use super::{Policy, PolicyError};
+use crate::watch::FolderFile;
 
 /// Reads one policy file. What it matches and its priority mean nothing by itself.
 ///
 /// # Errors
 /// [`PolicyError`]: it cannot be read, or is no policy.
 pub fn load_file(path: &Path) -> Result<Policy, PolicyError> {
-    parse(&read_file(path.to_owned())?).map(|(policy, _)| policy)
+    parse(&FolderFile::read(path.to_owned(), MAX_FILE_BYTES)?).map(|(policy, _)| policy)
 }

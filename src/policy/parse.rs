@@ -2,10 +2,10 @@
 
 use super::fault::Fault;
 use super::selector::Selector;
-use super::sources::Source;
 use super::validate::validate;
 use super::{Policy, PolicyError};
 use crate::domain::yaml::{self, Bounds, YamlProblem};
+use crate::watch::FolderFile;
 
 /// Deepest nesting that a policy can need is 5; the rest is room for anchors and merges.
 const MAX_DEPTH: usize = 16;
@@ -16,13 +16,14 @@ const MAX_EVENTS: usize = 100_000;
 const BOUNDS: Bounds = Bounds { depth: MAX_DEPTH, events: MAX_EVENTS };
 
 /// Reads a policy.
-pub(super) fn parse(source: &Source) -> Result<(Policy, Option<Selector>), PolicyError> {
+pub(super) fn parse(source: &FolderFile) -> Result<(Policy, Option<Selector>), PolicyError> {
     let mut policy: Policy = match yaml::is_blank(&source.text) {
         true => Policy::default(),
         false => yaml::read(&source.text, BOUNDS).map_err(|problem| invalid(source, problem))?,
     };
     if policy.name.is_empty() {
-        policy.name = source.stem();
+        // Its name without its ending.
+        policy.name = source.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     }
     match validate(&policy) {
         Ok(selector) => Ok((policy, selector)),
@@ -30,7 +31,7 @@ pub(super) fn parse(source: &Source) -> Result<(Policy, Option<Selector>), Polic
     }
 }
 
-fn invalid(source: &Source, problem: YamlProblem) -> PolicyError {
+fn invalid(source: &FolderFile, problem: YamlProblem) -> PolicyError {
     let YamlProblem { line, column, message } = problem;
     PolicyError::Invalid { file: source.shown(), line, column, message }
 }
@@ -44,8 +45,8 @@ pub(super) mod tests {
     use crate::domain::rules::{Action, ApprovalMode, ApprovalRules, Mode, OnExhausted, Permission, Report};
     use crate::policy::sources::builtin;
 
-    fn source(text: &str) -> Source {
-        Source { path: PathBuf::from("team.yaml"), text: text.to_owned() }
+    fn source(text: &str) -> FolderFile {
+        FolderFile { path: PathBuf::from("team.yaml"), text: text.to_owned() }
     }
 
     pub(in crate::policy) fn policy(text: &str) -> Policy {

@@ -1,15 +1,15 @@
 //! Hot reload: the directory is watched, and a good set of policies replaces the one in force.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 
 use super::book::directory;
-use super::sources::{Source, read_directory};
+use super::sources::folder;
 use super::{PolicyBook, PolicyError, Settings};
-use crate::watch::{self, WatchError, Watcher};
+use crate::watch::{FolderFile, WatchError, Watcher, reload};
 
 /// Reloads the policies into `current` when their directory changes, and tells `on_result` of every reload; a bad set of
 /// files leaves `current` as it is. With `reload = false` or the built-in policies there is nothing to watch. A reload waits
@@ -27,48 +27,18 @@ pub fn watch(
         return Ok(Watcher::idle());
     };
     let quiet = Duration::from_millis(settings.reload_quiet_milliseconds);
-    let seen = Some(current.load().sources().to_vec());
-    let place = directory.clone();
-    let mut reloader = Reloader { settings: settings.clone(), directory, current, on_result, seen };
-    watch::watch(&place, quiet, "policy-reload", move || reloader.reload())
-}
-
-struct Reloader<F> {
-    settings: Settings,
-    directory: PathBuf,
-    current: Arc<ArcSwap<PolicyBook>>,
-    on_result: F,
-    /// The texts of the last reload, good or bad.
-    seen: Option<Vec<Source>>,
-}
-
-impl<F: Fn(Result<(), &PolicyError>)> Reloader<F> {
-    fn reload(&mut self) {
-        let sources = match read_directory(&self.directory) {
-            Ok(sources) if self.seen.as_ref() == Some(&sources) => return,
-            Ok(sources) => sources,
-            Err(error) => {
-                self.seen = None;
-                return (self.on_result)(Err(&error));
-            }
-        };
-        let place = self.directory.display().to_string();
-        let bindings = self.current.load().bindings().clone();
-        let book = PolicyBook::of(sources.clone(), &self.settings.default, place).and_then(|book| book.bind(bindings));
-        self.seen = Some(sources);
-        match book {
-            Ok(book) => {
-                self.current.store(Arc::new(book));
-                (self.on_result)(Ok(()));
-            }
-            Err(error) => (self.on_result)(Err(&error)),
-        }
-    }
+    let seen = current.load().seen();
+    let default = settings.default.clone();
+    let make = move |files: Vec<FolderFile>, book: &PolicyBook| {
+        PolicyBook::of(&files, &default, book.place().to_owned())?.bind(book.bindings().clone())
+    };
+    reload(folder(directory), seen, quiet, "policy-reload", current, make, on_result)
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::path::PathBuf;
     use std::sync::mpsc::{Receiver, channel};
 
     use super::*;

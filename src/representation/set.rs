@@ -4,19 +4,18 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sha2::{Digest, Sha256};
-
 use super::Settings;
-use super::file::{Ranking, RepresentationError, RepresentationFile, Text, read_directory};
+use super::file::{Ranking, RepresentationError, RepresentationFile, folder};
 use crate::domain::nearest::nearest;
 use crate::domain::representation::Representation;
+use crate::watch::{FolderDigest, FolderFile, digest};
 
 /// What a directory of representation files says. Immutable: a reload makes a new set.
 #[derive(Debug, Default)]
 pub struct Representations {
     /// By toolset; `None` is for tools that clients send.
     by_toolset: BTreeMap<Option<String>, Entry>,
-    seen: Seen,
+    seen: FolderDigest,
 }
 
 #[derive(Debug)]
@@ -25,9 +24,6 @@ struct Entry {
     ranking: Option<Ranking>,
     tools: HashMap<String, Arc<Representation>>,
 }
-
-/// The files that were read and what was in them.
-pub(super) type Seen = Vec<(PathBuf, [u8; 32])>;
 
 /// Names that are told as unknown of one file, at most.
 const MAX_TOLD: usize = 10;
@@ -39,7 +35,7 @@ impl Representations {
     /// [`RepresentationError`]: a file that cannot be read or holds no representations, or two files for one toolset.
     pub fn load(settings: &Settings, base_dir: &Path) -> Result<Self, RepresentationError> {
         match directory(settings, base_dir) {
-            Some(directory) => Self::of(&read_directory(&directory)?),
+            Some(directory) => Self::of_directory(&directory),
             None => Ok(Self::default()),
         }
     }
@@ -49,23 +45,23 @@ impl Representations {
     /// # Errors
     /// As [`Representations::load`].
     pub fn of_directory(directory: &Path) -> Result<Self, RepresentationError> {
-        Self::of(&read_directory(directory)?)
+        Self::of(&folder(directory).read()?)
     }
 
-    pub(super) fn of(texts: &[Text]) -> Result<Self, RepresentationError> {
+    pub(super) fn of(files: &[FolderFile]) -> Result<Self, RepresentationError> {
         let mut by_toolset: BTreeMap<Option<String>, Entry> = BTreeMap::new();
-        for text in texts {
-            let RepresentationFile { toolset, ranking, tools, .. } = RepresentationFile::of_text(text)?;
+        for file in files {
+            let RepresentationFile { toolset, ranking, tools, .. } = RepresentationFile::of_file(file)?;
             let tools = tools.iter().filter(|stored| !stored.patterns.is_empty());
             let tools = tools.map(|stored| (stored.tool.clone(), Arc::new(stored.representation()))).collect();
-            let entry = Entry { path: text.path.clone(), ranking, tools };
+            let entry = Entry { path: file.path.clone(), ranking, tools };
             if let Some(first) = by_toolset.get(&toolset) {
                 let (first, second) = (first.path.clone(), entry.path);
                 return Err(RepresentationError::Duplicate { toolset, first, second });
             }
             by_toolset.insert(toolset, entry);
         }
-        Ok(Self { by_toolset, seen: seen(texts) })
+        Ok(Self { by_toolset, seen: digest(files) })
     }
 
     /// What was learned of a tool of a toolset.
@@ -113,8 +109,9 @@ impl Representations {
         told
     }
 
-    pub(super) fn seen(&self) -> &Seen {
-        &self.seen
+    /// The digest of the files that it was made of.
+    pub(super) fn seen(&self) -> FolderDigest {
+        self.seen
     }
 }
 
@@ -128,17 +125,13 @@ pub(super) fn directory(settings: &Settings, base_dir: &Path) -> Option<PathBuf>
     Some(std::path::absolute(&directory).unwrap_or(directory))
 }
 
-pub(super) fn seen(texts: &[Text]) -> Seen {
-    texts.iter().map(|text| (text.path.clone(), Sha256::digest(&text.content).into())).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn set(files: &[(&str, &str)]) -> Result<Representations, RepresentationError> {
-        let text = |(path, content): &(&str, &str)| Text { path: PathBuf::from(path), content: (*content).to_owned() };
-        Representations::of(&files.iter().map(text).collect::<Vec<_>>())
+        let file = |(path, text): &(&str, &str)| FolderFile { path: PathBuf::from(path), text: (*text).to_owned() };
+        Representations::of(&files.iter().map(file).collect::<Vec<_>>())
     }
 
     fn tool(name: &str, description: &str) -> String {

@@ -1,15 +1,15 @@
 //! Hot reload: the directory is watched, and a good set of files replaces the one in force.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 
-use super::file::{RepresentationError, read_directory};
-use super::set::{Seen, directory, seen};
+use super::file::{RepresentationError, folder};
+use super::set::directory;
 use super::{Representations, Settings};
-use crate::watch::{self, WatchError, Watcher};
+use crate::watch::{FolderFile, WatchError, Watcher, reload};
 
 /// Reloads the representations into `current` when their directory changes, and tells `on_result` of every reload; a bad set of files
 /// leaves `current` as it is. With `reload = false` or without a directory there is nothing to watch. A reload waits until nothing has
@@ -27,38 +27,9 @@ pub fn watch(
         return Ok(Watcher::idle());
     };
     let quiet = Duration::from_millis(settings.reload_quiet_milliseconds);
-    let seen = Some(current.load().seen().clone());
-    let mut reloader = Reloader { directory: directory.clone(), current, on_result, seen };
-    watch::watch(&directory, quiet, "representations", move || reloader.reload())
-}
-
-struct Reloader<F> {
-    directory: PathBuf,
-    current: Arc<ArcSwap<Representations>>,
-    on_result: F,
-    /// The files of the last reload, good or bad.
-    seen: Option<Seen>,
-}
-
-impl<F: Fn(Result<(), &RepresentationError>)> Reloader<F> {
-    fn reload(&mut self) {
-        let texts = match read_directory(&self.directory) {
-            Ok(texts) if self.seen.as_ref() == Some(&seen(&texts)) => return,
-            Ok(texts) => texts,
-            Err(error) => {
-                self.seen = None;
-                return (self.on_result)(Err(&error));
-            }
-        };
-        self.seen = Some(seen(&texts));
-        match Representations::of(&texts) {
-            Ok(representations) => {
-                self.current.store(Arc::new(representations));
-                (self.on_result)(Ok(()));
-            }
-            Err(error) => (self.on_result)(Err(&error)),
-        }
-    }
+    let seen = current.load().seen();
+    let make = |files: Vec<FolderFile>, _: &Representations| Representations::of(&files);
+    reload(folder(&directory), seen, quiet, "representations", current, make, on_result)
 }
 
 #[cfg(test)]

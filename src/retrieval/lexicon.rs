@@ -18,8 +18,10 @@ pub(super) struct Lexicon {
 pub(super) struct Place {
     /// In which segment.
     pub(super) segment: u32,
-    /// In which slot of its postings.
-    pub(super) slot: u32,
+    /// Where it begins among the segment's lists. Known here, a list is found without a look at the segment's own table, which is in no cache.
+    pub(super) begin: u32,
+    /// Where it ends.
+    pub(super) end: u32,
 }
 
 impl Lexicon {
@@ -27,7 +29,7 @@ impl Lexicon {
     pub(super) fn of<'a>(segments: impl Iterator<Item = &'a Postings>) -> Self {
         let mut entries: Vec<(Term, Place)> = Vec::new();
         for (segment, postings) in (0_u32..).zip(segments) {
-            entries.extend((0_u32..).zip(postings.terms()).map(|(slot, term)| (*term, Place { segment, slot })));
+            entries.extend(postings.ranges().map(|(term, begin, end)| (term, Place { segment, begin, end })));
         }
         entries.sort_unstable_by_key(|(term, place)| (*term, place.segment));
         let mut lexicon = Self { places: Vec::with_capacity(entries.len()), ..Self::default() };

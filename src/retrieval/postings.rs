@@ -47,18 +47,20 @@ impl Postings {
 
     /// The texts with a term, in order.
     pub(super) fn of_term(&self, term: Term) -> &[Posting] {
-        self.terms.binary_search(&term).map_or(&[], |slot| self.in_slot(slot))
-    }
-
-    /// The texts with the term that stands in this slot.
-    pub(super) fn in_slot(&self, slot: usize) -> &[Posting] {
+        let Ok(slot) = self.terms.binary_search(&term) else { return &[] };
         let end = self.ends.get(slot).map_or(0, |end| *end as usize);
         self.lists.get(self.begin(slot)..end).unwrap_or_default()
     }
 
-    /// All terms, in the order of their slots, which is ascending.
-    pub(super) fn terms(&self) -> &[Term] {
-        &self.terms
+    /// A part of all lists, one after the other.
+    pub(super) fn within(&self, begin: u32, end: u32) -> &[Posting] {
+        self.lists.get(begin as usize..end as usize).unwrap_or_default()
+    }
+
+    /// All terms in order, and where the list of each begins and ends.
+    pub(super) fn ranges(&self) -> impl Iterator<Item = (Term, u32, u32)> {
+        let begins = std::iter::once(&0).chain(&self.ends);
+        self.terms.iter().zip(begins.zip(&self.ends)).map(|(term, (begin, end))| (*term, *begin, *end))
     }
 
     fn begin(&self, slot: usize) -> usize {

@@ -52,11 +52,12 @@ impl RowQuery {
 impl Rows {
     pub(super) fn of(tools: &[ToolText], vectors: &[ToolVectors]) -> Self {
         let dimensions = vectors.first().map_or(0, |vectors| vectors.description.components().len());
+        let count = vectors.iter().map(|vectors| 1 + vectors.patterns.len()).sum();
         let mut rows = Self {
-            numbers: QuantisedVectors::new(dimensions),
-            signs: SignVectors::new(dimensions),
-            weights: Vec::new(),
-            ends: Vec::new(),
+            numbers: QuantisedVectors::with_capacity(dimensions, count),
+            signs: SignVectors::with_capacity(dimensions, count),
+            weights: Vec::with_capacity(count),
+            ends: Vec::with_capacity(tools.len()),
         };
         for (tool, vectors) in tools.iter().zip(vectors) {
             rows.push(&vectors.description, 1.0);
@@ -65,10 +66,6 @@ impl Rows {
             }
             rows.ends.push(u32::try_from(rows.weights.len()).unwrap_or(u32::MAX));
         }
-        rows.numbers.shrink_to_fit();
-        rows.signs.shrink_to_fit();
-        rows.weights.shrink_to_fit();
-        rows.ends.shrink_to_fit();
         rows
     }
 
@@ -97,12 +94,13 @@ impl Rows {
     pub(super) fn closeness(&self, query: &RowQuery, position: usize) -> impl Iterator<Item = (f32, f32)> {
         let range = self.range(position);
         let weights = self.weights.get(range.clone()).unwrap_or_default();
-        self.numbers.cosines_within(&query.numbers, range).zip(weights.iter().copied())
+        self.numbers.cosines_within(&query.numbers, range).into_iter().zip(weights.iter().copied())
     }
 
     /// What meaning says for each tool, roughly, by signs alone: told in the order of the tools.
     pub(super) fn rough_meanings(&self, query: &RowQuery, mut tell: impl FnMut(f32)) {
-        let differences = |row| self.signs.differences(&query.signs, row);
+        let differences = self.signs.differences(&query.signs);
+        let differences = |row: usize| differences.get(row).map_or(usize::MAX, |differences| *differences as usize);
         let mut begin = 0;
         for end in self.ends.iter().map(|end| *end as usize) {
             tell(match self.weights.get(begin..end) {

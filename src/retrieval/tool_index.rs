@@ -20,7 +20,7 @@ const EXACT_BYTES: usize = 2 * 1024 * 1024;
 
 /// Tools of a larger index that are compared exactly: those that look best by the signs of their vectors, and their words. What that loses is
 /// in BENCHMARKS.md.
-const FINALISTS: usize = 400;
+const FINALISTS: usize = 200;
 
 /// As many times more tools than are asked for are compared exactly, at least.
 const FINALISTS_PER_RESULT: usize = 8;
@@ -136,7 +136,7 @@ impl ToolIndex {
     fn postings(&self, term: Term) -> impl Iterator<Item = (&Part, &[Posting])> {
         self.lexicon.places(term).iter().filter_map(|place| {
             let part = self.parts.get(place.segment as usize)?;
-            Some((part, part.segment.postings().in_slot(place.slot as usize)))
+            Some((part, part.segment.postings().within(place.begin, place.end)))
         })
     }
 

@@ -1,10 +1,13 @@
 //! Tells when files have changed: a directory of them ([`watch`]), or some that stand wherever they do ([`watch_files`]). What nobody tells
-//! about is looked at now and then ([`every()`]).
+//! about is looked at now and then ([`every()`]). A folder of YAML files that people edit is read within bounds ([`Folder`]), and again when
+//! it has changed ([`reload()`]).
 //!
-//! Owns watching and waiting for quiet. Must not know what the files are, or read them.
+//! Owns watching, waiting for quiet, and reading such folders. Must not know what the files say.
 
 mod every;
 mod files;
+mod folder;
+mod reload;
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -14,6 +17,8 @@ use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 pub use every::every;
 pub use files::{Watched, watch_files};
+pub use folder::{Folder, FolderDigest, FolderError, FolderFile, digest};
+pub use reload::reload;
 
 /// The directory cannot be watched: what was read from it stays as it is until a restart.
 #[derive(Debug, thiserror::Error)]

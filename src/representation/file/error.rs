@@ -3,17 +3,14 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::watch::FolderError;
+
 /// The files cannot be used. Where good ones are in force they stay.
 #[derive(Debug, thiserror::Error)]
 pub enum RepresentationError {
-    /// A file or the directory cannot be read.
-    #[error("cannot read {}: {source}", .path.display())]
-    Unreadable {
-        /// What was read.
-        path: PathBuf,
-        /// Why it could not be.
-        source: io::Error,
-    },
+    /// A file or the directory cannot be read, or holds more than can be reviewed.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
     /// A file cannot be written.
     #[error("cannot write {}: {source}; name a folder that exists and may be written, on a disk with room", .path.display())]
     Unwritable {
@@ -53,16 +50,6 @@ pub enum RepresentationError {
         first: PathBuf,
         /// The other file.
         second: PathBuf,
-    },
-    /// There is more than can be reviewed.
-    #[error("{} holds more than {limit} {what}", .path.display())]
-    TooMuch {
-        /// The directory or file.
-        path: PathBuf,
-        /// What there is too much of.
-        what: &'static str,
-        /// How much is allowed.
-        limit: usize,
     },
 }
 

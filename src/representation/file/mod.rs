@@ -5,7 +5,6 @@ mod error;
 mod form;
 pub(super) mod limits;
 mod parse;
-mod sources;
 mod stored;
 mod tidy;
 mod validate;
@@ -16,8 +15,9 @@ use std::path::{Path, PathBuf};
 pub use error::RepresentationError;
 pub use stored::{LearnedBy, Ranking, RepresentationFile, Source, StoredPattern, StoredRepresentation};
 
-pub(super) use sources::{Text, read_directory};
 pub(super) use tidy::{shortened, tidy};
+
+use crate::watch::{Folder, FolderFile};
 
 impl RepresentationFile {
     /// Reads a file.
@@ -25,7 +25,7 @@ impl RepresentationFile {
     /// # Errors
     /// [`RepresentationError`]: it cannot be read, or holds no representations; with the place and what mends it.
     pub fn read(path: &Path) -> Result<Self, RepresentationError> {
-        parse::parse(&sources::read_text(path.to_owned())?)
+        parse::parse(&FolderFile::read(path.to_owned(), limits::FILE_BYTES)?)
     }
 
     /// Writes a file in one step, in the same bytes for the same content.
@@ -45,9 +45,15 @@ impl RepresentationFile {
     }
 
     /// What a text says.
-    pub(super) fn of_text(text: &Text) -> Result<Self, RepresentationError> {
-        parse::parse(text)
+    pub(super) fn of_file(file: &FolderFile) -> Result<Self, RepresentationError> {
+        parse::parse(file)
     }
+}
+
+/// The representation files of a directory.
+pub(super) fn folder(directory: &Path) -> Folder {
+    let path = directory.to_owned();
+    Folder { path, files: "representation files", max_files: limits::FILES, max_bytes: limits::FILE_BYTES }
 }
 
 /// Where the representations of a toolset are written in `directory`: in the file that has them already; else in a new one, named after
@@ -60,7 +66,7 @@ pub fn place_in(
     toolset: Option<&str>,
 ) -> Result<(PathBuf, Option<RepresentationFile>), RepresentationError> {
     let mut taken = Vec::new();
-    for text in read_directory(directory)? {
+    for text in folder(directory).read()? {
         let file = parse::parse(&text)?;
         if file.toolset.as_deref() == toolset {
             return Ok((text.path, Some(file)));

@@ -5,7 +5,7 @@ use super::*;
 use crate::domain::representation::Pattern;
 
 fn of_text(content: &str) -> Result<RepresentationFile, RepresentationError> {
-    RepresentationFile::of_text(&Text { path: PathBuf::from("bank.yaml"), content: content.to_owned() })
+    RepresentationFile::of_file(&FolderFile { path: PathBuf::from("bank.yaml"), text: content.to_owned() })
 }
 
 fn error(content: &str) -> String {

@@ -39,7 +39,7 @@ impl Tally {
 }
 
 impl Board {
-    /// A board on which each sample's scores are those of `score`, called with the sample and the tool.
+    /// A board on which each sample's scores are those of `score`, called with the sample's row and the tool.
     pub(super) fn new(
         samples: &Samples,
         among: &[usize],
@@ -58,8 +58,8 @@ impl Board {
             right,
             doubt,
         };
-        for sample in among {
-            board.scores.extend((0..tools).map(|tool| score(*sample, tool)));
+        for row in 0..board.samples.len() {
+            board.scores.extend((0..tools).map(|tool| score(row, tool)));
         }
         for row in 0..board.samples.len() {
             let chosen = best(board.row(row), board.count(row));

@@ -33,7 +33,7 @@ pub(super) struct Grown {
 }
 
 /// What does not change: the samples.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Asked {
     /// The requests.
     pub(super) queries: Vec<String>,
@@ -115,9 +115,8 @@ impl Closeness {
 
     /// Looks up again what words say for each tool, with the patterns that it has now.
     pub(super) fn look_up_words(&mut self, asked: &Asked) {
-        let documents: Vec<ToolDocument> = self.texts.iter().map(document).collect();
-        let statistics = CollectionStatistics::of(&documents);
-        let queries: Vec<QueryTerms> = asked.queries.iter().map(|query| statistics.query(query)).collect();
+        let documents = self.documents();
+        let (statistics, queries) = statistics(&documents, asked);
         for (columns, document) in self.columns.iter_mut().zip(&documents) {
             columns.words = queries.iter().map(|query| statistics.score(query, document)).collect();
         }
@@ -133,29 +132,30 @@ impl Closeness {
 
     /// How common words are among the tools as they are now, and the samples' words by it.
     pub(super) fn statistics(&self, asked: &Asked) -> (CollectionStatistics, Vec<QueryTerms>) {
-        let documents: Vec<ToolDocument> = self.texts.iter().map(document).collect();
-        let statistics = CollectionStatistics::of(&documents);
-        let queries = asked.queries.iter().map(|query| statistics.query(query)).collect();
-        (statistics, queries)
+        statistics(&self.documents(), asked)
+    }
+
+    fn documents(&self) -> Vec<ToolDocument> {
+        self.texts.iter().map(document).collect()
     }
 
     /// The scores of a tool for some samples.
     pub(super) fn scores(&self, tool: usize, among: &[usize]) -> Vec<f32> {
+        let meanings = self.meanings(tool, among).into_iter();
+        meanings.zip(self.words(tool, among)).map(|(meaning, words)| self.fusion.score(meaning, words)).collect()
+    }
+
+    /// What meaning says of some samples for a tool.
+    pub(super) fn meanings(&self, tool: usize, among: &[usize]) -> Vec<f32> {
         let (Some(columns), Some(text)) = (self.columns.get(tool), self.texts.get(tool)) else { return Vec::new() };
         let mut sums = likeness(&columns.own, self.fusion.sharpness, among);
         for (pattern, cosines) in text.patterns.iter().zip(&columns.patterns) {
             let likeness = likeness(cosines, self.fusion.sharpness, among);
             sums.iter_mut().zip(likeness).for_each(|(sum, likeness)| *sum += pattern.weight * likeness);
         }
-        let number = soft_sum(
-            0.0,
-            std::iter::once(1.0).chain(text.patterns.iter().map(|pattern| pattern.weight)).map(|weight| (0.0, weight)),
-        );
-        let words = among.iter().map(|sample| columns.words.get(*sample).copied().unwrap_or_default());
-        sums.into_iter()
-            .zip(words)
-            .map(|(sum, words)| self.fusion.score(sum.max(f32::MIN_POSITIVE).ln() - number, words))
-            .collect()
+        let weights = std::iter::once(1.0).chain(text.patterns.iter().map(|pattern| pattern.weight));
+        let number = soft_sum(0.0, weights.map(|weight| (0.0, weight)));
+        sums.into_iter().map(|sum| sum.max(f32::MIN_POSITIVE).ln() - number).collect()
     }
 
     /// exp(sharpness · cosine) of some samples with a tool's description.
@@ -163,10 +163,10 @@ impl Closeness {
         self.columns.get(tool).map_or_else(Vec::new, |columns| likeness(&columns.own, self.fusion.sharpness, among))
     }
 
-    /// What words say of some samples for a tool, in the unit of the score.
+    /// BM25 of some samples for a tool.
     pub(super) fn words(&self, tool: usize, among: &[usize]) -> Vec<f32> {
         let Some(columns) = self.columns.get(tool) else { return Vec::new() };
-        among.iter().map(|sample| self.fusion.words * columns.words.get(*sample).copied().unwrap_or_default()).collect()
+        among.iter().map(|sample| columns.words.get(*sample).copied().unwrap_or_default()).collect()
     }
 
     /// For each pattern of all tools, in their order: its tool, and exp(sharpness · cosine) of some samples.
@@ -180,6 +180,12 @@ impl Closeness {
 /// A tool's words. A pattern's words count whole, whatever its weight is: that says what its likeness in meaning is worth.
 fn document(text: &ToolText) -> ToolDocument {
     ToolDocument::of(text, &FieldWeights::default())
+}
+
+fn statistics(documents: &[ToolDocument], asked: &Asked) -> (CollectionStatistics, Vec<QueryTerms>) {
+    let statistics = CollectionStatistics::of(documents);
+    let queries = asked.queries.iter().map(|query| statistics.query(query)).collect();
+    (statistics, queries)
 }
 
 fn cosines(vector: &Vector, asked: &Asked) -> Vec<f32> {

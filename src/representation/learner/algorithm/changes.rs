@@ -44,7 +44,7 @@ impl Learner<'_> {
         }
         let (mut without, mut with, mut fusions) = (Vec::new(), Vec::new(), Vec::new());
         for samples in self.samples.rotations(self.settings.seed) {
-            let mut rotated = self.parted_otherwise(samples).await?;
+            let mut rotated = self.parted_otherwise(samples);
             without.push(rotated.validation().await);
             let proposals = rotated.additions(1).await?;
             rotated.put_all(&proposals);

@@ -159,14 +159,21 @@ impl<'a> Learner<'a> {
     }
 
     /// The same run with its samples parted otherwise, before anything is learned. Nobody is told how it goes.
-    async fn parted_otherwise(&self, samples: Samples) -> Result<Learner<'static>, LearnError> {
-        let bare = |at: usize| {
-            let mut text = self.closeness.text(at).cloned().unwrap_or_default();
-            text.patterns.truncate(self.kept(at));
-            text
-        };
-        let tools: Vec<ToolText> = (0..self.closeness.tools()).map(bare).collect();
-        Learner::at_the_start(&tools, samples, self.means.clone(), self.settings.clone(), &Unwatched).await
+    fn parted_otherwise(&self, samples: Samples) -> Learner<'static> {
+        Learner {
+            settings: self.settings.clone(),
+            means: self.means.clone(),
+            watcher: &Unwatched,
+            samples,
+            asked: self.asked.clone(),
+            tools: self.tools.clone(),
+            closeness: self.closeness.clone(),
+            selections: HashMap::new(),
+            before: Vec::new(),
+            curve: Vec::new(),
+            stale: 0,
+            crossed: Vec::new(),
+        }
     }
 
     /// One round over all tools: patterns are added, then edited, and what does not help is taken back. `false` where learning has ended.

@@ -24,9 +24,7 @@ impl Learner<'_> {
     pub(super) async fn board(&mut self, among: &[usize]) -> Board {
         let columns: Vec<Vec<f32>> =
             (0..self.closeness.tools()).map(|tool| self.closeness.scores(tool, among)).collect();
-        let rows: HashMap<usize, usize> = among.iter().enumerate().map(|(row, sample)| (*sample, row)).collect();
-        let score = |sample: usize, tool: usize| {
-            let row = rows.get(&sample).copied().unwrap_or_default();
+        let score = |row: usize, tool: usize| {
             columns.get(tool).and_then(|column| column.get(row)).copied().unwrap_or(f32::NEG_INFINITY)
         };
         let mut board = Board::new(&self.samples, among, self.closeness.tools(), self.settings.doubt, score);

@@ -42,27 +42,40 @@ impl Learner<'_> {
 
     /// Takes the worth of words under which the right tools of some samples are most likely; gives that likelihood's logarithm.
     pub(super) fn tune_words(&mut self, among: &[usize]) -> f64 {
-        let mut best = (f64::NEG_INFINITY, self.closeness.fusion.words);
-        for words in WORDS {
-            self.closeness.fusion.words = words;
-            let likelihood = self.likelihood(among);
+        let tools = 0..self.closeness.tools();
+        let meanings: Vec<Vec<f32>> = tools.clone().map(|tool| self.closeness.meanings(tool, among)).collect();
+        let words: Vec<Vec<f32>> = tools.map(|tool| self.closeness.words(tool, among)).collect();
+        let mut best = (f64::NEG_INFINITY, self.closeness.fusion);
+        for worth in WORDS {
+            let fusion = Fusion { words: worth, ..self.closeness.fusion };
+            let score = |(meaning, words): (&f32, &f32)| fusion.score(*meaning, *words);
+            let columns: Vec<Vec<f32>> = meanings
+                .iter()
+                .zip(&words)
+                .map(|(meanings, words)| meanings.iter().zip(words).map(score).collect())
+                .collect();
+            let likelihood = self.likelihood(among, &columns);
             if likelihood > best.0 {
-                best = (likelihood, words);
+                best = (likelihood, fusion);
             }
         }
-        self.closeness.fusion.words = best.1;
+        self.closeness.fusion = best.1;
         best.0
     }
 
-    /// The mean logarithm of the right tools' likelihood.
-    pub(super) fn likelihood(&self, among: &[usize]) -> f64 {
-        let columns: Vec<Vec<f32>> =
-            (0..self.closeness.tools()).map(|tool| self.closeness.scores(tool, among)).collect();
+    /// The mean logarithm of the right tools' likelihood for some samples, of which each tool has a column of scores.
+    fn likelihood(&self, among: &[usize], columns: &[Vec<f32>]) -> f64 {
+        let mut largest = vec![f32::NEG_INFINITY; among.len()];
+        for column in columns {
+            largest.iter_mut().zip(column).for_each(|(largest, score)| *largest = largest.max(*score));
+        }
+        let mut totals = vec![0.0_f32; among.len()];
+        for column in columns {
+            let scores = column.iter().zip(&largest);
+            totals.iter_mut().zip(scores).for_each(|(total, (score, largest))| *total += (score - largest).exp());
+        }
         let mut sum = 0.0;
-        for (row, sample) in among.iter().enumerate() {
-            let scores = || columns.iter().filter_map(|column| column.get(row)).copied();
-            let largest = scores().fold(f32::NEG_INFINITY, f32::max);
-            let total: f32 = scores().map(|score| (score - largest).exp()).sum();
+        for (row, (sample, (largest, total))) in among.iter().zip(largest.iter().zip(&totals)).enumerate() {
             let right = self.samples.right.get(*sample).map_or(&[][..], Vec::as_slice);
             let told =
                 right.iter().filter_map(|tool| columns.get(*tool)?.get(row)).map(|score| score - largest - total.ln());
@@ -81,42 +94,56 @@ impl Learner<'_> {
         self.settings.ridge * if self.means.embedder.is_some() { 1.0 } else { WORDS_ONLY_RIDGE }
     }
 
+    /// What words say of the samples that are learned from, in the unit of the score.
+    fn worth_of_words(&self, closeness: &Closeness, tool: usize) -> Vec<f32> {
+        let words = closeness.words(tool, &self.samples.training).into_iter();
+        words.map(|words| self.closeness.fusion.words * words).collect()
+    }
+
     /// Fits the weights of one tool's patterns, with all others as they are.
     pub(super) fn fit_one(&self, tool: usize, one: &mut Closeness, rivals: &Rivals) {
         let among = &self.samples.training;
         let right = |sample: &usize| if self.samples.wants(*sample, tool) { &[0][..] } else { &[1][..] };
         let problem = Problem {
             own: vec![one.own_likeness(0, among), rivals.of(tool)],
-            words: vec![one.words(0, among), vec![0.0; among.len()]],
+            words: vec![self.worth_of_words(one, 0), vec![0.0; among.len()]],
             patterns: one.pattern_likeness(among),
             right: among.iter().map(right).collect(),
         };
-        let start: Vec<f32> = one.weights().map(f32::ln).collect();
         let kept = self.kept(tool);
-        let fitted = start.iter().zip(problem.fit(&start, self.ridge())).enumerate();
-        one.weigh(
-            fitted.map(|(at, (start, fitted))| if at < kept { start.exp() } else { fitted.exp() }).collect::<Vec<_>>(),
-        );
+        let is_kept = (0..one.patterns(0).len()).map(|at| at < kept);
+        let weights = self.fitted(&problem, one.weights(), is_kept);
+        one.weigh(weights);
     }
 
+    /// Fits the weights of all tools' patterns.
     pub(super) fn fit_weights(&mut self) {
         let among = &self.samples.training;
         let tools = 0..self.closeness.tools();
         let problem = Problem {
             own: tools.clone().map(|tool| self.closeness.own_likeness(tool, among)).collect(),
-            words: tools.map(|tool| self.closeness.words(tool, among)).collect(),
+            words: tools.map(|tool| self.worth_of_words(&self.closeness, tool)).collect(),
             patterns: self.closeness.pattern_likeness(among),
             right: among.iter().filter_map(|sample| self.samples.right.get(*sample)).map(Vec::as_slice).collect(),
         };
-        let start: Vec<f32> = self.closeness.weights().map(f32::ln).collect();
-        let logs = problem.fit(&start, self.ridge());
-        // What people wrote stays as they wrote it, its weight too.
         let is_kept = (0..self.closeness.tools()).flat_map(|tool| {
             let kept = self.kept(tool);
             (0..self.closeness.patterns(tool).len()).map(move |at| at < kept)
         });
-        let log = |(is_kept, (start, fitted)): (bool, (&f32, f32))| if is_kept { *start } else { fitted };
-        let weights: Vec<f32> = is_kept.zip(start.iter().zip(logs)).map(log).map(f32::exp).collect();
+        let weights = self.fitted(&problem, self.closeness.weights(), is_kept);
         self.closeness.weigh(weights);
+    }
+
+    /// The weights that a problem gives patterns; what people wrote stays as they wrote it, its weight too.
+    fn fitted(
+        &self,
+        problem: &Problem<'_>,
+        weights: impl Iterator<Item = f32>,
+        is_kept: impl Iterator<Item = bool>,
+    ) -> Vec<f32> {
+        let start: Vec<f32> = weights.map(f32::ln).collect();
+        let logs = problem.fit(&start, self.ridge());
+        let log = |(is_kept, (start, fitted)): (bool, (&f32, f32))| if is_kept { *start } else { fitted };
+        is_kept.zip(start.iter().zip(logs)).map(log).map(f32::exp).collect()
     }
 }
