@@ -1,0 +1,104 @@
+//! The order of a plan's calls, and what makes a plan refused.
+
+use std::collections::HashMap;
+
+use super::Node;
+
+/// Longest label, in bytes.
+const MAX_LABEL: usize = 64;
+
+/// Why calls are no plan.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    /// Calls feed one another in a circle.
+    #[error("the calls feed one another in a circle: {}", .path.join(" -> "))]
+    Cycle {
+        /// The tools on the way, with their labels; the first is also the last.
+        path: Vec<String>,
+    },
+    /// Something refers to a call that is not there.
+    #[error("{at} refers to a call `{label}`, which the plan does not have")]
+    Unknown {
+        /// The label.
+        label: String,
+        /// What refers to it.
+        at: String,
+    },
+    /// Two calls have one label.
+    #[error("two calls have the label `{0}`; give each its own")]
+    Twice(String),
+    /// A label is empty, too long, or has other letters than labels may have.
+    #[error("`{0}` is no label; use letters, digits and `_`, at most {MAX_LABEL}, with no digit first")]
+    NoLabel(String),
+}
+
+/// The calls, each behind those that feed it, and as they were given otherwise.
+pub(super) fn in_order(nodes: Vec<Node>) -> Result<Vec<Node>, PlanError> {
+    let positions = positions(&nodes)?;
+    let mut feeders: Vec<Vec<usize>> = Vec::with_capacity(nodes.len());
+    for node in &nodes {
+        let known = node.feeders().map(|label| {
+            let unknown = || PlanError::Unknown { label: label.to_owned(), at: format!("the call `{}`", node.label) };
+            positions.get(label).copied().ok_or_else(unknown)
+        });
+        feeders.push(known.collect::<Result<_, _>>()?);
+    }
+    let mut placed = vec![false; nodes.len()];
+    let mut order = Vec::with_capacity(nodes.len());
+    while order.len() < nodes.len() {
+        let is_free = |at: &usize| {
+            let fed = feeders.get(*at).is_some_and(|feeders| feeders.iter().all(|feeder| is_placed(&placed, *feeder)));
+            fed && !is_placed(&placed, *at)
+        };
+        let Some(at) = (0..nodes.len()).find(is_free) else {
+            return Err(PlanError::Cycle { path: circle(&nodes, &feeders, &placed) });
+        };
+        placed.get_mut(at).into_iter().for_each(|placed| *placed = true);
+        order.push(at);
+    }
+    let mut nodes: Vec<Option<Node>> = nodes.into_iter().map(Some).collect();
+    Ok(order.into_iter().filter_map(|at| nodes.get_mut(at)?.take()).collect())
+}
+
+fn is_placed(placed: &[bool], at: usize) -> bool {
+    placed.get(at).copied().unwrap_or_default()
+}
+
+fn positions(nodes: &[Node]) -> Result<HashMap<&str, usize>, PlanError> {
+    let mut positions = HashMap::new();
+    for (at, node) in nodes.iter().enumerate() {
+        if !is_label(&node.label) {
+            return Err(PlanError::NoLabel(node.label.chars().take(MAX_LABEL).collect()));
+        }
+        if positions.insert(node.label.as_str(), at).is_some() {
+            return Err(PlanError::Twice(node.label.clone()));
+        }
+    }
+    Ok(positions)
+}
+
+fn is_label(text: &str) -> bool {
+    let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    text.len() <= MAX_LABEL
+        && text.chars().all(is_letter)
+        && text.chars().next().is_some_and(|first| !first.is_ascii_digit())
+}
+
+/// The way around one circle among the calls that could not be placed: each of them has a feeder that could not be either, so going from
+/// feeder to feeder comes round.
+fn circle(nodes: &[Node], feeders: &[Vec<usize>], placed: &[bool]) -> Vec<String> {
+    let mut way: Vec<usize> = Vec::new();
+    let mut next = (0..nodes.len()).find(|at| !is_placed(placed, *at));
+    while let Some(at) = next {
+        if let Some(begin) = way.iter().position(|known| *known == at) {
+            way.drain(..begin);
+            way.push(at);
+            break;
+        }
+        way.push(at);
+        next = feeders.get(at).and_then(|feeders| feeders.iter().copied().find(|at| !is_placed(placed, *at)));
+    }
+    // A value goes from the feeder to what it feeds.
+    let named = way.into_iter().rev().filter_map(|at| nodes.get(at));
+    named.map(|node| format!("{} ({})", node.tool, node.label)).collect()
+}

@@ -1,0 +1,27 @@
+//! The JSON form of a plan, which is checked when it is read.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Node, Plan, PlanError};
+
+/// A plan as it is written.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Form {
+    nodes: Vec<Node>,
+    finals: Vec<String>,
+}
+
+impl From<Plan> for Form {
+    fn from(Plan { nodes, finals }: Plan) -> Self {
+        Self { nodes, finals }
+    }
+}
+
+impl TryFrom<Form> for Plan {
+    type Error = PlanError;
+
+    fn try_from(Form { nodes, finals }: Form) -> Result<Self, PlanError> {
+        Self::new(nodes, finals)
+    }
+}
