@@ -41,7 +41,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("feedback", &["domain", "scanner", "watch"]),
     ("explain", &["domain", "embedding", "retrieval"]),
     ("executor", &["domain", "catalog", "scanner", "store"]),
-    ("planner", &["domain", "catalog", "embedding", "retrieval"]),
+    ("planner", &["domain", "openai", "upstream", "catalog", "embedding", "retrieval", "scanner"]),
     // Work on files instead of requests.
     (
         "offline",

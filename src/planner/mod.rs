@@ -2,4 +2,5 @@
 //!
 //! Owns what a plan is drawn from and how. Must not know turns, HTTP, nor who executes a call; models are asked through `upstream` alone.
 
+pub mod drawing;
 pub mod producers;

@@ -38,6 +38,12 @@ impl Toolbook {
         book
     }
 
+    /// A book of one tool.
+    pub fn of(tool: Arc<CompiledTool>) -> Self {
+        let by_name = HashMap::from([(tool.name().to_owned(), 0)]);
+        Self { tools: vec![tool], by_name, ..Self::default() }
+    }
+
     /// The tool of exactly this name.
     pub fn get(&self, name: &str) -> Option<&Arc<CompiledTool>> {
         self.tools.get(*self.by_name.get(name)?)

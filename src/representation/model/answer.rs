@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::ask::quoted;
+use crate::domain::json::bare;
 
 /// Longest answer that is read, in bytes: twelve patterns at their longest are a tenth of it.
 const MAX_BYTES: usize = 256 * 1024;
@@ -56,20 +57,6 @@ fn read_one(item: Value, number: usize) -> Result<Proposed, String> {
 
 fn is_strings(value: &Value) -> bool {
     value.as_array().is_some_and(|items| items.iter().all(Value::is_string))
-}
-
-/// The text without what a model thought before, and without a fence around it.
-pub(super) fn bare(text: &str) -> &str {
-    let text = text.trim();
-    let text = match text.strip_prefix("<think>").and_then(|rest| rest.split_once("</think>")) {
-        Some((_, rest)) => rest.trim(),
-        None => text,
-    };
-    let Some(fenced) = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```")) else { return text };
-    match fenced.split_once('\n') {
-        Some((language, rest)) if language.trim().chars().all(char::is_alphanumeric) => rest.trim(),
-        _ => fenced.trim(),
-    }
 }
 
 fn kind(value: &Value) -> &'static str {

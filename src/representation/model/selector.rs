@@ -7,11 +7,11 @@ use futures_util::future::BoxFuture;
 use sha2::{Digest, Sha256};
 
 use super::Model;
-use super::answer::bare;
 use super::ask::quoted;
 use super::prompts::{letter, selection};
 use super::proposer::converse;
 use crate::domain::digest::add_part;
+use crate::domain::json::bare;
 use crate::representation::{Candidate, Cost, ProposeError, Selector};
 
 /// Choices that are remembered: those of many runs over all samples.

@@ -1,0 +1,369 @@
+//! What is taken of a model's answers, and what is wrong with them.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Map, Value};
+
+use super::answer::{Completion, Given, Goal, NewCall, Origin, Selection, Taken, Which, read};
+use super::converse::Judged;
+use super::draft::{Draft, label};
+use super::ground::Ground;
+use super::tools::PlanTool;
+use crate::domain::json::{Pointer, raw};
+use crate::domain::plan::{Argument, Item, Reference, Source};
+use crate::domain::rules::{Report, ScanRules};
+use crate::domain::{Call, OutputField};
+use crate::scanner::excerpt::excerpt;
+use crate::scanner::{Toolbook, scan};
+
+/// Characters of a name that a fault quotes.
+const QUOTED_CHARS: usize = 80;
+
+/// Calls that a plan may have, as goals of a selection: the names of the tools that may be chosen.
+pub(super) fn selected(text: &str, tools: &HashSet<&str>, at_most: usize) -> Judged<Vec<Goal>> {
+    let goals = match read::<Selection>(text) {
+        Ok(Selection { goals }) => goals,
+        Err(fault) => return Judged::unusable(fault),
+    };
+    let (mut taken, mut faults) = (Vec::<Goal>::new(), Vec::new());
+    let is_empty = goals.is_empty();
+    for goal in goals {
+        if !tools.contains(goal.tool.as_str()) {
+            faults.push(format!("`{}` is none of the tools", quoted(&goal.tool)));
+        } else if !taken.iter().any(|known| is_same(&known.tool, &known.task, &goal.tool, &goal.task)) {
+            taken.push(goal);
+        }
+    }
+    if taken.len() > at_most {
+        faults.push(format!("there are {} goals, and at most {at_most} can be planned for", taken.len()));
+        taken.truncate(at_most);
+    }
+    Judged { taken: (is_empty || !taken.is_empty()).then_some(taken), faults }
+}
+
+/// An argument that was asked for.
+#[derive(Debug, Clone)]
+pub(super) struct AskedFor {
+    pub(super) name: String,
+    pub(super) required: bool,
+    /// The positions of the tools that may supply it.
+    pub(super) suppliers: Vec<usize>,
+}
+
+/// What an answer about a call's arguments is held against.
+pub(super) struct Standard<'a> {
+    pub(super) draft: &'a Draft,
+    /// The call.
+    pub(super) at: usize,
+    pub(super) tool: &'a PlanTool,
+    pub(super) arguments: &'a [AskedFor],
+    /// The tools that may supply arguments, by their names.
+    pub(super) suppliers: &'a HashMap<String, (usize, PlanTool)>,
+    /// Calls that the plan has room for.
+    pub(super) room: usize,
+    pub(super) ground: &'a Ground,
+}
+
+/// What an answer about a call's arguments gives.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Completed {
+    pub(super) arguments: Vec<Argument>,
+    /// Calls that are needed before: the tool's position, the task, and the arguments that it supplies. Their labels follow those of the draft.
+    pub(super) calls: Vec<(usize, String, Vec<String>)>,
+}
+
+impl Standard<'_> {
+    /// What can be taken of an answer. What is faulty is missing then, or left out where the call can do without.
+    pub(super) fn judge(&self, text: &str) -> Judged<Completed> {
+        let Completion { calls, arguments } = match read(text) {
+            Ok(completion) => completion,
+            Err(fault) => return Judged::unusable(fault),
+        };
+        let mut faults = Vec::new();
+        let mut known: HashMap<&str, &Given> = HashMap::new();
+        for given in &arguments {
+            if !self.arguments.iter().any(|asked| asked.name == given.name) {
+                let tool = quoted(self.tool.tool.name());
+                faults.push(format!("`{tool}` has no argument `{}`", quoted(&given.name)));
+            } else if known.insert(&given.name, given).is_some() {
+                faults.push(format!("the argument `{}` stands there twice", quoted(&given.name)));
+            }
+        }
+        let mut completed = Completed::default();
+        let mut made: Vec<&NewCall> = Vec::new();
+        for asked in self.arguments {
+            let before = made.len();
+            let source = match known.get(asked.name.as_str()) {
+                Some(given) => self.source(asked, given, &calls, &mut made).map(Some),
+                None if asked.required => match self.default_of(&asked.name) {
+                    Some(value) => Ok(Some(Source::Value { value, words: String::new() })),
+                    None => Err("it is required, and is not there; say where it comes from".to_owned()),
+                },
+                None => Ok(None),
+            };
+            let source = source.unwrap_or_else(|fault| {
+                made.truncate(before);
+                faults.push(format!("the argument `{}`: {fault}", quoted(&asked.name)));
+                asked.required.then(|| self.missing(&asked.name))
+            });
+            completed.arguments.extend(source.map(|source| Argument { name: asked.name.clone(), source }));
+        }
+        for (number, call) in made.iter().enumerate() {
+            let label = label(self.draft.len() + number);
+            let supplies = completed
+                .arguments
+                .iter()
+                .filter(|argument| argument.source.references().iter().any(|reference| reference.node == label));
+            let supplies = supplies.map(|argument| argument.name.clone()).collect();
+            let position = self.suppliers.get(&call.tool).map(|(position, _)| *position);
+            completed.calls.extend(position.map(|position| (position, call.task.clone(), supplies)));
+        }
+        Judged { taken: Some(completed), faults }
+    }
+
+    /// All that is required, from the user.
+    pub(super) fn all_missing(&self) -> Completed {
+        let required = self.arguments.iter().filter(|asked| asked.required);
+        let missing = |asked: &AskedFor| Argument { name: asked.name.clone(), source: self.missing(&asked.name) };
+        Completed { arguments: required.map(missing).collect(), calls: Vec::new() }
+    }
+
+    fn source<'c>(
+        &self,
+        asked: &AskedFor,
+        given: &Given,
+        calls: &'c [NewCall],
+        made: &mut Vec<&'c NewCall>,
+    ) -> Result<Source, String> {
+        match given.source {
+            Origin::Ask => {
+                let question = given.question.as_deref().unwrap_or_default().trim();
+                let own = || self.missing(&asked.name);
+                let told = |question: &str| Source::Missing { question: question.to_owned() };
+                Ok(if question.is_empty() { own() } else { told(question) })
+            }
+            Origin::Value => self.value(asked, given),
+            Origin::Tool => {
+                let outputs = given.outputs.as_deref().unwrap_or_default();
+                let references: Result<Vec<_>, _> =
+                    outputs.iter().map(|taken| self.reference(asked, taken, calls, made)).collect();
+                self.made_of(asked, &given.value, references?)
+            }
+        }
+    }
+
+    fn value(&self, asked: &AskedFor, given: &Given) -> Result<Source, String> {
+        if given.value.is_null() {
+            return Err("its source is `value`, and there is none".to_owned());
+        }
+        let value = self.as_wanted(&asked.name, &given.value)?;
+        if self.default_of(&asked.name).as_ref() == Some(&value) {
+            return Ok(Source::Value { value, words: String::new() });
+        }
+        let words = self.ground.words_for(&value, given.words.as_deref().unwrap_or_default());
+        let words = words.map_err(|fault| {
+            let shown = excerpt(&value.to_string(), QUOTED_CHARS);
+            format!("the value {shown} is not grounded: {fault}; give words that are there, or a tool that finds it out, or `ask`")
+        })?;
+        Ok(Source::Value { value, words })
+    }
+
+    /// The value, or what it spells as JSON where the schema wants that.
+    fn as_wanted(&self, name: &str, value: &Value) -> Result<Value, String> {
+        let Err(fault) = self.check(name, value) else { return Ok(value.clone()) };
+        let spelled = value.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
+        let fits = spelled.filter(|spelled| self.check(name, spelled).is_ok());
+        fits.ok_or_else(|| format!("the value {} does not fit: {fault}", excerpt(&value.to_string(), QUOTED_CHARS)))
+    }
+
+    /// Holds one value against its parameter's schema.
+    fn check(&self, name: &str, value: &Value) -> Result<(), String> {
+        let arguments = Map::from_iter([(name.to_owned(), value.clone())]);
+        let tool = &self.tool.tool;
+        let call =
+            Call { id: String::new(), name: tool.name().to_owned(), arguments: raw(&arguments).get().to_owned() };
+        let rules = ScanRules { report: Report::All, ..ScanRules::default() };
+        let Err(found) = scan(&call, 0, &Toolbook::of(std::sync::Arc::clone(tool)), &rules) else { return Ok(()) };
+        // The other arguments are not there, which is no fault of this one.
+        let of_value =
+            found.iter().filter(|diagnosis| diagnosis.path.tokens().first().is_some_and(|first| first == name));
+        let messages: Vec<&str> = of_value.map(|diagnosis| diagnosis.message.as_str()).collect();
+        if messages.is_empty() { Ok(()) } else { Err(messages.join("; ")) }
+    }
+
+    /// The value that the schema gives, where nobody needs to say one.
+    fn default_of(&self, name: &str) -> Option<Value> {
+        let schema = self.tool.tool.parameter(name)?.schema;
+        let only = schema.get("enum").and_then(Value::as_array).filter(|values| values.len() == 1);
+        schema.get("default").or(schema.get("const")).or(only.and_then(|values| values.first())).cloned()
+    }
+
+    fn reference<'c>(
+        &self,
+        asked: &AskedFor,
+        taken: &Taken,
+        calls: &'c [NewCall],
+        made: &mut Vec<&'c NewCall>,
+    ) -> Result<Reference, String> {
+        if asked.suppliers.is_empty() {
+            return Err("no tool can supply it; give a `value` that was said, or `ask`".to_owned());
+        }
+        let planned = self.draft.nodes().find(|(at, _)| label(*at) == taken.call);
+        let (node, supplier) = match planned {
+            Some((at, node)) => {
+                self.no_circle(at)?;
+                self.check_supplier(asked, node.tool.tool.name(), node.position)?;
+                (label(at), node.tool.clone())
+            }
+            None => {
+                let call = calls.iter().find(|call| call.call == taken.call);
+                let call = call.ok_or_else(|| {
+                    format!("the call `{}` stands neither in `calls` nor in `planned`", quoted(&taken.call))
+                })?;
+                let (node, tool) = self.new_call(asked, call, made)?;
+                (node, tool.clone())
+            }
+        };
+        let (output, item) = place(taken, &supplier.outputs).ok_or_else(|| {
+            let tool = quoted(supplier.tool.name());
+            format!("`{tool}` has no output `{}`; take one of its `outputs`", quoted(&taken.output))
+        })?;
+        Ok(Reference { node, output, item })
+    }
+
+    fn new_call<'c>(
+        &self,
+        asked: &AskedFor,
+        call: &'c NewCall,
+        made: &mut Vec<&'c NewCall>,
+    ) -> Result<(String, &PlanTool), String> {
+        let supplier = self.suppliers.get(&call.tool);
+        let (position, tool) =
+            supplier.ok_or_else(|| format!("`{}` is none of the tools that may supply it", quoted(&call.tool)))?;
+        self.check_supplier(asked, &call.tool, *position)?;
+        if let Some(number) = made.iter().position(|known| known.call == call.call) {
+            return Ok((label(self.draft.len() + number), tool));
+        }
+        self.not_again(call)?;
+        if made.len() >= self.room {
+            return Err(format!("the plan has no room for more than {} further calls", self.room));
+        }
+        made.push(call);
+        Ok((label(self.draft.len() + made.len() - 1), tool))
+    }
+
+    fn check_supplier(&self, asked: &AskedFor, name: &str, position: usize) -> Result<(), String> {
+        if asked.suppliers.contains(&position) {
+            return Ok(());
+        }
+        Err(format!("`{}` is none of the tools that may supply it", quoted(name)))
+    }
+
+    /// A call that this one is made for cannot feed it.
+    fn no_circle(&self, from: usize) -> Result<(), String> {
+        let Some(mut way) = self.draft.way(self.at, from) else { return Ok(()) };
+        way.push(self.tool.tool.name().to_owned());
+        Err(format!("calls would feed one another in a circle: {}", way.join(" -> ")))
+    }
+
+    /// The same task of the same tool, again on the way to it, would never end.
+    fn not_again(&self, call: &NewCall) -> Result<(), String> {
+        let above = self.draft.above(self.at);
+        let way = std::iter::once(self.at).chain(above.iter().map(|(at, _)| *at));
+        let mut names = vec![call.tool.clone()];
+        for at in way {
+            let Some(node) = self.draft.get(at) else { continue };
+            names.push(node.tool.tool.name().to_owned());
+            if is_same(node.tool.tool.name(), &node.task, &call.tool, &call.task) {
+                let circle = names.join(" -> ");
+                return Err(format!("calls would feed one another in a circle: {circle}; it is the same task again"));
+            }
+        }
+        Ok(())
+    }
+
+    fn made_of(&self, asked: &AskedFor, template: &Value, outputs: Vec<Reference>) -> Result<Source, String> {
+        let is_plain = template.is_null() || template.as_str() == Some("{1}");
+        match <[Reference; 1]>::try_from(outputs) {
+            Ok([only]) if is_plain => Ok(Source::Output(only)),
+            Ok(only) => self.composed(asked, template, only.into()),
+            Err(outputs) if outputs.is_empty() => Err("its source is `tool`, and `outputs` is empty".to_owned()),
+            Err(outputs) => self.composed(asked, template, outputs),
+        }
+    }
+
+    fn composed(&self, asked: &AskedFor, template: &Value, outputs: Vec<Reference>) -> Result<Source, String> {
+        let mut value = template.clone();
+        // A list or an object is written as a text where the answer's form has room for texts alone.
+        if let Some(text) = template.as_str().filter(|_| self.check(&asked.name, template).is_err()) {
+            let spelled =
+                serde_json::from_str::<Value>(text).ok().filter(|value| value.is_array() || value.is_object());
+            value = spelled.unwrap_or(value);
+        }
+        let written = value.to_string();
+        let unused = (1..=outputs.len()).find(|number| !written.contains(&format!("{{{number}}}")));
+        if let Some(number) = unused {
+            return Err(format!("`value` has no {{{number}}} where that output goes"));
+        }
+        self.ground.no_invention(&value)?;
+        Ok(Source::Composed { value, outputs })
+    }
+
+    fn missing(&self, name: &str) -> Source {
+        let about = self.tool.tool.parameter(name).and_then(|parameter| parameter.schema.get("description"));
+        let about = about.and_then(Value::as_str).map(|about| excerpt(about, QUOTED_CHARS)).unwrap_or_default();
+        let tool = self.tool.tool.name();
+        let question = match about.is_empty() {
+            true => format!("What is `{name}` of {tool} to be?"),
+            false => format!("What is `{name}` of {tool} to be? ({about})"),
+        };
+        Source::Missing { question }
+    }
+}
+
+/// Where a value stands in an answer, where the answer may have it there; and which item of a list.
+fn place(taken: &Taken, fields: &[OutputField]) -> Option<(Pointer, Item)> {
+    let written = Pointer::from(taken.output.as_str());
+    let (mut output, mut index) = (Pointer::root(), None);
+    for token in written.tokens() {
+        if is_index(&token) {
+            index = Some(token.parse::<usize>().ok()?);
+            output = output.item(0);
+        } else {
+            output = output.child(&token);
+        }
+    }
+    let below = |longer: &str, shorter: &str| {
+        longer.strip_prefix(shorter).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let is_there =
+        |field: &OutputField| below(&field.pointer, output.as_str()) || below(output.as_str(), &field.pointer);
+    if !fields.is_empty() && !fields.iter().any(is_there) {
+        return None;
+    }
+    Some(match (index, taken.item) {
+        (Some(0) | None, Some(Which::First)) => (with_item(output, index), Item::Index(0)),
+        (Some(0) | None, Some(Which::Choose)) => (with_item(output, index), Item::Chosen),
+        (None, _) | (Some(0), Some(Which::All)) => (output, Item::Whole),
+        (Some(0), None) => (output, Item::Chosen),
+        (Some(index), _) => (output, Item::Index(index)),
+    })
+}
+
+/// The place of an item, where that of its list is given.
+fn with_item(output: Pointer, index: Option<usize>) -> Pointer {
+    if index.is_some() { output } else { output.item(0) }
+}
+
+fn is_index(token: &str) -> bool {
+    !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn is_same(tool: &str, task: &str, other: &str, other_task: &str) -> bool {
+    let folded = |task: &str| task.split_whitespace().map(str::to_lowercase).collect::<Vec<_>>();
+    tool == other && folded(task) == folded(other_task)
+}
+
+fn quoted(text: &str) -> String {
+    excerpt(text, QUOTED_CHARS)
+}
