@@ -11,6 +11,9 @@ use crate::domain::json::scalar_text;
 /// Digits in a row from which on they are taken for something that nobody guesses.
 const TELLING_DIGITS: usize = 3;
 
+/// Letters from which on the beginning of a word stands for it.
+const BEGINNING_CHARS: usize = 3;
+
 /// What was said and what is remembered, ready to be looked through.
 #[derive(Debug, Clone)]
 pub(super) struct Ground {
@@ -64,11 +67,16 @@ impl Ground {
         }
     }
 
-    /// Are these words somewhere, whatever the case and the signs between them?
+    /// Are these words somewhere, whatever the case and the signs between them? The last one may be the beginning of a word, as "euro" is
+    /// where somebody said "euros".
     pub(super) fn says(&self, words: &str) -> bool {
         let folded = folded(words);
-        !folded.trim().is_empty()
-            && (self.words.contains(&folded) || has_no_spaces(words) && self.words.contains(folded.trim()))
+        let open_end = folded.trim_end();
+        let last = open_end.rsplit(' ').next().unwrap_or_default();
+        !last.is_empty()
+            && (self.words.contains(&folded)
+                || last.chars().count() >= BEGINNING_CHARS && self.words.contains(open_end)
+                || has_no_spaces(words) && self.words.contains(open_end.trim_start()))
     }
 }
 
@@ -134,6 +142,11 @@ mod tests {
         assert_eq!(words(json!("Jack O’Neil"), "").as_deref(), Ok("Jack O’Neil"));
         assert_eq!(words(json!("jack"), "words that nobody said").as_deref(), Ok("jack"));
         assert_eq!(words(json!("会议室"), "").as_deref(), Ok("会议室"));
+        assert_eq!(
+            words(json!("y"), "the next Ma").as_deref(),
+            Err("the words that it is said to rest on are nowhere in the conversation or memory")
+        );
+        assert_eq!(words(json!("y"), "budg").as_deref(), Ok("budg"));
         assert!(words(json!("Jill"), "").unwrap_err().contains("without words"));
         assert!(words(json!("Jill"), "for Jill").unwrap_err().contains("nowhere"));
         assert!(words(json!("x"), "ack").is_err(), "part of a word is no word");
