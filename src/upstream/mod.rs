@@ -15,6 +15,7 @@ mod headers;
 mod settings;
 #[cfg(test)]
 pub(crate) mod test_server;
+mod text_model;
 mod tool_calls;
 mod upstreams;
 
@@ -22,5 +23,6 @@ pub use answer::Answer;
 pub use body::RequestBody;
 pub use client::Upstream;
 pub use settings::Settings;
+pub use text_model::{Answered, Exchange, Manner, Patience, TextModel};
 pub use tool_calls::ToolCalls;
 pub use upstreams::{BuildError, Upstreams};

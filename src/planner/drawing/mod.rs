@@ -14,6 +14,7 @@ mod model;
 mod prompts;
 mod settings;
 mod tools;
+mod upstream_model;
 
 pub use converse::{Cost, Spent};
 pub use draw::{Drawn, Limit, Occasion, Undrawn, draw};
