@@ -2,6 +2,7 @@
 //!
 //! Owns arguments, exit statuses and what is printed. Must not hold logic that a server needs too.
 
+mod asked_model;
 mod check;
 mod config;
 mod demo;

@@ -1,25 +1,38 @@
-//! `callwright plan`: recorded requests, with what supplies the arguments of the tools that they may need.
+//! `callwright plan`: recorded requests, with their plans, or with what supplies the arguments of the tools that they may need.
 
 use std::io::IsTerminal;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
 
+use super::asked_model::ModelArguments;
 use super::embedding::VectorArguments;
 use super::errors::{BadLines, VerbResult};
 use super::progress::Progress;
 use super::scan::threads;
-use crate::offline::{self, CandidatesJob, CandidatesSummary, OfflineError};
+use crate::offline::{self, CandidatesJob, CandidatesSummary, DrawJob, DrawSummary, OfflineError};
+use crate::planner::drawing::DrawSettings;
 use crate::planner::producers::Edges;
+use crate::upstream::{Patience, TextModel};
+
+/// Candidates of an argument that are written where nothing is said.
+const CANDIDATES: usize = 5;
+
+/// Plans that are drawn at a time where nothing is said: they wait for a model, not for cores.
+const AT_ONCE: usize = 4;
+
+/// Where the model's provider is busy: tries of a request, and the longest wait between them.
+const PATIENCE: Patience = Patience { tries: 4, max_wait: Duration::from_secs(60) };
 
 /// Arguments of `plan`.
 #[derive(Debug, Args)]
 #[command(after_long_help = LINES)]
 pub(super) struct Arguments {
     /// Write for each argument the tools whose answers can supply it; no model is asked.
-    #[arg(long, required = true)]
+    #[arg(long, required_unless_present = "model", conflicts_with = "model")]
     candidates: bool,
     /// JSON Lines {"id","tools":[{"name","description","parameters","output"}]}: the toolsets.
     #[arg(long, value_name = "FILE")]
@@ -27,23 +40,49 @@ pub(super) struct Arguments {
     /// JSON Lines {"id","query","toolset","calls"?}: the requests. `-` is standard input.
     #[arg(long = "in", value_name = "FILE", default_value = "-")]
     records: PathBuf,
-    /// Where the candidates go, one line for each request, in the same order. `-` is standard output.
+    /// Where the plans or candidates go, one line for each request, in the same order. `-` is standard output.
     #[arg(long = "out", value_name = "FILE", default_value = "-")]
     output: PathBuf,
     /// YAML file with what is confirmed and forbidden as a source of arguments.
     #[arg(long, value_name = "FILE")]
     edges: Option<PathBuf>,
-    /// Candidates of an argument, at most.
-    #[arg(short, long = "count", value_name = "N", default_value = "5")]
-    k: NonZeroUsize,
+    /// Candidates of an argument, at most. Without it, 5 are written, and 8 are shown to a model.
+    #[arg(short, long = "count", value_name = "N")]
+    k: Option<NonZeroUsize>,
     #[command(flatten)]
     vectors: VectorArguments,
-    /// Write beside the candidates why they are: `why`.
+    /// Write beside the candidates why they are: `why`; beside a plan its `graph`, what it cost (`spent`), and what was wrong with answers
+    /// (`notes`).
     #[arg(long)]
     details: bool,
-    /// Threads that search; without it, one for each core.
+    /// Threads that search; without it, one for each core. Of plans, how many are drawn at a time; without it, 4.
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
+    #[command(flatten)]
+    drawing: Drawing,
+}
+
+/// How plans are drawn.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Drawing plans by asking a model")]
+struct Drawing {
+    #[command(flatten)]
+    of: ModelArguments,
+    /// Calls on the way from a goal to the first one, at most.
+    #[arg(long, value_name = "N", default_value_t = DrawSettings::default().depth)]
+    depth: usize,
+    /// Calls of a plan, at most.
+    #[arg(long, value_name = "N", default_value_t = DrawSettings::default().nodes)]
+    max_calls: usize,
+    /// Requests to the model for one plan, at most.
+    #[arg(long, value_name = "N", default_value_t = DrawSettings::default().requests)]
+    max_requests: u64,
+    /// Tokens for one plan, at most.
+    #[arg(long, value_name = "N", default_value_t = DrawSettings::default().tokens)]
+    max_tokens: u64,
+    /// How freely the model may choose its words.
+    #[arg(long, value_name = "T", default_value_t = DrawSettings::default().temperature)]
+    temperature: f64,
 }
 
 /// What `--help` says about the lines.
@@ -55,15 +94,83 @@ called, where that is known}. Other members are ignored.
 Lines of --out: {\"id\", \"candidates\": {\"tool.argument\": [names of tools, best first]}} for every argument of the tools that are called, \
 or of all tools; with --details also \"why\": for each candidate its `tool`, where the value stands in the answer (`output`, a JSON Pointer), \
 whether it is one of a list (`in_list`), its `score`, and what that is the sum of (`reasons`).
+With --model: {\"id\", \"plan\": [{\"name\", \"arguments\", \"label\"}]}; what another call answers with is written \"$label.path$\", inputs \
+that nobody gave stand in `missing`, and why there is no plan in `why`. Texts of tools and requests go to the model's provider.
 
 Files may be of any size; gzip is understood, and written where the name of --out ends in .gz. A line may have 64 MiB. \
 Lines that cannot be used are named on standard error and left out; the status is 1 then. A summary goes to standard error.";
 
 pub(super) fn run(arguments: Arguments) -> VerbResult {
-    let Arguments { candidates: _, tools, records, output, edges, k, vectors, details, jobs } = arguments;
+    match arguments.drawing.of.model.clone() {
+        Some(model) => draw(arguments, &model),
+        None => find_candidates(arguments),
+    }
+}
+
+fn draw(arguments: Arguments, model: &str) -> VerbResult {
+    let Arguments { tools, records, output, edges, k, vectors, details, jobs, drawing, .. } = arguments;
+    let Drawing { of, depth, max_calls, max_requests, max_tokens, temperature } = drawing;
+    let defaults = DrawSettings::default();
+    let settings = DrawSettings {
+        depth,
+        nodes: max_calls,
+        requests: max_requests,
+        tokens: max_tokens,
+        temperature,
+        candidates: k.map_or(defaults.candidates, NonZeroUsize::get),
+        ..defaults
+    };
+    let runtime = super::runtime()?;
+    // Connections belong to the runtime that they are made in.
+    let entered = runtime.enter();
+    let model = Arc::new(TextModel::new(of.upstream()?, model, PATIENCE));
+    drop(entered);
+    let writes_to_terminal = output.as_os_str() == "-" && std::io::stdout().is_terminal();
+    let job = DrawJob {
+        tools,
+        records,
+        plans: output,
+        edges: edges.as_deref().map(Edges::of_file).transpose()?.unwrap_or_default(),
+        embedder: vectors.embedder()?,
+        model,
+        settings,
+        details,
+        jobs: jobs.map_or(AT_ONCE, NonZeroUsize::get),
+    };
+    let begun = Instant::now();
+    let summary = match offline::plans(&job, runtime.handle(), &Progress::new(writes_to_terminal)) {
+        Err(OfflineError::ReaderGone) => return Ok(()),
+        result => result?,
+    };
+    print_plans(&summary, begun.elapsed());
+    let DrawSummary { problems, records, toolsets, .. } = summary;
+    match problems {
+        0 => Ok(()),
+        _ => Err(BadLines { problems, lines: problems + records + toolsets }.into()),
+    }
+}
+
+fn print_plans(summary: &DrawSummary, took: Duration) {
+    let DrawSummary { toolsets, tools, records, plans, asking, unserved, limited, calls, cost, .. } = summary;
+    anstream::eprintln!("{toolsets} toolsets with {tools} tools");
+    let seconds = took.as_secs_f64();
+    anstream::eprintln!(
+        "{records} requests in {seconds:.1} s: {plans} plans with {calls} calls, {asking} of them with a question to the user; \
+         {unserved} that no tool serves, {limited} beyond a limit"
+    );
+    anstream::eprintln!(
+        "asked of the model: {} requests, {} tokens of prompts, {} of answers",
+        cost.requests,
+        cost.prompt_tokens,
+        cost.completion_tokens
+    );
+}
+
+fn find_candidates(arguments: Arguments) -> VerbResult {
+    let Arguments { tools, records, output, edges, k, vectors, details, jobs, .. } = arguments;
     let edges = edges.as_deref().map(Edges::of_file).transpose()?.unwrap_or_default();
     let embedder = vectors.embedder()?;
-    let (count, jobs) = (k.get(), threads(jobs));
+    let (count, jobs) = (k.map_or(CANDIDATES, NonZeroUsize::get), threads(jobs));
     let job = CandidatesJob { tools, records, candidates: output, edges, count, embedder, details, jobs };
     let writes_to_terminal = job.candidates.as_os_str() == "-" && std::io::stdout().is_terminal();
     let runtime = super::runtime()?;

@@ -28,7 +28,7 @@ pub use error::{OfflineError, Problem};
 pub use explain::{ExplainJob, ExplainSummary, explain};
 pub use learn::{LearnFiles, LearnRun, Prepared, Report, Samples, Spent, learn, page};
 pub use lines::MAX_LINE_BYTES;
-pub use plan::{CandidatesJob, CandidatesSummary, candidates};
+pub use plan::{CandidatesJob, CandidatesSummary, DrawJob, DrawSummary, candidates, plans};
 pub use replay::{Fates, Judgements, Replay, ReplayJob, Row, Rows, TurnFates, grouped, replay};
 pub use retrieve::{RetrieveJob, RetrieveSummary, retrieve};
 pub use scan::{ScanJob, ScanSummary, scan};

@@ -7,17 +7,16 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 
+use crate::cli::asked_model::ModelArguments;
 use crate::cli::embedding::EmbeddingArguments;
 use crate::cli::errors::{BadLines, VerbResult};
 use crate::cli::progress::Progress;
-use crate::config::{self, process_environment};
 use crate::embedding::{self, BuildError, Embedder, built_in};
 use crate::offline::{LearnFiles, LearnRun, Prepared, Report, grouped, learn};
 use crate::representation::{
     Cost, Estimate, ExtractiveProposer, ExtractiveSettings, LearnSettings, LlmProposer, LlmSelector, MemoEmbedder,
     Model, ModelSettings, NoSelection, Prices, Proposer, Selector,
 };
-use crate::upstream::Upstreams;
 
 /// Arguments of `learn representations`.
 #[derive(Debug, Args)]
@@ -98,15 +97,8 @@ struct Method {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Asking a model")]
 struct Asking {
-    /// The model, as its provider calls it.
-    #[arg(long, value_name = "NAME")]
-    model: Option<String>,
-    /// Configuration file with the model's upstream. Without it, as `serve` finds it; without any, OPENAI_BASE_URL and OPENAI_API_KEY hold.
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// Upstream of the configuration that is asked. Without it: the default one.
-    #[arg(long, value_name = "NAME")]
-    upstream: Option<String>,
+    #[command(flatten)]
+    of: ModelArguments,
     /// Samples that one request shows at most.
     #[arg(long, value_name = "N", default_value_t = ModelSettings::default().samples)]
     samples_per_request: usize,
@@ -205,24 +197,12 @@ impl Arguments {
         if self.proposer != ProposerKind::Llm && self.selector != SelectorKind::Llm {
             return Ok(None);
         }
-        let Some(name) = &asking.model else {
+        let Some(name) = &asking.of.model else {
             return Err("a model is to be asked; name it with --model, as its provider calls it".into());
         };
-        let request = config::Request { file: asking.config.clone(), ..config::Request::default() };
-        let settings = config::load(&request, &process_environment)?.settings;
-        let upstreams = Upstreams::build(&settings.upstreams, &settings.default_upstream)?;
-        let upstream = match &asking.upstream {
-            None => upstreams.default_upstream(),
-            Some(name) => upstreams.get(name).ok_or_else(|| {
-                let known: Vec<&str> = upstreams.iter().map(|upstream| upstream.name()).collect();
-                format!(
-                    "--upstream: there is no upstream `{name}` in the configuration; there are {}",
-                    known.join(", ")
-                )
-            })?,
-        };
+        let upstream = asking.of.upstream()?;
         let settings = ModelSettings { samples: asking.samples_per_request, ..ModelSettings::default() };
-        Ok(Some(Arc::new(Model::new(upstream.clone(), name, settings))))
+        Ok(Some(Arc::new(Model::new(upstream, name, settings))))
     }
 
     /// What tools will be found by, besides words.

@@ -1,5 +1,6 @@
-//! `plan --candidates`: recorded requests, each with the tools that can supply the arguments of the tools that it may need.
+//! `plan`: recorded requests, each with its plan, or with the tools that can supply the arguments of the tools that it may need.
 
+mod drawn;
 mod record;
 mod summary;
 mod toolsets;
@@ -17,9 +18,10 @@ use super::{OfflineError, Problem, Watcher};
 use crate::embedding::Embedder;
 use crate::planner::producers::{Edges, Request};
 
+pub use drawn::{DrawJob, DrawSummary, plans};
 use record::{PlanRecord, write};
 pub use summary::CandidatesSummary;
-use toolsets::Toolsets;
+use toolsets::{Ingredients, Toolsets};
 
 /// What candidates are looked for.
 #[derive(Debug)]
@@ -56,7 +58,9 @@ pub fn candidates(
         return Err(OfflineError::StandardInputTwice { first: "--tools", second: "--in" });
     }
     let mut summary = CandidatesSummary::default();
-    let toolsets = runtime.block_on(Toolsets::read(job, watcher, &mut summary))?;
+    let CandidatesJob { tools, edges, embedder, .. } = job;
+    let from = Ingredients { tools, edges, embedder: embedder.as_ref(), validators: None };
+    let toolsets = runtime.block_on(Toolsets::read(from, watcher, &mut summary))?;
     let records = Lines::of(Input::open(&job.records)?);
     let mut output = Output::create(&job.candidates, &[&job.tools, &job.records])?;
     let name = records.name().to_owned();

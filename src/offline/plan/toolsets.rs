@@ -1,20 +1,35 @@
 //! The toolsets of a file, with the producers of their arguments.
 
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{CandidatesJob, CandidatesSummary};
+use super::CandidatesSummary;
 use crate::domain::json::scalar_text;
-use crate::embedding::Vector;
+use crate::domain::{Owner, Tool};
+use crate::embedding::{Embedder, Vector};
 use crate::offline::input::Input;
 use crate::offline::lines::Lines;
 use crate::offline::questions::MAX_QUOTED;
 use crate::offline::{OfflineError, Watcher};
-use crate::planner::producers::{Candidate, Producers, Request, Segment, ToolShape, told_fields};
+use crate::planner::drawing::ToolList;
+use crate::planner::producers::{Candidate, Edges, Producers, Request, Segment, ToolShape, told_fields};
+use crate::scanner::Validators;
 use crate::scanner::excerpt::excerpt;
+
+/// What toolsets are made from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ingredients<'a> {
+    /// Lines `{"id", "tools"}`.
+    pub(super) tools: &'a Path,
+    pub(super) edges: &'a Edges,
+    pub(super) embedder: Option<&'a Arc<dyn Embedder>>,
+    /// Where calls are judged: what schemas are compiled with.
+    pub(super) validators: Option<&'a Validators>,
+}
 
 /// Toolsets by their ids.
 #[derive(Debug, Default)]
@@ -27,6 +42,8 @@ pub(super) struct Toolsets {
 pub(super) struct Toolset {
     names: Vec<String>,
     producers: Producers,
+    /// Ready to be called; empty where calls are not judged.
+    tools: ToolList,
 }
 
 /// What was found for a request: tool, argument and candidates, in the order of the tools.
@@ -59,17 +76,25 @@ struct Listed {
     form: ToolForm,
 }
 
+impl Listed {
+    fn into_tool(self) -> Arc<Tool> {
+        let ToolForm { description, parameters, .. } = self.form;
+        let (description, parameters) = (description.unwrap_or_default(), Arc::new(parameters));
+        Arc::new(Tool { name: self.name, description, parameters, free_text: false, owner: Owner::Client })
+    }
+}
+
 impl Toolsets {
     /// Reads the file to its end. Lines and tools that cannot be used are told to the watcher and counted.
     ///
     /// # Errors
     /// [`OfflineError`]: the file cannot be read or has no toolset, or the embedder fails.
     pub(super) async fn read(
-        job: &CandidatesJob,
+        from: Ingredients<'_>,
         watcher: &dyn Watcher,
         summary: &mut CandidatesSummary,
     ) -> Result<Self, OfflineError> {
-        let mut lines = Lines::of(Input::open(&job.tools)?);
+        let mut lines = Lines::of(Input::open(from.tools)?);
         let name = lines.name().to_owned();
         let mut toolsets = Self::default();
         watcher.begins(&name, lines.size());
@@ -98,7 +123,7 @@ impl Toolsets {
                 let (listed, repeated) = each_once(listed);
                 summary.repeated += repeated;
                 summary.tools += listed.len() as u64;
-                let toolset = Toolset::of(listed, job).await?;
+                let toolset = Toolset::of(listed, from).await?;
                 toolsets.by_id.insert(id, toolset);
             }
             watcher.advances(batch.consumed, toolsets.by_id.len() as u64);
@@ -125,7 +150,7 @@ impl Toolsets {
 }
 
 impl Toolset {
-    async fn of(listed: Vec<Listed>, job: &CandidatesJob) -> Result<Self, OfflineError> {
+    async fn of(listed: Vec<Listed>, from: Ingredients<'_>) -> Result<Self, OfflineError> {
         let outputs: Vec<_> = listed.iter().map(|tool| told_fields(&tool.form.output)).collect();
         let shapes = listed.iter().zip(&outputs).map(|(tool, outputs)| ToolShape {
             name: &tool.name,
@@ -137,12 +162,27 @@ impl Toolset {
         });
         let shapes: Vec<ToolShape<'_>> = shapes.collect();
         let mut segment = Segment::build(&shapes);
-        if let Some(embedder) = &job.embedder {
+        if let Some(embedder) = from.embedder {
             let texts = shapes.iter().map(ToolShape::embedded).collect();
             segment = segment.with_vectors(embedder.embed(texts).await.map_err(OfflineError::Unembedded)?);
         }
-        let producers = Producers::new([Arc::new(segment)]).with_edges(&job.edges);
-        Ok(Self { names: listed.into_iter().map(|tool| tool.name).collect(), producers })
+        let producers = Producers::new([Arc::new(segment)]).with_edges(from.edges);
+        let names = listed.iter().map(|tool| tool.name.clone()).collect();
+        let tools = listed.into_iter().map(Listed::into_tool).zip(outputs).collect();
+        let tools = from.validators.map(|validators| ToolList::compile(tools, validators)).unwrap_or_default();
+        Ok(Self { names, producers, tools })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    pub(super) fn producers(&self) -> &Producers {
+        &self.producers
+    }
+
+    pub(super) fn tools(&self) -> &ToolList {
+        &self.tools
     }
 
     pub(super) fn name(&self, position: usize) -> Option<&str> {
