@@ -1,4 +1,4 @@
-//! `callwright plan --candidates` as a script calls it: toolsets and requests in, candidates out, and what is said of what cannot be used.
+//! `callwright plan` as a script calls it: toolsets and requests in, candidates or plans out, and what is said of what cannot be used.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -6,6 +6,9 @@ mod support;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use support::answer;
+use support::reply::Reply;
+use support::server::{Received, Server};
 use support::verb::{Folder, Said, gunzip, gzip, json_lines, to_lines};
 
 fn rooms() -> Value {
@@ -233,4 +236,64 @@ fn refers_to(value: &Value, label: &Value) -> bool {
     let label = label.as_str().unwrap_or_default();
     let text = value.to_string();
     !label.is_empty() && [".", "[", "$"].iter().any(|end| text.contains(&format!("${label}{end}")))
+}
+
+/// Books the room of whoever is named, where that is known; a provider without structured outputs.
+fn planner(request: &Received) -> Reply {
+    if request.json().get("response_format").is_some() {
+        return Reply::json(400, &json!({"error": {"message": "response_format is not supported"}}));
+    }
+    let data: Value = serde_json::from_str(request.messages()[1]["content"].as_str().unwrap()).unwrap();
+    let value = |name: &str, value: &str| json!({"name": name, "source": "value", "value": value, "words": value});
+    let taken = |name: &str, call: &str, output: &str| json!({"name": name, "source": "tool", "outputs": [{"call": call, "output": output}]});
+    let said = match data["wanted"]["tool"].as_str() {
+        None => json!({"goals": [{"tool": "book_room", "task": "book it"}]}),
+        Some("book_room") => json!({
+            "calls": [{"call": "r", "tool": "list_rooms", "task": "free rooms"}, {"call": "p", "tool": "find_person", "task": "Jack"}],
+            "arguments": [taken("room_id", "r", "/0/id"), taken("person_id", "p", "/person_id"), value("start", "9")],
+        }),
+        Some(_) => json!({"arguments": [{"name": "name", "source": "ask", "question": "Which Jack?"}]}),
+    };
+    answer::text(&said.to_string())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_draws_the_plan_of_each_record() {
+    let upstream = Server::scripted(|_, request| planner(request)).await;
+    let folder = folder();
+    let config = format!("{}api_key = \"sk-secret\"\n", support::config(&upstream.url("/v1")));
+    std::fs::write(folder.path("callwright.toml"), config).unwrap();
+    let said = tokio::task::spawn_blocking(move || {
+        let options =
+            ["plan", "--model", "gpt-test", "--tools", "tools.jsonl", "--words-only", "--details", "--jobs", "1"];
+        folder.run(&options, &to_lines(&[asked("a", None), json!({"id": "b"})]))
+    });
+    let said = said.await.unwrap();
+    assert_eq!(said.status, Some(1), "{}", said.stderr);
+    let [line] = said.lines().try_into().unwrap_or_else(|lines| panic!("{lines:?} {}", said.stderr));
+    assert_eq!(
+        line["plan"],
+        json!([
+            {"name": "list_rooms", "arguments": {}, "label": "call1"},
+            {"name": "find_person", "arguments": {}, "label": "call2"},
+            {"name": "book_room", "arguments": {"room_id": "$call1[?].id$", "person_id": "$call2.person_id$", "start": "9"}, "label": "call3"},
+        ])
+    );
+    assert_eq!(line["missing"], json!([{"label": "call2", "argument": "name", "question": "Which Jack?"}]));
+    assert_eq!(
+        (&line["spent"]["selection"]["requests"], &line["spent"]["completion"]["requests"]),
+        (&json!(2), &json!(2))
+    );
+    assert!(said.stderr.contains("1 plans with 3 calls, 1 of them with a question"), "{}", said.stderr);
+    assert!(said.stderr.contains("there is no `query`") && !said.stderr.contains("sk-secret"), "{}", said.stderr);
+    let asked = upstream.received();
+    assert_eq!(asked.len(), 4, "a form that is refused is not sent again");
+    assert!(asked.iter().all(|request| request.json()["temperature"] == json!(0.1)));
+}
+
+#[test]
+fn without_candidates_a_model_has_to_be_named() {
+    let said = folder().run(&["plan", "--tools", "tools.jsonl"], b"");
+    assert_eq!(said.status, Some(2), "{}", said.stderr);
+    assert!(said.stderr.contains("--candidates") || said.stderr.contains("--model"), "{}", said.stderr);
 }

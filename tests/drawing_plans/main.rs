@@ -9,6 +9,7 @@
 mod oracle;
 mod random;
 mod records;
+mod rules;
 
 use std::collections::BTreeMap;
 

@@ -333,12 +333,7 @@ fn place(taken: &Taken, fields: &[OutputField]) -> Option<(Pointer, Item)> {
             output = output.child(&token);
         }
     }
-    let below = |longer: &str, shorter: &str| {
-        longer.strip_prefix(shorter).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
-    let is_there =
-        |field: &OutputField| below(&field.pointer, output.as_str()) || below(output.as_str(), &field.pointer);
-    if !fields.is_empty() && !fields.iter().any(is_there) {
+    if !fields.is_empty() && !may_have(fields, output.as_str()) {
         return None;
     }
     Some(match (index, taken.item) {
@@ -347,6 +342,18 @@ fn place(taken: &Taken, fields: &[OutputField]) -> Option<(Pointer, Item)> {
         (None, _) | (Some(0), Some(Which::All)) => (output, Item::Whole),
         (Some(0), None) => (output, Item::Chosen),
         (Some(index), _) => (output, Item::Index(index)),
+    })
+}
+
+/// May an answer with these values have something there: one of them, what holds some of them, or a part of one of which nothing more is told?
+fn may_have(fields: &[OutputField], output: &str) -> bool {
+    let is_below = |longer: &str, shorter: &str| {
+        longer.strip_prefix(shorter).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let is_told = |of: &str| fields.iter().any(|field| field.pointer != of && is_below(&field.pointer, of));
+    fields.iter().any(|field| {
+        let pointer = field.pointer.as_str();
+        is_below(pointer, output) || (is_below(output, pointer) && !is_told(pointer))
     })
 }
 

@@ -142,10 +142,7 @@ mod tests {
         assert_eq!(words(json!("Jack O’Neil"), "").as_deref(), Ok("Jack O’Neil"));
         assert_eq!(words(json!("jack"), "words that nobody said").as_deref(), Ok("jack"));
         assert_eq!(words(json!("会议室"), "").as_deref(), Ok("会议室"));
-        assert_eq!(
-            words(json!("y"), "the next Ma").as_deref(),
-            Err("the words that it is said to rest on are nowhere in the conversation or memory")
-        );
+        assert!(words(json!("y"), "next Ma").unwrap_err().contains("nowhere"));
         assert_eq!(words(json!("y"), "budg").as_deref(), Ok("budg"));
         assert!(words(json!("Jill"), "").unwrap_err().contains("without words"));
         assert!(words(json!("Jill"), "for Jill").unwrap_err().contains("nowhere"));
