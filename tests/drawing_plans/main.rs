@@ -88,7 +88,7 @@ fn with_an_oracle_that_errs_the_plan_is_right_or_a_question_is_asked() {
         println!("the shared plans are not there: nothing is measured");
         return;
     };
-    let (mut right, mut asked, mut all) = (0, 0, 0);
+    let (mut right, mut asked, mut without, mut all) = (0, 0, 0, 0);
     let mut kinds: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
     let settings = DrawSettings::default();
     let valid: Vec<_> =
@@ -105,6 +105,7 @@ fn with_an_oracle_that_errs_the_plan_is_right_or_a_question_is_asked() {
             let is_asked = drawn.result.as_ref().is_ok_and(|plan| plan.missing().next().is_some());
             right += u32::from(is_right);
             asked += u32::from(!is_right && is_asked);
+            without += u32::from(drawn.result.is_err());
             for kind in oracle.erred.lock().unwrap().iter() {
                 let of_kind = kinds.entry(kind).or_default();
                 of_kind.0 += 1;
@@ -116,6 +117,9 @@ fn with_an_oracle_that_errs_the_plan_is_right_or_a_question_is_asked() {
         println!("{kind}: {times} times, {lost} of them in plans that are neither right nor ask");
     }
     let share = f64::from(right + asked) / f64::from(all);
-    println!("of {all} plans {right} right, {asked} ask a question: {:.1} %", share * 100.0);
+    println!(
+        "of {all} plans {right} right, {asked} ask a question: {:.1} %; of {without} requests no answer could be used",
+        share * 100.0
+    );
     assert!(share >= LEAST_RIGHT_OR_ASKED, "{share}");
 }
