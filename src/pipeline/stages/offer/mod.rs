@@ -35,7 +35,7 @@ use choose::{Chosen, Pick, Rules};
 use conversation::{Conversation, Step};
 use memory::Remembered;
 use pool::{Pool, Side};
-use ranking::{Query, Vectors};
+use ranking::{Query, Searches, Vectors};
 
 pub(crate) use compiled::{Offer, Offers, Sent};
 pub(crate) use memory::Memory;
@@ -149,7 +149,8 @@ async fn choose(pipeline: &Pipeline, turn: &Turn, offering: &mut Offering) {
     let started = Instant::now();
     let said: Vec<&String> = steps.iter().flat_map(|step| step.said).collect();
     let (vectors, words_alone) = vectors(pipeline, turn, &offering.pools, rules, &said).await;
-    let rank = |pool: &Pool, step: Step<'_>| ranking::rank(&pool.candidates, &Query::of(step.said, &vectors));
+    let searches = Searches::default();
+    let rank = |pool: &Pool, step: Step<'_>| ranking::rank(pool, &Query::of(step.said, &vectors), &searches);
     for step in steps {
         chosen.advance(&offering.pools, rules, *step, &rank);
     }
