@@ -58,7 +58,7 @@ fn error_of(events: &[Event]) -> Value {
 
 #[tokio::test]
 async fn a_refused_connection_is_a_502() {
-    let refusing = Server::refusing().await;
+    let refusing = Server::refusing();
     let proxy = Proxy::start(config(&format!("http://{refusing}/v1"))).await;
     for request in [with_tools("Weather?"), streamed(with_tools("Weather?"))] {
         let answer = proxy.client().chat(&request).await;

@@ -271,7 +271,7 @@ async fn what_ran_before_is_remembered_across_a_restart() {
 #[tokio::test]
 async fn an_unreachable_api_is_an_outcome() {
     let upstream = Server::replying([one_call("listRooms", r#"{"floor":2}"#), answer::text("It is down.")]).await;
-    let refusing = Server::refusing().await;
+    let refusing = Server::refusing();
     let api = rooms_api().await;
     let config = rooms::config_of(&upstream, &api).replace(&api.url(""), &format!("http://{refusing}"));
     let proxy = Proxy::start_with_files(config, &rooms::FILES).await;

@@ -102,7 +102,10 @@ fn samples_make_representations_and_a_report_without_any_model() {
     assert_eq!(said.status, Some(0), "{}", said.stderr);
     let learned = text(&folder, "learned/tools.yaml");
     assert!(learned.starts_with("# ") && learned.contains("source: learned extractive"), "{learned}");
+    let gains = learned.lines().filter_map(|line| line.trim().strip_prefix("gain: ")?.parse::<f64>().ok());
+    assert!(gains.sum::<f64>() > 10.0, "{learned}");
     let report = report(&folder);
+    assert_eq!(report["validation_share"], 1.0, "each of so few samples confirms");
     let score = |when: &str| report[when].as_f64().unwrap();
     assert!(score("after") > score("before") + 10.0, "{report}");
     assert_eq!(report["samples"], 45);
@@ -345,6 +348,23 @@ async fn a_model_proposes_and_what_that_costs_is_told_before_and_after() {
     let learned = text(&folder, "learned/tools.yaml");
     assert!(learned.contains("source: learned gpt-test") && learned.contains("I lost my"), "{learned}");
     assert!(!learned.contains("sk-secret") && !said.stderr.contains("sk-secret"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_people_write_while_a_run_lasts_is_kept_too() {
+    let folder = folder(&tools(), &samples());
+    let learned = folder.path("learned/tools.yaml");
+    let upstream = Server::scripted(move |_, request| {
+        std::fs::write(&learned, "tools:\n- tool: lookup_alpha\n  patterns:\n  - description: Written meanwhile.\n")
+            .unwrap();
+        proposal(request)
+    })
+    .await;
+    with_upstream(&folder, &upstream);
+    let (folder, said) = learn_with_model(folder, &["--iterations", "1"]).await;
+    assert_eq!(said.status, Some(0), "{}", said.stderr);
+    let learned = text(&folder, "learned/tools.yaml");
+    assert!(learned.contains("Written meanwhile.") && learned.contains("source: learned gpt-test"), "{learned}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -154,6 +154,16 @@ async fn at_a_providers_limit_what_is_not_in_use_makes_room_at_once_for_several_
 }
 
 #[tokio::test]
+async fn a_clients_list_that_fills_the_limit_is_sent_as_it_is() {
+    let (upstream, api) = (Server::always(answer::text("hi")).await, api().await);
+    let proxy = thousand::proxy(&upstream, &api, "max_tools = 3", "{}").await;
+    let mut request = request_of(&[user(TURNS[0].0)]);
+    request["tools"] = json!([named("own_one"), named("own_two"), {"type": "web_search"}]);
+    proxy.client().chat(&request).await.ok();
+    assert_eq!(upstream.last_request().json()["tools"], request["tools"]);
+}
+
+#[tokio::test]
 async fn small_toolsets_are_offered_whole_and_large_ones_to_the_policys_measure() {
     let (upstream, api) = (Server::always(answer::text("hi")).await, api().await);
     let proxy = thousand::proxy(

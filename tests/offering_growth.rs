@@ -207,6 +207,39 @@ async fn policy_may_have_descriptions_shown_as_the_document_has_them() {
     assert_eq!(description(&upstream.last_request(), "auditTunnels").as_deref(), Some("Audits tunnels."));
 }
 
+/// Vectors that are all alike.
+fn vectors(received: &Received) -> Reply {
+    let inputs = received.json()["input"].as_array().unwrap().len();
+    let vector = |index: usize| json!({"object": "embedding", "index": index, "embedding": [1.0, 0.5]});
+    Reply::json(200, &json!({"object": "list", "data": (0..inputs).map(vector).collect::<Vec<_>>()}))
+}
+
+/// A proxy of a few tools, whose vectors come from an endpoint.
+async fn embedding_proxy(upstream: &Server, api: &Server, embeddings: &Server) -> Proxy {
+    let config = thousand::config_of(upstream, api, "")
+        + "[embedding]\nkind = \"endpoint\"\ncache = false\n[embedding.endpoint]\n"
+        + &format!(
+            "base_url = \"{}\"\ndimensions = 2\n[pipeline]\nquery_vector_milliseconds = 50\n",
+            embeddings.url("/v1")
+        );
+    let files = thousand::files(FEW);
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    Proxy::start_with_files(config, &files).await
+}
+
+#[tokio::test]
+async fn vectors_that_could_not_be_made_are_asked_for_again() {
+    let (upstream, api) = (Server::always(answer::text("hi")).await, api().await);
+    let embeddings = Server::scripted(|number, received| match number {
+        0 => Reply::json(500, &json!({"error": {"message": "not yet"}})),
+        _ => vectors(received),
+    })
+    .await;
+    let proxy = embedding_proxy(&upstream, &api, &embeddings).await;
+    thousand::indexed(&proxy).await;
+    assert!(embeddings.received().len() > 1);
+}
+
 #[tokio::test]
 async fn an_embedder_that_does_not_answer_leaves_the_choice_to_words() {
     let (upstream, api) = (Server::always(answer::text("hi")).await, api().await);
@@ -216,20 +249,10 @@ async fn an_embedder_that_does_not_answer_leaves_the_choice_to_words() {
         if inputs.iter().any(|text| text.as_str().unwrap().contains("tractor?")) {
             return Reply::silence();
         }
-        let vector =
-            |(index, _): (usize, &Value)| json!({"object": "embedding", "index": index, "embedding": [1.0, 0.5]});
-        Reply::json(200, &json!({"object": "list", "data": inputs.iter().enumerate().map(vector).collect::<Vec<_>>()}))
+        vectors(received)
     })
     .await;
-    let config = thousand::config_of(&upstream, &api, "")
-        + "[embedding]\nkind = \"endpoint\"\ncache = false\n[embedding.endpoint]\n"
-        + &format!(
-            "base_url = \"{}\"\ndimensions = 2\n[pipeline]\nquery_vector_milliseconds = 50\n",
-            embeddings.url("/v1")
-        );
-    let files = thousand::files(FEW);
-    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    let proxy = Proxy::start_with_files(config, &files).await;
+    let proxy = embedding_proxy(&upstream, &api, &embeddings).await;
     thousand::indexed(&proxy).await;
     let answer = proxy.client().chat_with(&ask("Archive the tractor?"), &[("x-callwright-debug", "true")]).await;
     assert!(is_offered(&upstream.last_request(), "archiveTractors"));

@@ -1,5 +1,10 @@
 //! `callwright plan` as a script calls it: toolsets and requests in, candidates or plans out, and what is said of what cannot be used.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test fails by panicking, and says why it passes by"
+)]
 
 mod support;
 

@@ -7,6 +7,7 @@
 //! Files may be of any size: lines are read in batches, judged side by side and written in the order in which they came, with a
 //! bounded number of batches under way (`parallel`).
 
+mod answers;
 mod error;
 mod explain;
 mod input;

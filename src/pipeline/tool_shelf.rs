@@ -5,17 +5,17 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use serde_json::Value;
 
 use crate::catalog::{Catalog, Toolset};
 use crate::domain::Tool;
 use crate::domain::representation::Representation;
 use crate::embedding::Embedder;
 use crate::representation::Representations;
-use crate::retrieval::{FieldWeights, Fusion, ToolSegment, ToolText, embed_tools};
+use crate::retrieval::{FieldWeights, Fusion, ToolSegment, ToolText, ToolVectors, embed_tools, parameters_text};
 use crate::telemetry::{Metrics, WithoutVectors};
 
 /// What turns know of tools besides the catalog.
@@ -111,7 +111,7 @@ impl ShelvedTools {
         let (has_vectors, without_vectors) = (AtomicBool::new(false), Mutex::new(counted));
         let tools = Arc::new(Self { texts, segment, fusion, has_vectors, without_vectors });
         if let Some(embedder) = embedder.filter(|_| !tools.texts.is_empty()) {
-            tokio::spawn(embed(Arc::clone(&tools), Arc::clone(embedder), name.to_owned()));
+            tokio::spawn(embed(Arc::downgrade(&tools), Arc::clone(embedder), name.to_owned()));
         }
         tools
     }
@@ -142,15 +142,29 @@ impl ShelvedTools {
     }
 }
 
-/// Adds the vectors to the index.
-async fn embed(tools: Arc<ShelvedTools>, embedder: Arc<dyn Embedder>, name: String) {
-    let vectors = match embed_tools(&*embedder, &tools.texts).await {
-        Ok(vectors) => vectors,
-        Err(error) => {
-            tracing::warn!(toolset = name, %error, "the toolset's tools are found by words alone");
-            return;
+/// How long to wait before the vectors are asked for again where there were none: at first, and at most. An endpoint may come up after
+/// the proxy, or have too much to do.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(300);
+
+/// Adds the vectors to the index, as soon as there are any. Gives up where the tools are not needed any more.
+async fn embed(tools: Weak<ShelvedTools>, embedder: Arc<dyn Embedder>, name: String) {
+    let mut pause = FIRST_PAUSE;
+    while let Some(tools) = tools.upgrade() {
+        match embed_tools(&*embedder, &tools.texts).await {
+            Ok(vectors) => return index(tools, vectors, &name).await,
+            Err(error) => {
+                let seconds = pause.as_secs();
+                tracing::warn!(toolset = name, %error, seconds, "the toolset's tools are found by words alone; tried again after these seconds");
+            }
         }
-    };
+        drop(tools);
+        tokio::time::sleep(pause).await;
+        pause = LONGEST_PAUSE.min(2 * pause);
+    }
+}
+
+async fn index(tools: Arc<ShelvedTools>, vectors: Vec<ToolVectors>, name: &str) {
     let indexed = Arc::clone(&tools);
     let build = move || ToolSegment::build(&indexed.texts, Some(&vectors), &FieldWeights::default());
     match tokio::task::spawn_blocking(build).await {
@@ -181,34 +195,8 @@ fn text(tool: &Tool, tags: String, learned: Option<&Representation>) -> ToolText
     ToolText {
         name: tool.name.clone(),
         description: tool.description.clone(),
-        parameters: parameters(&tool.parameters),
+        parameters: parameters_text(&tool.parameters),
         tags,
         patterns: learned.map(|learned| learned.patterns.clone()).unwrap_or_default(),
-    }
-}
-
-/// Names and descriptions of the parameters.
-fn parameters(schema: &Value) -> String {
-    let mut text = String::new();
-    for (name, schema) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
-        for part in [name.as_str(), schema.get("description").and_then(Value::as_str).unwrap_or_default()] {
-            text.push_str(part);
-            text.push(' ');
-        }
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn parameters_are_known_by_name_and_description() {
-        let schema = json!({"properties": {"city": {"type": "string", "description": "Where."}, "days": true}});
-        assert_eq!(parameters(&schema).trim(), "city Where. days");
-        assert_eq!(parameters(&Value::Null), "");
     }
 }

@@ -11,6 +11,7 @@ mod set;
 mod settings;
 mod watch;
 
+pub use file::limits::PATTERNS as MAX_PATTERNS;
 pub use file::{
     LearnedBy, Ranking, RepresentationError, RepresentationFile, Source, StoredPattern, StoredRepresentation, place_in,
 };

@@ -22,9 +22,6 @@ const EXACT_BYTES: usize = 2 * 1024 * 1024;
 /// in BENCHMARKS.md.
 const FINALISTS: usize = 200;
 
-/// As many times more tools than are asked for are compared exactly, at least.
-const FINALISTS_PER_RESULT: usize = 8;
-
 /// Tools, ready to be searched by words, by meaning and by name. It never changes; a new one shares the segments that did not change, and
 /// takes milliseconds.
 #[derive(Debug, Clone, Default)]
@@ -102,13 +99,19 @@ impl ToolIndex {
     /// In a large index the vectors of some hundred tools alone are compared exactly, so that now and then a tool is missing that a comparison with all would
     /// put among the last of the `k`.
     pub fn search(&self, query: &ToolQuery<'_>, k: usize) -> Vec<Found> {
-        let finalists = FINALISTS.max(k.saturating_mul(FINALISTS_PER_RESULT));
+        let finalists = FINALISTS.max(k);
         self.search_among(query, k, if self.vector_bytes > EXACT_BYTES { finalists } else { self.len() })
     }
 
     /// As [`ToolIndex::search`], with each vector compared exactly, whatever their number is.
     pub fn search_exactly(&self, query: &ToolQuery<'_>, k: usize) -> Vec<Found> {
         self.search_among(query, k, self.len())
+    }
+
+    /// Can all tools be compared with the query? Where some have no vectors yet, words alone compare all alike: a score of words and meaning
+    /// would put every tool that has vectors before those that have none.
+    fn has_rows_for(&self, vector: &RowQuery) -> bool {
+        self.vector_bytes > 0 && self.parts.iter().all(|part| part.segment.is_empty() || part.rows(vector).is_some())
     }
 
     /// BM25 of each tool.
@@ -165,8 +168,8 @@ impl<'a> Search<'a> {
         let named = index.parts.iter().flat_map(|part| part.segment.mentioned(&mentions).map(|at| part.first + at));
         let mut named: Vec<usize> = named.collect();
         named.sort_unstable();
-        let vector =
-            query.vector.filter(|_| index.vector_bytes > 0).and_then(|vector| RowQuery::of(vector, &index.fusion));
+        let vector = query.vector.and_then(|vector| RowQuery::of(vector, &index.fusion));
+        let vector = vector.filter(|vector| index.has_rows_for(vector));
         Self { index, vector, words: index.words(query.text), named }
     }
 

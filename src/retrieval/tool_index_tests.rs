@@ -145,8 +145,8 @@ fn tools_with_and_without_vectors_stand_in_one_index() {
         let found = index.search(&ToolQuery { text, vector: Some(&vector) }, 9);
         found.iter().map(|found| found.position).collect::<Vec<_>>()
     };
-    assert_eq!(found("", &[1.0, 0.0]), [0]);
-    assert_eq!(found("bee", &[0.0, 1.0]), [1]);
+    assert!(found("", &[1.0, 0.0]).is_empty());
+    assert_eq!(found("bee", &[1.0, 0.0]), [1], "vectors of one are no reason to prefer it to one that has none yet");
     assert_eq!(found("bee", &[0.0, 0.0]), [1], "a request that says nothing to the model is ranked by words");
     assert_eq!(found("bee", &[1.0, 0.0, 1.0]), [1], "vectors of another embedder are compared with none");
 }

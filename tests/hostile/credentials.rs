@@ -138,7 +138,7 @@ async fn in_a_next_page_s_address() {
 
 #[tokio::test]
 async fn in_the_reason_why_nobody_was_reached() {
-    let nobody = format!("http://{}", Server::refusing().await);
+    let nobody = format!("http://{}", Server::refusing());
     let reason = unreachable(Setup::local(nobody).secured(key_in("query"), SECRET).call(json!({})).await);
     assert!(!reason.contains("canary"), "{reason}");
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::watch;
 
 use super::guarded;
@@ -109,9 +109,11 @@ impl Server {
         Self { address, state }
     }
 
-    /// An address on which nothing listens.
-    pub(crate) async fn refusing() -> SocketAddr {
-        TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap()
+    /// An address on which nothing listens, and nothing will: it is taken as long as the process lives, or another test's server might get it.
+    pub(crate) fn refusing() -> SocketAddr {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind(([127, 0, 0, 1], 0).into()).unwrap();
+        Box::leak(Box::new(socket)).local_addr().unwrap()
     }
 
     /// The server's URL with `path` behind it.

@@ -223,8 +223,12 @@ impl Arguments {
         embedder: Option<Arc<dyn Embedder>>,
         prepared: &Prepared,
     ) -> Result<LearnRun, BuildError> {
-        // Learner and proposer ask for the same texts.
-        let embedder = embedder.map(|embedder| Arc::new(MemoEmbedder::new(embedder)) as Arc<dyn Embedder>);
+        // Learner and proposer ask for the same texts. Vectors of our own are made sooner than remembered.
+        let own = vectors_of_our_own()?;
+        let embedder = embedder.map(|embedder| match embedder.id() == own.id() {
+            true => embedder,
+            false => Arc::new(MemoEmbedder::new(embedder)) as Arc<dyn Embedder>,
+        });
         let proposer: Arc<dyn Proposer> = match &model {
             Some(model) if self.proposer == ProposerKind::Llm => Arc::new(LlmProposer::new(model.clone())),
             _ => {
@@ -234,7 +238,7 @@ impl Arguments {
                     case_share: self.method.case_share,
                     ..ExtractiveSettings::default()
                 };
-                Arc::new(ExtractiveProposer::new(embedder.clone(), vectors_of_our_own()?, queries, settings))
+                Arc::new(ExtractiveProposer::new(embedder.clone(), own, queries, settings))
             }
         };
         let selector: Arc<dyn Selector> = match &model {

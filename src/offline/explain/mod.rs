@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use tokio::runtime::Handle;
 
+use super::answers::answer_lines;
 use super::input::Input;
-use super::lines::{Batch, Lines};
+use super::lines::Lines;
 use super::output::Output;
-use super::parallel::in_order;
-use super::{OfflineError, Problem, Watcher};
+use super::{OfflineError, Watcher};
 use crate::embedding::Embedder;
 use crate::explain::Settings;
 
@@ -49,54 +49,18 @@ pub fn explain(job: &ExplainJob, runtime: &Handle, watcher: &dyn Watcher) -> Res
     let library = runtime.block_on(Library::read(&job.docs, &job.settings, job.embedder.as_ref()))?;
     library.errors().iter().for_each(|error| watcher.left_out(&error.to_string()));
     let failures = Lines::of(Input::open(&job.failures)?);
-    let mut output = Output::create(&job.explanations, &[&job.failures])?;
-    let name = failures.name().to_owned();
+    let output = Output::create(&job.explanations, &[&job.failures])?;
     let mut summary = ExplainSummary::of(&library);
-    watcher.begins(&name, failures.size());
-    let explained = in_order(
-        job.jobs,
-        failures.into_batches(),
-        |batch| batch.map(|batch| explain_batch(&library, job, runtime, &name, batch)),
-        |explained| {
-            let Explained { lines, problems, summary: of_batch, consumed } = explained?;
-            problems.iter().for_each(|problem| watcher.problem(problem));
-            output.write(&lines)?;
-            summary.add(&of_batch);
-            watcher.advances(consumed, summary.records);
-            Ok(())
-        },
-    );
-    watcher.ends();
-    explained.and_then(|()| output.finish())?;
-    Ok(summary)
-}
-
-/// What came of a batch.
-struct Explained {
-    lines: Vec<u8>,
-    problems: Vec<Problem>,
-    summary: ExplainSummary,
-    consumed: u64,
-}
-
-fn explain_batch(library: &Library, job: &ExplainJob, runtime: &Handle, file: &str, batch: Batch) -> Explained {
-    let mut explained = Explained {
-        lines: Vec::new(),
-        problems: Vec::new(),
-        summary: ExplainSummary::default(),
-        consumed: batch.consumed,
-    };
-    for line in &batch.lines {
-        let read = line.text.as_deref().map_err(Clone::clone);
-        let done =
-            read.and_then(|text| runtime.block_on(explain_line(text, library, job.details, &mut explained.lines)));
-        match done {
-            Ok(explanation) => explained.summary.count(&explanation),
-            Err(message) => {
-                explained.summary.problems += 1;
-                explained.problems.push(line.problem(file, message));
+    answer_lines(failures, output, job.jobs, &mut summary, watcher, |file, batch, answers| {
+        for line in &batch.lines {
+            let read = line.text.as_deref().map_err(Clone::clone);
+            let explain = |text| runtime.block_on(explain_line(text, &library, job.details, &mut answers.lines));
+            match read.and_then(explain) {
+                Ok(explanation) => answers.summary.count(&explanation),
+                Err(message) => answers.problem(line.problem(file, message)),
             }
         }
-    }
-    explained
+        Ok(())
+    })?;
+    Ok(summary)
 }

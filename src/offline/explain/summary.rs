@@ -2,6 +2,7 @@
 
 use super::docs::Library;
 use crate::domain::Explanation;
+use crate::offline::answers::Summary;
 
 /// Counts over a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -33,12 +34,22 @@ impl ExplainSummary {
         self.passages += explanation.passages.len() as u64;
         self.characters += explanation.passages.iter().map(|passage| passage.text.chars().count() as u64).sum::<u64>();
     }
+}
 
-    pub(super) fn add(&mut self, other: &Self) {
+impl Summary for ExplainSummary {
+    fn add(&mut self, other: &Self) {
         self.records += other.records;
         self.explained += other.explained;
         self.passages += other.passages;
         self.characters += other.characters;
         self.problems += other.problems;
+    }
+
+    fn records(&self) -> u64 {
+        self.records
+    }
+
+    fn problems(&mut self) -> &mut u64 {
+        &mut self.problems
     }
 }

@@ -8,7 +8,9 @@ use super::samples::{Known, Samples, beginning};
 use crate::offline::output::write_whole;
 use crate::offline::tools::{ListedTool, ListedTools, names};
 use crate::offline::{OfflineError, Watcher};
-use crate::representation::{LearnedBy, Ranking, RepresentationFile, StoredPattern, StoredRepresentation, place_in};
+use crate::representation::{
+    LearnedBy, MAX_PATTERNS, Ranking, RepresentationFile, StoredPattern, StoredRepresentation, place_in,
+};
 use crate::retrieval::ToolText;
 
 /// Fewest samples that a run can make anything of: one to learn from, one to try it on.
@@ -93,7 +95,7 @@ impl Prepared {
         if self.samples.unverified > 0 {
             notes.push(format!("{} traces say nothing sure and are left out", self.samples.unverified));
         }
-        let gone = self.gone();
+        let gone = self.gone(&self.present);
         if !gone.is_empty() {
             notes.push(format!("patterns of people for tools that --tools does not have are kept: {}", names(&gone)));
         }
@@ -105,16 +107,22 @@ impl Prepared {
         self.present.tool(tool).map(|stored| stored.kept().collect()).unwrap_or_default()
     }
 
-    /// The file of a run: what people wrote or edited stays, first, and as it was; what was learned before is replaced.
+    /// The file of a run: what people wrote or edited stays, first, and as it is now, for a run may take hours in which they go on; what was
+    /// learned before is replaced.
+    ///
+    /// # Errors
+    /// [`OfflineError::Representations`]: the file is damaged by now.
     pub fn file(
         &self,
         learned_by: LearnedBy,
         ranking: Option<Ranking>,
         learned: &HashMap<String, Vec<StoredPattern>>,
-    ) -> RepresentationFile {
+    ) -> Result<RepresentationFile, OfflineError> {
+        let (_, present) = place_in(&self.out, self.toolset()).map_err(OfflineError::Representations)?;
+        let present = present.unwrap_or_default();
         let listed = self.listed.tools.iter().map(|tool| tool.name.as_str());
-        let tools = listed.chain(self.gone()).map(|tool| {
-            let kept = self.kept(tool).into_iter().cloned();
+        let tools = listed.chain(self.gone(&present)).map(|tool| {
+            let kept = present.tool(tool).into_iter().flat_map(StoredRepresentation::kept).cloned();
             let new = learned.get(tool).into_iter().flatten().cloned();
             let mut patterns: Vec<StoredPattern> = kept.collect();
             for stored in new {
@@ -123,10 +131,11 @@ impl Prepared {
                     patterns.push(stored);
                 }
             }
+            patterns.truncate(MAX_PATTERNS);
             StoredRepresentation { tool: tool.to_owned(), patterns }
         });
         let tools = tools.filter(|stored| !stored.patterns.is_empty()).collect();
-        RepresentationFile { toolset: self.toolset.clone(), learned: Some(learned_by), ranking, tools }
+        Ok(RepresentationFile { toolset: self.toolset.clone(), learned: Some(learned_by), ranking, tools })
     }
 
     /// Writes the representations and the report, each in one step.
@@ -161,9 +170,9 @@ impl Prepared {
     }
 
     /// Tools of the file that were not listed, and have patterns of people.
-    fn gone(&self) -> Vec<&str> {
+    fn gone<'a>(&self, present: &'a RepresentationFile) -> Vec<&'a str> {
         let listed: HashSet<&str> = self.listed.tools.iter().map(|tool| tool.name.as_str()).collect();
-        let stored = self.present.tools.iter().filter(|stored| stored.kept().next().is_some());
+        let stored = present.tools.iter().filter(|stored| stored.kept().next().is_some());
         stored.map(|stored| stored.tool.as_str()).filter(|tool| !listed.contains(tool)).collect()
     }
 }

@@ -133,7 +133,7 @@ fn write(
         macro_f1: Some((report.before, report.after)),
     };
     let ranking = Ranking { sharpness: learned.fusion.sharpness, words: learned.fusion.words };
-    prepared.write(&prepared.file(by, Some(ranking), &stored.collect::<HashMap<_, _>>()), report)
+    prepared.write(&prepared.file(by, Some(ranking), &stored.collect::<HashMap<_, _>>())?, report)
 }
 
 fn report(prepared: &Prepared, run: &LearnRun, learned: &Learned, failures: Vec<Failure>, cost: Spent) -> Report {
@@ -163,7 +163,7 @@ fn report(prepared: &Prepared, run: &LearnRun, learned: &Learned, failures: Vec<
         seed: run.settings.seed,
         threshold: run.settings.threshold,
         samples: prepared.samples.samples.len(),
-        validation_share: run.settings.validation_share,
+        validation_share: learned.validation_share,
         before: of_curve(learned.curve.first()),
         after: of_curve(learned.curve.last()),
         curve: learned

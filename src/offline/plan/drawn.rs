@@ -14,6 +14,7 @@ use crate::domain::json::raw;
 use crate::domain::plan::Source;
 use crate::domain::{Message, Plan, Speaker};
 use crate::embedding::{Embedder, Vector};
+use crate::offline::answers::{Answers, Summary, answer_lines};
 use crate::offline::input::{Input, STANDARD_STREAM};
 use crate::offline::lines::{Batch, Lines};
 use crate::offline::output::Output;
@@ -92,17 +93,12 @@ pub fn plans(job: &DrawJob, runtime: &Handle, watcher: &dyn Watcher) -> Result<D
     let toolsets = runtime.block_on(Toolsets::read(from, watcher, &mut read))?;
     let CandidatesSummary { toolsets: known, tools, repeated, problems, .. } = read;
     let mut summary = DrawSummary { toolsets: known, tools, repeated, problems, ..DrawSummary::default() };
-    let mut records = Lines::of(Input::open(&job.records)?);
-    let mut output = Output::create(&job.plans, &[&job.tools, &job.records])?;
-    let name = records.name().to_owned();
-    watcher.begins(&name, records.size());
-    while let Some(batch) = records.next_batch()? {
-        let lines = runtime.block_on(of_batch(job, &toolsets, &name, &batch, watcher, &mut summary))?;
-        output.write(&lines)?;
-        watcher.advances(batch.consumed, summary.records);
-    }
-    watcher.ends();
-    output.finish()?;
+    let records = Lines::of(Input::open(&job.records)?);
+    let output = Output::create(&job.plans, &[&job.tools, &job.records])?;
+    // One thread: plans are drawn side by side within a batch, and wait for a model.
+    answer_lines(records, output, 1, &mut summary, watcher, |file, batch, answers| {
+        runtime.block_on(of_batch(job, &toolsets, file, batch, answers))
+    })?;
     Ok(summary)
 }
 
@@ -112,18 +108,14 @@ async fn of_batch(
     toolsets: &Toolsets,
     file: &str,
     batch: &Batch,
-    watcher: &dyn Watcher,
-    summary: &mut DrawSummary,
-) -> Result<Vec<u8>, OfflineError> {
+    answers: &mut Answers<DrawSummary>,
+) -> Result<(), OfflineError> {
     let mut records = Vec::new();
     for line in &batch.lines {
         let read = line.text.as_deref().map_err(Clone::clone).and_then(PlanRecord::read);
         match read.and_then(|record| toolsets.get(&record.toolset).map(|toolset| (record, toolset))) {
             Ok((record, toolset)) => records.push((line, Request::read(&record.query), record, toolset)),
-            Err(message) => {
-                summary.problems += 1;
-                watcher.problem(&line.problem(file, message));
-            }
+            Err(message) => answers.problem(line.problem(file, message)),
         }
     }
     let texts: Vec<String> = records.iter().flat_map(|(_, request, _, _)| request.texts()).collect();
@@ -138,16 +130,15 @@ async fn of_batch(
         drawing.push(of_record(job, toolset, request, of_request, record));
     }
     let drawn: Vec<Drawn> = stream::iter(drawing).buffered(job.jobs.max(1)).collect().await;
-    let mut lines = Vec::new();
     for ((line, _, record, _), drawn) in records.iter().zip(&drawn) {
-        summary.count(drawn);
+        answers.summary.count(drawn);
         if let Err(reason @ (Undrawn::Unanswered(_) | Undrawn::Unusable(_))) = &drawn.result {
-            watcher.problem(&line.problem(file, reason.to_string()));
+            answers.problem(line.problem(file, reason.to_string()));
         }
-        lines.extend_from_slice(raw(&written(record, drawn, job.details)).get().as_bytes());
-        lines.push(b'\n');
+        answers.lines.extend_from_slice(raw(&written(record, drawn, job.details)).get().as_bytes());
+        answers.lines.push(b'\n');
     }
-    Ok(lines)
+    Ok(())
 }
 
 async fn of_record(
@@ -184,8 +175,30 @@ impl DrawSummary {
             }
             Err(Undrawn::Nothing) => self.unserved += 1,
             Err(Undrawn::Limit(_)) => self.limited += 1,
-            Err(Undrawn::Unanswered(_) | Undrawn::Unusable(_)) => self.problems += 1,
+            // Told as a problem of its line.
+            Err(Undrawn::Unanswered(_) | Undrawn::Unusable(_)) => {}
         }
+    }
+}
+
+impl Summary for DrawSummary {
+    fn add(&mut self, other: &Self) {
+        self.records += other.records;
+        self.plans += other.plans;
+        self.asking += other.asking;
+        self.unserved += other.unserved;
+        self.limited += other.limited;
+        self.calls += other.calls;
+        self.cost.add(other.cost);
+        self.problems += other.problems;
+    }
+
+    fn records(&self) -> u64 {
+        self.records
+    }
+
+    fn problems(&mut self) -> &mut u64 {
+        &mut self.problems
     }
 }
 

@@ -10,11 +10,11 @@ use std::sync::Arc;
 
 use tokio::runtime::Handle;
 
+use super::answers::{Answers, answer_lines};
 use super::input::{Input, STANDARD_STREAM};
 use super::lines::{Batch, Lines};
 use super::output::Output;
-use super::parallel::in_order;
-use super::{OfflineError, Problem, Watcher};
+use super::{OfflineError, Watcher};
 use crate::embedding::Embedder;
 use crate::planner::producers::{Edges, Request};
 
@@ -62,33 +62,11 @@ pub fn candidates(
     let from = Ingredients { tools, edges, embedder: embedder.as_ref(), validators: None };
     let toolsets = runtime.block_on(Toolsets::read(from, watcher, &mut summary))?;
     let records = Lines::of(Input::open(&job.records)?);
-    let mut output = Output::create(&job.candidates, &[&job.tools, &job.records])?;
-    let name = records.name().to_owned();
-    watcher.begins(&name, records.size());
-    let found = in_order(
-        job.jobs,
-        records.into_batches(),
-        |batch| of_batch(&toolsets, job, runtime, &name, batch?),
-        |found: Result<Found, OfflineError>| {
-            let Found { lines, problems, summary: of_batch, consumed } = found?;
-            problems.iter().for_each(|problem| watcher.problem(problem));
-            output.write(&lines)?;
-            summary.add(&of_batch);
-            watcher.advances(consumed, summary.records);
-            Ok(())
-        },
-    );
-    watcher.ends();
-    found.and_then(|()| output.finish())?;
+    let output = Output::create(&job.candidates, &[&job.tools, &job.records])?;
+    answer_lines(records, output, job.jobs, &mut summary, watcher, |file, batch, found| {
+        of_batch(&toolsets, job, runtime, file, batch, found)
+    })?;
     Ok(summary)
-}
-
-/// What came of a batch.
-struct Found {
-    lines: Vec<u8>,
-    problems: Vec<Problem>,
-    summary: CandidatesSummary,
-    consumed: u64,
 }
 
 /// The requests of a batch get their vectors at once.
@@ -97,14 +75,15 @@ fn of_batch(
     job: &CandidatesJob,
     runtime: &Handle,
     file: &str,
-    batch: Batch,
-) -> Result<Found, OfflineError> {
-    let (mut records, mut problems) = (Vec::new(), Vec::new());
+    batch: &Batch,
+    answers: &mut Answers<CandidatesSummary>,
+) -> Result<(), OfflineError> {
+    let mut records = Vec::new();
     for line in &batch.lines {
         let read = line.text.as_deref().map_err(Clone::clone).and_then(PlanRecord::read);
         match read.and_then(|record| toolsets.get(&record.toolset).map(|toolset| (record, toolset))) {
             Ok((record, toolset)) => records.push((Request::read(&record.query), record, toolset)),
-            Err(message) => problems.push(line.problem(file, message)),
+            Err(message) => answers.problem(line.problem(file, message)),
         }
     }
     let texts: Vec<String> = records.iter().flat_map(|(request, _, _)| request.texts()).collect();
@@ -113,14 +92,12 @@ fn of_batch(
         None => Vec::new(),
     };
     let mut vectors = vectors.as_slice();
-    let mut summary = CandidatesSummary { problems: problems.len() as u64, ..CandidatesSummary::default() };
-    let mut lines = Vec::new();
     for (request, record, toolset) in &records {
         let (of_request, others) = vectors.split_at_checked(request.texts().len()).unwrap_or((&[], vectors));
         vectors = others;
         let found = toolset.candidates(request, of_request, record.calls.as_deref(), job.count);
-        summary.count(&found);
-        write(record, &found, toolset, job.details, &mut lines);
+        answers.summary.count(&found);
+        write(record, &found, toolset, job.details, &mut answers.lines);
     }
-    Ok(Found { lines, problems, summary, consumed: batch.consumed })
+    Ok(())
 }

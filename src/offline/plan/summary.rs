@@ -1,6 +1,7 @@
 //! How often something was found.
 
 use super::toolsets::FoundCandidates;
+use crate::offline::answers::Summary;
 
 /// Counts over a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,12 +31,22 @@ impl CandidatesSummary {
         self.empty += found.arguments.iter().filter(|(_, _, candidates)| candidates.is_empty()).count() as u64;
         self.unknown_calls += found.unknown_calls;
     }
+}
 
-    pub(super) fn add(&mut self, other: &Self) {
+impl Summary for CandidatesSummary {
+    fn add(&mut self, other: &Self) {
         self.records += other.records;
         self.arguments += other.arguments;
         self.empty += other.empty;
         self.unknown_calls += other.unknown_calls;
         self.problems += other.problems;
+    }
+
+    fn records(&self) -> u64 {
+        self.records
+    }
+
+    fn problems(&mut self) -> &mut u64 {
+        &mut self.problems
     }
 }

@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use tokio::runtime::Handle;
 
+use super::answers::{Answers, answer_lines};
 use super::input::{Input, STANDARD_STREAM};
 use super::lines::{Batch, Lines};
 use super::output::Output;
-use super::parallel::in_order;
-use super::{OfflineError, Problem, Watcher};
+use super::{OfflineError, Watcher};
 use crate::embedding::{Embedder, Vector};
 use crate::retrieval::ToolQuery;
 
@@ -54,33 +54,11 @@ pub fn retrieve(job: &RetrieveJob, runtime: &Handle, watcher: &dyn Watcher) -> R
     let mut summary = RetrieveSummary::default();
     let tools = runtime.block_on(Tools::read(job, watcher, &mut summary))?;
     let queries = Lines::of(Input::open(&job.queries)?);
-    let mut output = Output::create(&job.rankings, &[&job.tools, &job.queries])?;
-    let name = queries.name().to_owned();
-    watcher.begins(&name, queries.size());
-    let ranked = in_order(
-        job.jobs,
-        queries.into_batches(),
-        |batch| rank_batch(&tools, job, runtime, &name, batch?),
-        |ranked: Result<Ranked, OfflineError>| {
-            let Ranked { lines, problems, summary: of_batch, consumed } = ranked?;
-            problems.iter().for_each(|problem| watcher.problem(problem));
-            output.write(&lines)?;
-            summary.add(&of_batch);
-            watcher.advances(consumed, summary.records);
-            Ok(())
-        },
-    );
-    watcher.ends();
-    ranked.and_then(|()| output.finish())?;
+    let output = Output::create(&job.rankings, &[&job.tools, &job.queries])?;
+    answer_lines(queries, output, job.jobs, &mut summary, watcher, |file, batch, rankings| {
+        rank_batch(&tools, job, runtime, file, batch, rankings)
+    })?;
     Ok(summary)
-}
-
-/// What came of a batch.
-struct Ranked {
-    lines: Vec<u8>,
-    problems: Vec<Problem>,
-    summary: RetrieveSummary,
-    consumed: u64,
 }
 
 /// The queries of a batch get their vectors at once.
@@ -89,25 +67,24 @@ fn rank_batch(
     job: &RetrieveJob,
     runtime: &Handle,
     file: &str,
-    batch: Batch,
-) -> Result<Ranked, OfflineError> {
-    let (mut queries, mut problems) = (Vec::new(), Vec::new());
+    batch: &Batch,
+    rankings: &mut Answers<RetrieveSummary>,
+) -> Result<(), OfflineError> {
+    let mut queries = Vec::new();
     for line in &batch.lines {
         match line.text.as_deref().map_err(Clone::clone).and_then(query_of) {
             Ok(query) => queries.push(query),
-            Err(message) => problems.push(line.problem(file, message)),
+            Err(message) => rankings.problem(line.problem(file, message)),
         }
     }
     let vectors: Vec<Vector> = match &job.embedder {
         Some(embedder) => runtime.block_on(embedder.embed(queries.clone())).map_err(OfflineError::Unembedded)?,
         None => Vec::new(),
     };
-    let mut summary = RetrieveSummary { problems: problems.len() as u64, ..RetrieveSummary::default() };
-    let mut lines = Vec::new();
     for (at, query) in queries.iter().enumerate() {
         let found = tools.index().search(&ToolQuery { text: query, vector: vectors.get(at) }, job.count);
-        write(query, &found, tools, job.details, &mut lines);
-        summary.count(&found);
+        write(query, &found, tools, job.details, &mut rankings.lines);
+        rankings.summary.count(&found);
     }
-    Ok(Ranked { lines, problems, summary, consumed: batch.consumed })
+    Ok(())
 }

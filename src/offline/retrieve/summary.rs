@@ -1,5 +1,6 @@
 //! How often something was found.
 
+use crate::offline::answers::Summary;
 use crate::retrieval::Found;
 
 /// Counts over a run.
@@ -22,10 +23,20 @@ impl RetrieveSummary {
         self.records += 1;
         self.empty += u64::from(found.is_empty());
     }
+}
 
-    pub(super) fn add(&mut self, other: &Self) {
+impl Summary for RetrieveSummary {
+    fn add(&mut self, other: &Self) {
         self.records += other.records;
         self.empty += other.empty;
         self.problems += other.problems;
+    }
+
+    fn records(&self) -> u64 {
+        self.records
+    }
+
+    fn problems(&mut self) -> &mut u64 {
+        &mut self.problems
     }
 }

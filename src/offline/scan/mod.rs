@@ -7,12 +7,12 @@ mod verdict_line;
 
 use std::path::PathBuf;
 
+use super::answers::answer_lines;
 use super::input::{Input, STANDARD_STREAM};
-use super::lines::{Batch, Lines};
+use super::lines::Lines;
 use super::output::Output;
-use super::parallel::in_order;
 use super::questions::Questions;
-use super::{OfflineError, Problem, Watcher};
+use super::{OfflineError, Watcher};
 use crate::policy::Policy;
 
 use super::judge::Judge;
@@ -57,52 +57,17 @@ pub fn scan(job: &ScanJob, watcher: &dyn Watcher) -> Result<ScanSummary, Offline
         None => None,
     };
     let inputs: Vec<_> = job.tools.iter().chain([&job.answers]).map(PathBuf::as_path).collect();
-    let mut output = Output::create(&job.verdicts, &inputs)?;
+    let output = Output::create(&job.verdicts, &inputs)?;
     let judge = Judge::new(&job.policy, job.native_tool_calls);
-    let name = answers.name().to_owned();
-    watcher.begins(&name, answers.size());
-    let judged = in_order(
-        job.jobs,
-        answers.into_batches(),
-        |batch| batch.map(|batch| judge_batch(&judge, questions.as_ref(), &name, batch)),
-        |judged| {
-            let Judged { verdicts, problems, summary: of_batch, consumed } = judged?;
-            problems.iter().for_each(|problem| watcher.problem(problem));
-            output.write(&verdicts)?;
-            summary.add(&of_batch);
-            watcher.advances(consumed, summary.records());
-            Ok(())
-        },
-    );
-    watcher.ends();
-    judged.and_then(|()| output.finish())?;
-    Ok(summary)
-}
-
-/// What came of a batch.
-struct Judged {
-    verdicts: Vec<u8>,
-    problems: Vec<Problem>,
-    summary: ScanSummary,
-    consumed: u64,
-}
-
-fn judge_batch(judge: &Judge<'_>, questions: Option<&Questions>, file: &str, batch: Batch) -> Judged {
-    let mut judged = Judged {
-        verdicts: Vec::new(),
-        problems: Vec::new(),
-        summary: ScanSummary::default(),
-        consumed: batch.consumed,
-    };
-    for line in &batch.lines {
-        let read = line.text.as_deref().map_err(Clone::clone);
-        match read.and_then(|text| judge_line(text, judge, questions, &mut judged.verdicts)) {
-            Ok(message) => judged.summary.count(&message),
-            Err(message) => {
-                judged.summary.problems += 1;
-                judged.problems.push(line.problem(file, message));
+    answer_lines(answers, output, job.jobs, &mut summary, watcher, |file, batch, verdicts| {
+        for line in &batch.lines {
+            let read = line.text.as_deref().map_err(Clone::clone);
+            match read.and_then(|text| judge_line(text, &judge, questions.as_ref(), &mut verdicts.lines)) {
+                Ok(message) => verdicts.summary.count(&message),
+                Err(message) => verdicts.problem(line.problem(file, message)),
             }
         }
-    }
-    judged
+        Ok(())
+    })?;
+    Ok(summary)
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::domain::{FaultCode, RepairKind, Verdict};
+use crate::offline::answers::Summary;
 use crate::repair::JudgedMessage;
 
 /// Counts over a scan.
@@ -46,14 +47,24 @@ impl ScanSummary {
             *self.repairs.entry(RepairKind::label(repair.kind)).or_default() += 1;
         }
     }
+}
 
-    pub(super) fn add(&mut self, other: &Self) {
+impl Summary for ScanSummary {
+    fn add(&mut self, other: &Self) {
         add_all(&mut self.verdicts, &other.verdicts);
         add_all(&mut self.codes, &other.codes);
         add_all(&mut self.noted, &other.noted);
         add_all(&mut self.repairs, &other.repairs);
         self.calls += other.calls;
         self.problems += other.problems;
+    }
+
+    fn records(&self) -> u64 {
+        Self::records(self)
+    }
+
+    fn problems(&mut self) -> &mut u64 {
+        &mut self.problems
     }
 }
 

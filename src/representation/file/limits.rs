@@ -1,7 +1,7 @@
 //! Bounds of a representation file: what people can review, and what a hostile file can cost.
 
-/// Patterns of a tool ("Must hold" of the learner): more would be a copy of the samples.
-pub(crate) const PATTERNS: usize = 12;
+/// Patterns of a tool: more would be a copy of the samples.
+pub const PATTERNS: usize = 12;
 
 /// Cases of a pattern. The learner writes two or three; a person may have some more to say.
 pub(crate) const CASES: usize = 8;

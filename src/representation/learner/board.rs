@@ -110,6 +110,17 @@ impl Board {
         macro_f1(&tallies, boards.first().map_or(0.0, |board| board.doubt))
     }
 
+    /// A tool's part in [`Board::macro_f1_of_all`], in points.
+    pub(super) fn part_of_all(boards: &[Self], tool: usize) -> f64 {
+        let Some(first) = boards.first() else { return 0.0 };
+        let tallies: Vec<Tally> = (0..first.tools).map(|tool| Self::tally_of_all(boards, tool)).collect();
+        let alone = |(at, tally): (usize, &Tally)| {
+            let both = if at == tool { tally.both } else { 0 };
+            Tally { both, ..*tally }
+        };
+        macro_f1(&tallies.iter().enumerate().map(alone).collect::<Vec<_>>(), first.doubt)
+    }
+
     /// F1 of a tool over the samples of several boards, in percent; `None` where no sample wants it.
     pub(super) fn f1_of_all(boards: &[Self], tool: usize) -> Option<f64> {
         let tally = Self::tally_of_all(boards, tool);

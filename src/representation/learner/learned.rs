@@ -14,6 +14,8 @@ pub struct Learned {
     pub curve: Vec<Point>,
     /// Tools that are still selected in place of others, on the validation samples.
     pub confusions: Vec<Confusion>,
+    /// The share of the samples that confirmed: all, where each confirmed what was made without it.
+    pub validation_share: f64,
 }
 
 /// What was learned for a tool.

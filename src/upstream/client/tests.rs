@@ -1,6 +1,6 @@
 use http::HeaderValue;
 use http::header::{CONNECTION, CONTENT_TYPE};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 
 use super::*;
 use crate::domain::Secret;
@@ -97,9 +97,10 @@ async fn a_redirect_is_an_answer_and_is_not_followed() {
 
 #[tokio::test]
 async fn a_refused_connection_is_a_connect_failure() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    drop(listener);
+    // Bound, so that nobody else gets the port, and not listening.
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind(([127, 0, 0, 1], 0).into()).unwrap();
+    let address = socket.local_addr().unwrap();
     let failure = chat(&upstream(&format!("http://{address}/v1"))).await.unwrap_err();
     assert_eq!((failure.kind, failure.upstream.as_str()), (UpstreamFailureKind::Connect, "u"));
     assert!(failure.message.contains("refused"), "{failure}");

@@ -8,7 +8,7 @@ use super::candidates::Candidates;
 use super::choose::{Chosen, Rules};
 use super::conversation::Step;
 use super::pool::{Pool, Side};
-use super::ranking::{Query, Vectors, rank};
+use super::ranking::{Query, Searches, Vectors, rank};
 use crate::domain::rules::{OfferRules, ToolGlobs};
 use crate::domain::{OfferReason, Owner, Tool};
 use crate::pipeline::ToolShelf;
@@ -64,7 +64,7 @@ fn advance(chosen: &mut Chosen, pools: &[Pool], offer: &OfferRules, steps: &[Ask
     for step in steps {
         let by = Rules { offer, room, required: &[] };
         chosen.advance(pools, by, step.step(), &|pool, step| {
-            rank(&pool.candidates, &Query::of(step.said, &Vectors::default()))
+            rank(pool, &Query::of(step.said, &Vectors::default()), &Searches::default())
         });
     }
 }
@@ -134,7 +134,7 @@ fn names_calls_and_rules_come_before_what_is_found() {
     let required = ["payInvoice".to_owned()];
     let by = Rules { offer: &rules, room: 100, required: &required };
     chosen.advance(&pools, by, step.step(), &|pool, step| {
-        rank(&pool.candidates, &Query::of(step.said, &Vectors::default()))
+        rank(pool, &Query::of(step.said, &Vectors::default()), &Searches::default())
     });
     let offered = shown(&chosen);
     for expected in [

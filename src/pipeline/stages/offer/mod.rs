@@ -35,7 +35,7 @@ use choose::{Chosen, Pick, Rules};
 use conversation::{Conversation, Step};
 use memory::Remembered;
 use pool::{Pool, Side};
-use ranking::{Query, Vectors};
+use ranking::{Query, Searches, Vectors};
 
 pub(crate) use compiled::{Offer, Offers, Sent};
 pub(crate) use memory::Memory;
@@ -63,11 +63,14 @@ fn begin(pipeline: &Pipeline, turn: &Turn) -> Offering {
     let own: Vec<&Tool> = listed.iter().filter_map(|(tool, _)| tool.as_ref()).collect();
     let is_narrowed = narrows && own.len() > rules.whole as usize;
     let catalog = joins.then(|| catalog_pool(turn, &own));
-    let search = catalog.as_ref().and_then(|pool| search_tool(turn, pool, &own));
-    let pools: Vec<Pool> = is_narrowed.then(|| client_pool(turn, &listed)).into_iter().chain(catalog).collect();
     let unnamed = listed.iter().enumerate().filter(|(_, (tool, _))| is_narrowed && tool.is_none());
     let fixed: Vec<usize> = unnamed.map(|(place, _)| place).collect();
-    let taken = if is_narrowed { fixed.len() } else { own.len() } + search.iter().count();
+    // What has no name that could be read goes along and is counted by the upstream, too.
+    let along = if is_narrowed { fixed.len() } else { listed.len() };
+    let search = catalog.as_ref().filter(|_| room(turn, along) > 0);
+    let search = search.and_then(|pool| search_tool(turn, pool, &own));
+    let room = room(turn, along + search.iter().count());
+    let pools: Vec<Pool> = is_narrowed.then(|| client_pool(turn, &listed)).into_iter().chain(catalog).collect();
     let session = session(turn).filter(|_| !pools.is_empty());
     let before = session.as_deref().and_then(|session| pipeline.memory.of(session));
     // A request that the toolsets stay away from says nothing about later ones.
@@ -76,7 +79,7 @@ fn begin(pipeline: &Pipeline, turn: &Turn) -> Offering {
     let standing = [list, search.as_ref().map_or("", |search| search.text())];
     Offering {
         offer: turn.snapshot.offers.empty(),
-        room: room(turn, taken),
+        room,
         own: if session.is_some() { digest(&standing) } else { 0 },
         pools,
         chosen: Chosen::default(),
@@ -146,7 +149,8 @@ async fn choose(pipeline: &Pipeline, turn: &Turn, offering: &mut Offering) {
     let started = Instant::now();
     let said: Vec<&String> = steps.iter().flat_map(|step| step.said).collect();
     let (vectors, words_alone) = vectors(pipeline, turn, &offering.pools, rules, &said).await;
-    let rank = |pool: &Pool, step: Step<'_>| ranking::rank(&pool.candidates, &Query::of(step.said, &vectors));
+    let searches = Searches::default();
+    let rank = |pool: &Pool, step: Step<'_>| ranking::rank(pool, &Query::of(step.said, &vectors), &searches);
     for step in steps {
         chosen.advance(&offering.pools, rules, *step, &rank);
     }

@@ -12,7 +12,7 @@ use super::choose::{Chosen, Pick};
 use super::compiled::{KeyView, Offer, Sent, Shape, tell_of_problems};
 use super::memory::{Kept, Remembered};
 use super::pool::{Pool, Side, ToolAt};
-use super::ranking::{self, Query};
+use super::ranking::{self, Query, Searches};
 
 /// What a turn is offered, and what it could be offered.
 #[derive(Debug)]
@@ -89,8 +89,9 @@ impl Offering {
     /// The `limit` tools that serve a query best, best first.
     pub(super) fn find(&self, query: &Query<'_>, limit: usize) -> Vec<ToolAt> {
         let mut found: Vec<(f32, ToolAt)> = Vec::new();
+        let searches = Searches::default();
         for pool in &self.pools {
-            let ranked = ranking::rank(&pool.candidates, query).into_iter();
+            let ranked = ranking::rank(pool, query, &searches).into_iter();
             let free = ranked.filter(|found| pool.is_free(found.position)).take(limit);
             found.extend(free.filter_map(|found| Some((found.share, pool.at(found.position)?))));
         }

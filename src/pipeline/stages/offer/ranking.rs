@@ -1,11 +1,13 @@
 //! How well tools serve what was said.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use crate::embedding::Vector;
 use crate::retrieval::{Found, ToolQuery};
 
-use super::candidates::Candidates;
+use super::pool::{Pool, Side};
 
 /// What each message before the last one counts, as a share of the one behind it.
 const FADING: f32 = 0.5;
@@ -30,6 +32,24 @@ impl<'a> Query<'a> {
     }
 }
 
+/// What texts found so far. The steps of a conversation look at each text several times: as the last one, and before others.
+#[derive(Debug, Default)]
+pub(super) struct Searches(RefCell<FoundByText>);
+
+type FoundByText = HashMap<(Side, String), Rc<[Found]>>;
+
+impl Searches {
+    fn of(&self, pool: &Pool, query: &ToolQuery<'_>) -> Rc<[Found]> {
+        let key = (pool.side, query.text.to_owned());
+        let known = self.0.borrow().get(&key).map(Rc::clone);
+        known.unwrap_or_else(|| {
+            let found: Rc<[Found]> = pool.candidates.search(query, LOOKED_AT).into();
+            self.0.borrow_mut().insert(key, Rc::clone(&found));
+            found
+        })
+    }
+}
+
 /// A tool that was found.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Ranked {
@@ -49,11 +69,11 @@ struct Sum {
 }
 
 /// The candidates that serve what was said, best first. Those that the user names come first of all.
-pub(super) fn rank(candidates: &Candidates, query: &Query<'_>) -> Vec<Ranked> {
+pub(super) fn rank(pool: &Pool, query: &Query<'_>, searches: &Searches) -> Vec<Ranked> {
     let (mut sums, mut by_meaning) = (HashMap::new(), false);
     let mut weight = 1.0;
     for (age, text) in query.texts.iter().enumerate() {
-        let found = candidates.search(text, LOOKED_AT);
+        let found = searches.of(pool, text);
         let meaning = found.iter().any(|found| found.why.meaning.is_some());
         add(&mut sums, &found, if meaning { lowest(&found) } else { 0.0 }, (weight, age == 0));
         by_meaning |= meaning;
@@ -73,7 +93,7 @@ pub(super) fn rank(candidates: &Candidates, query: &Query<'_>) -> Vec<Ranked> {
     let found = |(position, sum): (usize, Sum)| Ranked {
         position,
         share: share(&sum),
-        pattern: sum.pattern.and_then(|pattern| candidates.pattern(position, pattern)),
+        pattern: sum.pattern.and_then(|pattern| pool.candidates.pattern(position, pattern)),
     };
     ranked.into_iter().map(found).collect()
 }

@@ -68,6 +68,10 @@ impl Learner<'_> {
             self.fit_weights();
         }
         self.samples.validation = confirming;
+        for (tool, grown) in &proposals {
+            let gain = Board::part_of_all(&with, *tool) - Board::part_of_all(&without, *tool);
+            self.note_gain(*tool, grown.len(), gain);
+        }
         self.before = (0..self.closeness.tools()).map(|tool| Board::f1_of_all(&without, tool)).collect();
         if let Some(point) = self.curve.first_mut() {
             point.macro_f1 = before;
@@ -94,9 +98,14 @@ impl Learner<'_> {
             without.look_up_words_of(0, &queries, &statistics);
             let scores = without.scores(0, board.samples());
             let gain = board.macro_f1() - board.trial(*tool, &scores);
-            if let Some(tool) = self.tools.get_mut(*tool) {
-                tool.gains.iter_mut().rev().take(grown.len()).for_each(|place| *place = gain);
-            }
+            self.note_gain(*tool, grown.len(), gain);
+        }
+    }
+
+    /// Notes what the last `count` patterns of a tool brought together.
+    fn note_gain(&mut self, tool: usize, count: usize, gain: f64) {
+        if let Some(tool) = self.tools.get_mut(tool) {
+            tool.gains.iter_mut().rev().take(count).for_each(|place| *place = gain);
         }
     }
 

@@ -208,9 +208,9 @@ impl<'a> Learner<'a> {
 
     /// What is learned so far.
     pub async fn learned(&mut self) -> Learned {
-        let boards = match std::mem::take(&mut self.crossed) {
-            crossed if crossed.is_empty() => vec![self.validation().await],
-            crossed => crossed,
+        let (boards, validation_share) = match std::mem::take(&mut self.crossed) {
+            crossed if crossed.is_empty() => (vec![self.validation().await], self.settings.validation_share),
+            crossed => (crossed, 1.0),
         };
         let tools = (0..self.closeness.tools()).map(|at| {
             let tool = self.tools.get(at).cloned().unwrap_or_default();
@@ -228,6 +228,7 @@ impl<'a> Learner<'a> {
             fusion: self.closeness.fusion,
             curve: self.curve.clone(),
             confusions: self.confusions(&boards),
+            validation_share,
         }
     }
 

@@ -1,0 +1,72 @@
+//! Lines that are answered with a line each, in their order, batches of them side by side.
+
+use super::lines::{Batch, Lines};
+use super::output::Output;
+use super::parallel::in_order;
+use super::{OfflineError, Problem, Watcher};
+
+/// What is counted over a run.
+pub(super) trait Summary: Default + Send {
+    /// Adds what was counted in a batch.
+    fn add(&mut self, other: &Self);
+
+    /// Lines that were answered so far.
+    fn records(&self) -> u64;
+
+    /// Lines that could not be used.
+    fn problems(&mut self) -> &mut u64;
+}
+
+/// What came of a batch.
+#[derive(Debug)]
+pub(super) struct Answers<S> {
+    /// Lines of the output.
+    pub(super) lines: Vec<u8>,
+    pub(super) summary: S,
+    problems: Vec<Problem>,
+}
+
+impl<S: Summary> Answers<S> {
+    /// Notes a line that cannot be used.
+    pub(super) fn problem(&mut self, problem: Problem) {
+        *self.summary.problems() += 1;
+        self.problems.push(problem);
+    }
+}
+
+/// Has `answer` answer the lines, a batch with the name of its file at a time, in `jobs` threads, and writes the answers in the order of the lines.
+///
+/// # Errors
+/// [`OfflineError`]: a file cannot be read or written any more, or `answer` cannot go on. Lines that cannot be used are told to the watcher and
+/// counted in the summary instead.
+pub(super) fn answer_lines<S: Summary>(
+    lines: Lines,
+    mut output: Output,
+    jobs: usize,
+    summary: &mut S,
+    watcher: &dyn Watcher,
+    answer: impl Fn(&str, &Batch, &mut Answers<S>) -> Result<(), OfflineError> + Sync,
+) -> Result<(), OfflineError> {
+    let name = lines.name().to_owned();
+    watcher.begins(&name, lines.size());
+    let answered = in_order(
+        jobs,
+        lines.into_batches(),
+        |batch| {
+            let batch = batch?;
+            let mut answers = Answers { lines: Vec::new(), summary: S::default(), problems: Vec::new() };
+            answer(&name, &batch, &mut answers)?;
+            Ok((answers, batch.consumed))
+        },
+        |answered: Result<(Answers<S>, u64), OfflineError>| {
+            let (answers, consumed) = answered?;
+            answers.problems.iter().for_each(|problem| watcher.problem(problem));
+            output.write(&answers.lines)?;
+            summary.add(&answers.summary);
+            watcher.advances(consumed, summary.records());
+            Ok(())
+        },
+    );
+    watcher.ends();
+    answered.and_then(|()| output.finish())
+}
