@@ -19,7 +19,7 @@ use crate::scanner::{Toolbook, scan};
 /// Characters of a name that a fault quotes.
 const QUOTED_CHARS: usize = 80;
 
-/// Calls that a plan may have, as goals of a selection: the names of the tools that may be chosen.
+/// The goals of a selection: `tools` are the names that may be chosen, and a plan has room for `at_most` calls.
 pub(super) fn selected(text: &str, tools: &HashSet<&str>, at_most: usize) -> Judged<Vec<Goal>> {
     let goals = match read::<Selection>(text) {
         Ok(Selection { goals }) => goals,

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::draw::Undrawn;
 use super::tools::PlanTool;
 use crate::domain::Plan;
-use crate::domain::plan::{Argument, Node, Source};
+use crate::domain::plan::{Argument, Node, PlanError, Source};
 
 /// The calls known so far; each stands behind the one that needed it first.
 #[derive(Debug, Clone, Default)]
@@ -118,7 +118,7 @@ impl Draft {
             arguments: node.arguments,
         };
         let nodes: Vec<Node> = self.nodes.into_iter().enumerate().map(node).collect();
-        let unusable = |error: crate::domain::plan::PlanError| Undrawn::Unusable(error.to_string());
+        let unusable = |error: PlanError| Undrawn::Unusable(error.to_string());
         let finals: Vec<String> = (0..goals).map(label).collect();
         let ordered = Plan::new(nodes, finals.clone()).map_err(unusable)?;
         let (mut known, mut labels) = (HashMap::<String, String>::new(), HashMap::<String, String>::new());
