@@ -1,18 +1,17 @@
 //! `callwright explain`: recorded failures of APIs, with the sentences of the documentation that explain them.
 
-use std::io::IsTerminal;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::Args;
 
 use super::embedding::EmbeddingArguments;
 use super::errors::{BadLines, VerbResult};
-use super::progress::Progress;
+use super::lines::answer_lines;
 use super::scan::threads;
 use crate::config;
-use crate::offline::{self, ExplainJob, ExplainSummary, OfflineError};
+use crate::offline::{self, ExplainJob, ExplainSummary};
 
 /// Arguments of `explain`.
 #[derive(Debug, Args)]
@@ -52,19 +51,12 @@ pub(super) fn run(arguments: Arguments) -> VerbResult {
     let settings = config::Settings::default().explain;
     let embedder = embedding.embedder()?;
     let job = ExplainJob { docs, failures, explanations, settings, embedder, details, jobs: threads(jobs) };
-    let writes_to_terminal = job.explanations.as_os_str() == "-" && std::io::stdout().is_terminal();
     let runtime = super::runtime()?;
-    let begun = Instant::now();
-    let summary = match offline::explain(&job, runtime.handle(), &Progress::new(writes_to_terminal)) {
-        Err(OfflineError::ReaderGone) => return Ok(()),
-        result => result?,
+    let lines = |summary: &ExplainSummary| {
+        let ExplainSummary { problems, records, .. } = *summary;
+        BadLines { problems, lines: problems + records }
     };
-    print(&summary, begun.elapsed());
-    let ExplainSummary { problems, records, .. } = summary;
-    match problems {
-        0 => Ok(()),
-        _ => Err(BadLines { problems, lines: problems + records }.into()),
-    }
+    answer_lines(&job.explanations, |progress| offline::explain(&job, runtime.handle(), progress), print, lines)
 }
 
 fn print(summary: &ExplainSummary, took: Duration) {

@@ -11,6 +11,7 @@ mod embedding;
 mod errors;
 mod explain;
 mod learn;
+mod lines;
 mod plan;
 mod policy;
 mod progress;

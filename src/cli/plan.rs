@@ -1,19 +1,18 @@
 //! `callwright plan`: recorded requests, with their plans, or with what supplies the arguments of the tools that they may need.
 
-use std::io::IsTerminal;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::Args;
 
 use super::asked_model::ModelArguments;
 use super::embedding::VectorArguments;
 use super::errors::{BadLines, VerbResult};
-use super::progress::Progress;
+use super::lines::answer_lines;
 use super::scan::threads;
-use crate::offline::{self, CandidatesJob, CandidatesSummary, DrawJob, DrawSummary, OfflineError};
+use crate::offline::{self, CandidatesJob, CandidatesSummary, DrawJob, DrawSummary};
 use crate::planner::drawing::DrawSettings;
 use crate::planner::producers::Edges;
 use crate::upstream::{Patience, TextModel};
@@ -125,7 +124,6 @@ fn draw(arguments: Arguments, model: &str) -> VerbResult {
     let entered = runtime.enter();
     let model = Arc::new(TextModel::new(of.upstream()?, model, PATIENCE));
     drop(entered);
-    let writes_to_terminal = output.as_os_str() == "-" && std::io::stdout().is_terminal();
     let job = DrawJob {
         tools,
         records,
@@ -137,17 +135,11 @@ fn draw(arguments: Arguments, model: &str) -> VerbResult {
         details,
         jobs: jobs.map_or(AT_ONCE, NonZeroUsize::get),
     };
-    let begun = Instant::now();
-    let summary = match offline::plans(&job, runtime.handle(), &Progress::new(writes_to_terminal)) {
-        Err(OfflineError::ReaderGone) => return Ok(()),
-        result => result?,
+    let lines = |summary: &DrawSummary| {
+        let DrawSummary { problems, records, toolsets, .. } = *summary;
+        BadLines { problems, lines: problems + records + toolsets }
     };
-    print_plans(&summary, begun.elapsed());
-    let DrawSummary { problems, records, toolsets, .. } = summary;
-    match problems {
-        0 => Ok(()),
-        _ => Err(BadLines { problems, lines: problems + records + toolsets }.into()),
-    }
+    answer_lines(&job.plans, |progress| offline::plans(&job, runtime.handle(), progress), print_plans, lines)
 }
 
 fn print_plans(summary: &DrawSummary, took: Duration) {
@@ -172,19 +164,12 @@ fn find_candidates(arguments: Arguments) -> VerbResult {
     let embedder = vectors.embedder()?;
     let (count, jobs) = (k.map_or(CANDIDATES, NonZeroUsize::get), threads(jobs));
     let job = CandidatesJob { tools, records, candidates: output, edges, count, embedder, details, jobs };
-    let writes_to_terminal = job.candidates.as_os_str() == "-" && std::io::stdout().is_terminal();
     let runtime = super::runtime()?;
-    let begun = Instant::now();
-    let summary = match offline::candidates(&job, runtime.handle(), &Progress::new(writes_to_terminal)) {
-        Err(OfflineError::ReaderGone) => return Ok(()),
-        result => result?,
+    let lines = |summary: &CandidatesSummary| {
+        let CandidatesSummary { problems, records, toolsets, .. } = *summary;
+        BadLines { problems, lines: problems + records + toolsets }
     };
-    print(&summary, begun.elapsed());
-    let CandidatesSummary { problems, records, toolsets, .. } = summary;
-    match problems {
-        0 => Ok(()),
-        _ => Err(BadLines { problems, lines: problems + records + toolsets }.into()),
-    }
+    answer_lines(&job.candidates, |progress| offline::candidates(&job, runtime.handle(), progress), print, lines)
 }
 
 fn print(summary: &CandidatesSummary, took: Duration) {

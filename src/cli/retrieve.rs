@@ -1,17 +1,16 @@
 //! `callwright retrieve`: recorded requests, with the tools that they want.
 
-use std::io::IsTerminal;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::Args;
 
 use super::embedding::VectorArguments;
 use super::errors::{BadLines, VerbResult};
-use super::progress::Progress;
+use super::lines::answer_lines;
 use super::scan::threads;
-use crate::offline::{self, OfflineError, RetrieveJob, RetrieveSummary};
+use crate::offline::{self, RetrieveJob, RetrieveSummary};
 
 /// Arguments of `retrieve`.
 #[derive(Debug, Args)]
@@ -59,19 +58,12 @@ pub(super) fn run(arguments: Arguments) -> VerbResult {
     let embedder = vectors.embedder()?;
     let (count, jobs) = (k.get(), threads(jobs));
     let job = RetrieveJob { tools, representations, queries, rankings, count, embedder, details, jobs };
-    let writes_to_terminal = job.rankings.as_os_str() == "-" && std::io::stdout().is_terminal();
     let runtime = super::runtime()?;
-    let begun = Instant::now();
-    let summary = match offline::retrieve(&job, runtime.handle(), &Progress::new(writes_to_terminal)) {
-        Err(OfflineError::ReaderGone) => return Ok(()),
-        result => result?,
+    let lines = |summary: &RetrieveSummary| {
+        let RetrieveSummary { problems, records, tools, .. } = *summary;
+        BadLines { problems, lines: problems + records + tools }
     };
-    print(&summary, begun.elapsed());
-    let RetrieveSummary { problems, records, tools, .. } = summary;
-    match problems {
-        0 => Ok(()),
-        _ => Err(BadLines { problems, lines: problems + records + tools }.into()),
-    }
+    answer_lines(&job.rankings, |progress| offline::retrieve(&job, runtime.handle(), progress), print, lines)
 }
 
 fn print(summary: &RetrieveSummary, took: Duration) {

@@ -1,17 +1,16 @@
 //! `callwright scan`: recorded answers of models, judged as the proxy would judge them.
 
 use std::collections::BTreeMap;
-use std::io::IsTerminal;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::Args;
 
 use super::errors::{BadLines, VerbResult};
-use super::progress::Progress;
+use super::lines::answer_lines;
 use crate::domain::FaultCode;
-use crate::offline::{self, MAX_LINE_BYTES, OfflineError, ScanJob, ScanSummary};
+use crate::offline::{self, MAX_LINE_BYTES, ScanJob, ScanSummary};
 use crate::policy::{self, Policy};
 
 /// Arguments of `scan`.
@@ -59,18 +58,11 @@ pub(super) fn run(arguments: Arguments) -> VerbResult {
     let Arguments { tools, answers, verdicts, policy, native_tool_calls, jobs } = arguments;
     let job =
         ScanJob { tools, answers, policy: rules(policy.as_deref())?, native_tool_calls, jobs: threads(jobs), verdicts };
-    let writes_to_terminal = job.verdicts.as_os_str() == "-" && std::io::stdout().is_terminal();
-    let begun = Instant::now();
-    let summary = match offline::scan(&job, &Progress::new(writes_to_terminal)) {
-        Err(OfflineError::ReaderGone) => return Ok(()),
-        result => result?,
+    let lines = |summary: &ScanSummary| {
+        let problems = summary.problems;
+        BadLines { problems, lines: problems + summary.records() }
     };
-    print(&summary, begun.elapsed());
-    let ScanSummary { problems, .. } = summary;
-    match problems {
-        0 => Ok(()),
-        _ => Err(BadLines { problems, lines: problems + summary.records() }.into()),
-    }
+    answer_lines(&job.verdicts, |progress| offline::scan(&job, progress), print, lines)
 }
 
 /// The policy of a file, or the built-in default.
