@@ -161,22 +161,21 @@ impl Drawing<'_> {
             return Ok(());
         }
         let Suppliers { asked, told, by_name, tools } = suppliers;
-        let wanted = Wanted {
-            tool: node.tool.tool.name(),
-            description: beginning(&node.tool.tool.tool.description, self.settings.description_chars),
-            task: &node.task,
-            needed_for: self.needed_for(at),
-            arguments: told,
-            planned: Vec::new(),
-            tools,
-        };
         let planned: Vec<(String, &DraftNode)> = self.planned(at, &by_name);
         let planned = planned.iter().map(|(label, node)| PlannedData {
             call: label,
             tool: node.tool.tool.name(),
             task: &node.task,
         });
-        let wanted = Wanted { planned: planned.collect(), ..wanted };
+        let wanted = Wanted {
+            tool: node.tool.tool.name(),
+            description: beginning(&node.tool.tool.tool.description, self.settings.description_chars),
+            task: &node.task,
+            needed_for: self.needed_for(at),
+            arguments: told,
+            planned: planned.collect(),
+            tools,
+        };
         let question = Question {
             purpose: Purpose::Completion,
             messages: completion(&self.heard, &wanted),
