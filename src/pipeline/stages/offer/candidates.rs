@@ -197,9 +197,9 @@ impl Candidates {
         ruled
     }
 
-    /// Is there a tool that is found by meaning, too?
+    /// Are the tools found by meaning, too? Only once all of them have vectors: until then nothing compares a request's.
     pub(super) fn has_vectors(&self) -> bool {
-        self.shelved.iter().any(|tools| tools.has_vectors())
+        self.len() > 0 && self.shelved.iter().all(|tools| tools.len() == 0 || tools.has_vectors())
     }
 
     /// The `k` tools whose texts serve a request best, best first.
