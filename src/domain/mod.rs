@@ -5,6 +5,7 @@
 
 pub mod approval;
 pub mod call;
+pub mod cost;
 pub mod diagnosis;
 pub mod dialect;
 pub mod digest;
@@ -35,6 +36,7 @@ pub mod yaml;
 
 pub use approval::{ApprovalNote, ApprovalStatus};
 pub use call::Call;
+pub use cost::Cost;
 pub use diagnosis::Diagnosis;
 pub use dialect::SchemaDialect;
 pub use explanation::{DocText, Explanation, Passage};

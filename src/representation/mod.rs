@@ -16,7 +16,7 @@ pub use file::{
     LearnedBy, Ranking, RepresentationError, RepresentationFile, Source, StoredPattern, StoredRepresentation, place_in,
 };
 pub use learner::{
-    Addition, Candidate, Confusion, Cost, Edition, ExtractiveProposer, ExtractiveSettings, LearnError, LearnSettings,
+    Addition, Candidate, Confusion, Edition, ExtractiveProposer, ExtractiveSettings, LearnError, LearnSettings,
     LearnWatcher, Learned, LearnedPattern, LearnedTool, Learner, Means, MemoEmbedder, NoSelection, Point, ProposeError,
     Proposer, Sample, Selector,
 };

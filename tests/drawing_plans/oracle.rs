@@ -3,7 +3,8 @@
 use std::sync::Mutex;
 
 use callwright::openai::Role;
-use callwright::planner::drawing::{AskError, PlanningModel, Purpose, Question, Reply, Said};
+use callwright::planner::drawing::{AskError, PlanningModel, Purpose, Question, Reply};
+use callwright::upstream::Answered;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
@@ -158,7 +159,7 @@ impl PlanningModel for Oracle {
                     text = spoiled;
                 }
             }
-            Ok(Reply { said: Said::Text(text), prompt_tokens: None, completion_tokens: None, requests: 1 })
+            Ok(Reply { said: Answered::Text(text), prompt_tokens: None, completion_tokens: None, requests: 1 })
         })
     }
 }

@@ -3,7 +3,8 @@
 use std::sync::Mutex;
 
 use callwright::openai::Role;
-use callwright::planner::drawing::{AskError, DrawSettings, PlanningModel, Purpose, Question, Reply, Said, Undrawn};
+use callwright::planner::drawing::{AskError, DrawSettings, PlanningModel, Purpose, Question, Reply, Undrawn};
+use callwright::upstream::Answered;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
@@ -28,12 +29,12 @@ impl PlanningModel for Anything {
             let odd = if self.always_tool { 99 } else { rng.u8(..60) };
             let said = match odd {
                 0 => return Err(AskError("gone".to_owned())),
-                1 => Said::CutOff,
-                2 => Said::Refused("no".to_owned()),
-                3 => Said::Text("}{".repeat(rng.usize(..50))),
-                4 => Said::Text("[".repeat(rng.usize(..5000))),
-                _ if question.purpose == Purpose::Selection => Said::Text(selection(&data, rng).to_string()),
-                _ => Said::Text(completion(&data["wanted"], self.always_tool, rng).to_string()),
+                1 => Answered::CutOff,
+                2 => Answered::Refused("no".to_owned()),
+                3 => Answered::Text("}{".repeat(rng.usize(..50))),
+                4 => Answered::Text("[".repeat(rng.usize(..5000))),
+                _ if question.purpose == Purpose::Selection => Answered::Text(selection(&data, rng).to_string()),
+                _ => Answered::Text(completion(&data["wanted"], self.always_tool, rng).to_string()),
             };
             let tokens = rng.bool().then(|| rng.u64(..3000));
             Ok(Reply { said, prompt_tokens: tokens, completion_tokens: tokens, requests: rng.u64(..3) })

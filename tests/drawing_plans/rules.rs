@@ -4,9 +4,8 @@ use std::sync::Mutex;
 
 use callwright::domain::Plan;
 use callwright::openai::Role;
-use callwright::planner::drawing::{
-    AskError, DrawSettings, Drawn, Limit, PlanningModel, Question, Reply, Said, Undrawn,
-};
+use callwright::planner::drawing::{AskError, DrawSettings, Drawn, Limit, PlanningModel, Question, Reply, Undrawn};
+use callwright::upstream::Answered;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
@@ -24,7 +23,7 @@ impl PlanningModel for Script {
         Box::pin(async move {
             self.asked.lock().unwrap().push(question.clone());
             let text = self.answers.lock().unwrap().pop().ok_or(AskError("the script has ended".to_owned()))?;
-            Ok(Reply { said: Said::Text(text), prompt_tokens: Some(100), completion_tokens: Some(10), requests: 1 })
+            Ok(Reply { said: Answered::Text(text), prompt_tokens: Some(100), completion_tokens: Some(10), requests: 1 })
         })
     }
 }

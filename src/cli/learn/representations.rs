@@ -11,11 +11,12 @@ use crate::cli::asked_model::ModelArguments;
 use crate::cli::embedding::EmbeddingArguments;
 use crate::cli::errors::{BadLines, VerbResult};
 use crate::cli::progress::Progress;
+use crate::domain::Cost;
 use crate::embedding::{self, BuildError, Embedder, built_in};
 use crate::offline::{LearnFiles, LearnRun, Prepared, Report, grouped, learn};
 use crate::representation::{
-    Cost, Estimate, ExtractiveProposer, ExtractiveSettings, LearnSettings, LlmProposer, LlmSelector, MemoEmbedder,
-    Model, ModelSettings, NoSelection, Prices, Proposer, Selector,
+    Estimate, ExtractiveProposer, ExtractiveSettings, LearnSettings, LlmProposer, LlmSelector, MemoEmbedder, Model,
+    ModelSettings, NoSelection, Prices, Proposer, Selector,
 };
 
 /// Arguments of `learn representations`.
@@ -304,8 +305,7 @@ impl Arguments {
     fn tell(&self, report: &Report, prepared: &Prepared, took: Duration) {
         super::table::print(report);
         if report.cost.requests > 0 {
-            let Cost { requests, .. } = Cost::from(report.cost);
-            anstream::eprintln!("{} requests: {}", grouped(requests), self.amount(&report.cost.into()));
+            anstream::eprintln!("{} requests: {}", grouped(report.cost.requests), self.amount(&report.cost));
         }
         let path = prepared.path.display();
         anstream::eprintln!("written in {:.1} s: {path}; `callwright learn report` draws it", took.as_secs_f64());

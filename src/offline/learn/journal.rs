@@ -9,9 +9,10 @@ use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::domain::Cost;
 use crate::domain::digest::{add_part, hex};
 use crate::domain::representation::Pattern;
-use crate::representation::{Addition, Candidate, Cost, Edition, ProposeError, Proposer, Selector};
+use crate::representation::{Addition, Candidate, Edition, ProposeError, Proposer, Selector};
 
 /// Answers by the digest of what was asked. What failed is not kept: it is asked again.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

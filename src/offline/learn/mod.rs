@@ -10,6 +10,6 @@ mod state;
 
 pub use job::{LearnFiles, Prepared};
 pub use page::page;
-pub use report::{Report, Spent};
+pub use report::Report;
 pub use run::{LearnRun, learn};
 pub use samples::Samples;

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::Cost;
 use crate::offline::OfflineError;
-use crate::representation::Cost;
 
 /// The report's name in the folder of the representations.
 pub(super) const REPORT_FILE: &str = "report.json";
@@ -45,7 +45,7 @@ pub struct Report {
     /// Tools for which there was no proposal, and why.
     pub failures: Vec<Failure>,
     /// What asking models has cost.
-    pub cost: Spent,
+    pub cost: Cost,
 }
 
 /// A point of the curve.
@@ -96,25 +96,6 @@ pub struct Failure {
     pub tool: String,
     /// Why.
     pub reason: String,
-}
-
-/// What asking models has cost.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Spent {
-    /// Requests.
-    pub requests: u64,
-    /// Tokens that were sent.
-    pub prompt_tokens: u64,
-    /// Tokens that were answered.
-    pub completion_tokens: u64,
-}
-
-impl From<Spent> for Cost {
-    fn from(spent: Spent) -> Self {
-        let Spent { requests, prompt_tokens, completion_tokens } = spent;
-        Self { requests, prompt_tokens, completion_tokens }
-    }
 }
 
 impl Report {

@@ -8,13 +8,14 @@ use serde::{Deserialize, Serialize};
 
 use super::job::Prepared;
 use super::journal::{Journal, KeepingProposer, KeepingSelector, SharedJournal};
-use super::report::{Confusion, CurvePoint, Failure, Report, Spent, ToolScores};
+use super::report::{Confusion, CurvePoint, Failure, Report, ToolScores};
 use super::state::{Inputs, Kept, StateFile};
+use crate::domain::Cost;
 use crate::embedding::Embedder;
 use crate::offline::OfflineError;
 use crate::representation::{
-    Cost, LearnSettings, LearnWatcher, Learned, LearnedBy, Learner, Means, Model, ProposeError, Proposer, Ranking,
-    Selector, StoredPattern,
+    LearnSettings, LearnWatcher, Learned, LearnedBy, Learner, Means, Model, ProposeError, Proposer, Ranking, Selector,
+    StoredPattern,
 };
 
 /// Reasons that a report holds at most.
@@ -43,7 +44,7 @@ pub struct LearnRun {
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct State {
     journal: Journal,
-    spent: Spent,
+    spent: Cost,
 }
 
 /// Learns, and writes the representations and the report.
@@ -54,7 +55,11 @@ pub async fn learn(prepared: &Prepared, run: LearnRun, watcher: &dyn LearnWatche
     let file = StateFile::new(prepared.folder(), inputs(prepared, &run));
     let kept = kept(&file, &run)?;
     let (date, before, journal) = (kept.date, kept.state.spent, SharedJournal::of(kept.state.journal));
-    let spent = || before.with(run.model.as_ref().map(|model| model.cost()).unwrap_or_default());
+    let spent = || {
+        let mut spent = before;
+        spent.add(run.model.as_ref().map(|model| model.cost()).unwrap_or_default());
+        spent
+    };
     let watcher = Collecting { inner: watcher, failures: Mutex::default() };
     let means = Means {
         embedder: run.embedder.clone(),
@@ -136,7 +141,7 @@ fn write(
     prepared.write(&prepared.file(by, Some(ranking), &stored.collect::<HashMap<_, _>>())?, report)
 }
 
-fn report(prepared: &Prepared, run: &LearnRun, learned: &Learned, failures: Vec<Failure>, cost: Spent) -> Report {
+fn report(prepared: &Prepared, run: &LearnRun, learned: &Learned, failures: Vec<Failure>, cost: Cost) -> Report {
     let of_curve = |point: Option<&crate::representation::Point>| point.map_or(0.0, |point| point.macro_f1);
     let mut tools: Vec<ToolScores> = learned
         .tools
@@ -200,16 +205,6 @@ impl LearnWatcher for Collecting<'_> {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         if failures.len() < MAX_FAILURES && !failures.contains(&failure) {
             failures.push(failure);
-        }
-    }
-}
-
-impl Spent {
-    fn with(self, cost: Cost) -> Self {
-        Self {
-            requests: self.requests + cost.requests,
-            prompt_tokens: self.prompt_tokens + cost.prompt_tokens,
-            completion_tokens: self.completion_tokens + cost.completion_tokens,
         }
     }
 }

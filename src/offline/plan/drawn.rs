@@ -10,6 +10,7 @@ use tokio::runtime::Handle;
 use super::CandidatesSummary;
 use super::record::PlanRecord;
 use super::toolsets::{Ingredients, Toolset, Toolsets};
+use crate::domain::Cost;
 use crate::domain::json::raw;
 use crate::domain::plan::Source;
 use crate::domain::{Message, Plan, Speaker};
@@ -19,7 +20,7 @@ use crate::offline::input::{Input, STANDARD_STREAM};
 use crate::offline::lines::{Batch, Lines};
 use crate::offline::output::Output;
 use crate::offline::{OfflineError, Watcher};
-use crate::planner::drawing::{Cost, DrawSettings, Drawn, Occasion, PlanningModel, Undrawn, draw};
+use crate::planner::drawing::{DrawSettings, Drawn, Occasion, PlanningModel, Undrawn, draw};
 use crate::planner::producers::{Edges, Request};
 use crate::scanner::{self, Validators};
 

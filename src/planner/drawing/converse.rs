@@ -3,11 +3,13 @@
 use serde::Serialize;
 
 use super::draw::{Limit, Undrawn};
-use super::model::{PlanningModel, Purpose, Question, Reply, Said};
+use super::model::{PlanningModel, Purpose, Question, Reply};
 use super::prompts::{beginning, repair};
 use super::settings::DrawSettings;
+use crate::domain::Cost;
 use crate::domain::tokens::estimated;
 use crate::openai::Role;
+use crate::upstream::Answered;
 
 /// Characters of a faulty answer that the model gets back with what is wrong about it.
 const RETURNED_CHARS: usize = 8_000;
@@ -15,7 +17,7 @@ const RETURNED_CHARS: usize = 8_000;
 /// Faults that the model is told of.
 const MAX_FAULTS: usize = 16;
 
-/// What asking has cost.
+/// What asking has cost; tokens as the provider counts them, else estimated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Spent {
     /// For selections.
@@ -24,36 +26,12 @@ pub struct Spent {
     pub completion: Cost,
 }
 
-/// Requests to a model and their tokens.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Cost {
-    /// Requests that were made.
-    pub requests: u64,
-    /// Tokens of their prompts; as the provider counts them, else estimated.
-    pub prompt_tokens: u64,
-    /// Tokens of their answers; as the provider counts them, else estimated.
-    pub completion_tokens: u64,
-}
-
 impl Spent {
     /// All of it.
     pub fn total(&self) -> Cost {
         let mut total = self.selection;
         total.add(self.completion);
         total
-    }
-}
-
-impl Cost {
-    /// Adds another cost.
-    pub fn add(&mut self, other: Self) {
-        self.requests += other.requests;
-        self.prompt_tokens += other.prompt_tokens;
-        self.completion_tokens += other.completion_tokens;
-    }
-
-    fn tokens(&self) -> u64 {
-        self.prompt_tokens + self.completion_tokens
     }
 }
 
@@ -119,7 +97,7 @@ impl Asker<'_> {
         let asked = self.model.ask(question).await;
         let mut cost = Cost { requests: 1, prompt_tokens: prompt, completion_tokens: 0 };
         if let Ok(Reply { said, prompt_tokens, completion_tokens, requests }) = &asked {
-            let answered = if let Said::Text(text) = said { estimated(text) } else { 0 };
+            let answered = if let Answered::Text(text) = said { estimated(text) } else { 0 };
             cost = Cost {
                 requests: (*requests).max(1),
                 prompt_tokens: prompt_tokens.unwrap_or(prompt),
@@ -131,9 +109,9 @@ impl Asker<'_> {
             Purpose::Completion => self.spent.completion.add(cost),
         }
         match asked.map_err(|error| Undrawn::Unanswered(error.to_string()))?.said {
-            Said::Text(text) => Ok(Some(text)),
-            Said::CutOff => Ok(None),
-            Said::Refused(reason) => Err(Undrawn::Unanswered(format!("the model refuses: {reason}"))),
+            Answered::Text(text) => Ok(Some(text)),
+            Answered::CutOff => Ok(None),
+            Answered::Refused(reason) => Err(Undrawn::Unanswered(format!("the model refuses: {reason}"))),
         }
     }
 }

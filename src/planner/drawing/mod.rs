@@ -16,8 +16,8 @@ mod settings;
 mod tools;
 mod upstream_model;
 
-pub use converse::{Cost, Spent};
+pub use converse::Spent;
 pub use draw::{Drawn, Limit, Occasion, Undrawn, draw};
-pub use model::{AskError, PlanningModel, Purpose, Question, Reply, Said};
+pub use model::{AskError, PlanningModel, Purpose, Question, Reply};
 pub use settings::DrawSettings;
 pub use tools::{PlanTool, ToolList, Tools};

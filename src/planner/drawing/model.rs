@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::openai::Role;
+use crate::upstream::Answered;
 
 /// A model that plans are drawn with.
 pub trait PlanningModel: fmt::Debug + Send + Sync {
@@ -44,24 +45,13 @@ pub enum Purpose {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
     /// The answer.
-    pub said: Said,
+    pub said: Answered,
     /// Tokens of the prompt; `None` where the provider does not say.
     pub prompt_tokens: Option<u64>,
     /// Tokens of the answer.
     pub completion_tokens: Option<u64>,
     /// Requests that it took, where the provider was busy or has no structured outputs.
     pub requests: u64,
-}
-
-/// An answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Said {
-    /// This text.
-    Text(String),
-    /// The beginning of a text: its tokens ran out.
-    CutOff,
-    /// Nothing, for this reason.
-    Refused(String),
 }
 
 /// Why there is no answer.

@@ -23,7 +23,7 @@ pub use error::LearnError;
 pub use extractive::{ExtractiveProposer, ExtractiveSettings};
 pub use learned::{Confusion, Learned, LearnedPattern, LearnedTool, Point};
 pub use memo::MemoEmbedder;
-pub use proposer::{Addition, Cost, Edition, ProposeError, Proposer};
+pub use proposer::{Addition, Edition, ProposeError, Proposer};
 pub use samples::Sample;
 pub use selector::{Candidate, NoSelection, Selector};
 pub use settings::LearnSettings;

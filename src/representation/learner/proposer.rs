@@ -4,6 +4,7 @@ use std::fmt;
 
 use futures_util::future::BoxFuture;
 
+use crate::domain::Cost;
 use crate::domain::representation::Pattern;
 
 /// Proposes patterns for one tool from the samples that its present representation gets wrong; the learner keeps what the validation
@@ -74,15 +75,4 @@ pub struct ProposeError {
     pub tool: String,
     /// What went wrong, and what mends it.
     pub reason: String,
-}
-
-/// What asking models has cost.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Cost {
-    /// Requests to the model.
-    pub requests: u64,
-    /// Tokens that were sent, as the model counts them.
-    pub prompt_tokens: u64,
-    /// Tokens that were answered.
-    pub completion_tokens: u64,
 }

@@ -4,7 +4,8 @@ use std::fmt;
 
 use futures_util::future::BoxFuture;
 
-use super::{Cost, ProposeError};
+use super::ProposeError;
+use crate::domain::Cost;
 
 /// Chooses one of the best tools: the last step of the pipeline under which false negatives and false positives are taken (the paper's
 /// "retriever top k + LLM selection").

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::ModelSettings;
+use crate::domain::Cost;
 use crate::openai::Role;
-use crate::representation::Cost;
 use crate::representation::file::{shortened, tidy};
 pub(super) use crate::upstream::Answered;
 use crate::upstream::{Manner, Patience, TextModel, Upstream};

@@ -2,8 +2,9 @@
 
 use super::ModelSettings;
 use super::prompts;
+use crate::domain::Cost;
 use crate::domain::tokens::estimated;
-use crate::representation::{Addition, Cost};
+use crate::representation::Addition;
 
 /// Tokens of an answer, about: six patterns, each of a sentence and three phrases in JSON.
 const ANSWER_TOKENS: u64 = 400;

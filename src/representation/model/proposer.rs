@@ -8,9 +8,10 @@ use super::Model;
 use super::accept::Acceptance;
 use super::ask::Answered;
 use super::prompts::{self, repair, shown};
+use crate::domain::Cost;
 use crate::domain::representation::Pattern;
 use crate::openai::Role;
-use crate::representation::{Addition, Cost, Edition, ProposeError, Proposer};
+use crate::representation::{Addition, Edition, ProposeError, Proposer};
 
 /// Characters of a faulty answer that the model gets back with what is wrong about it.
 const RETURNED_CHARS: usize = 8_000;

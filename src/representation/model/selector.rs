@@ -10,9 +10,10 @@ use super::Model;
 use super::ask::quoted;
 use super::prompts::{letter, selection};
 use super::proposer::converse;
+use crate::domain::Cost;
 use crate::domain::digest::add_part;
 use crate::domain::json::bare;
-use crate::representation::{Candidate, Cost, ProposeError, Selector};
+use crate::representation::{Candidate, ProposeError, Selector};
 
 /// Choices that are remembered: those of many runs over all samples.
 const MAX_REMEMBERED: usize = 200_000;

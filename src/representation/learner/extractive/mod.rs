@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use super::{Addition, Cost, Edition, ProposeError, Proposer};
+use super::{Addition, Edition, ProposeError, Proposer};
+use crate::domain::Cost;
 use crate::domain::representation::Pattern;
 use crate::embedding::{EmbedError, Embedder, Vector};
 
