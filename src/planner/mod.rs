@@ -4,3 +4,6 @@
 
 pub mod drawing;
 pub mod producers;
+mod settings;
+
+pub use settings::Settings;

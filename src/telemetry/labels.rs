@@ -74,6 +74,8 @@ labels! {
         Open = "open",
         /// Which tools are offered.
         Offer = "offer",
+        /// A plan is drawn, or goes on: our part of it.
+        Plan = "plan",
         /// The upstream request is made.
         Compose = "compose",
         /// The client's tool messages are read, failures in them explained.
