@@ -7,6 +7,12 @@ mod answer;
 mod approvals;
 mod dialogue;
 mod pass_through;
+#[allow(dead_code, reason = "what draws plans in turns is built on it")]
+mod plan_ground;
+mod producer_shelf;
+#[cfg(test)]
+mod producer_shelf_tests;
+mod query_vectors;
 mod record;
 mod settings;
 mod snapshot;
@@ -35,6 +41,7 @@ use crate::upstream::{Upstream, Upstreams};
 pub use answer::{Answer, AnswerBody, NoAnswer, Pending, Receipt, Running};
 pub use approvals::ApprovalDesk;
 pub use pass_through::{PassThrough, Passed};
+pub use producer_shelf::ProducerShelf;
 pub use settings::{AliasSettings, Settings};
 pub use snapshot::{Snapshot, Tooling};
 pub use stages::offer::SEARCH_TOOL;
@@ -202,6 +209,7 @@ impl Pipeline {
             aliases: self.aliases.clone(),
             shelf: tooling.shelf.clone(),
             offers: tooling.offers.clone(),
+            producers: tooling.producers.clone(),
             seen: tooling.seen.clone(),
         }
     }

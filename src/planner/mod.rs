@@ -6,3 +6,6 @@
 pub mod drawing;
 pub mod producers;
 pub mod progress;
+mod settings;
+
+pub use settings::Settings;

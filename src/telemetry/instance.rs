@@ -138,6 +138,8 @@ metrics! {
     policy_reloads: Counters<ResultLabel> = "policy_reloads_total" ["result"];
     /// Reloads of the representation files, by result; after a failure the representations stay as they were.
     representation_reloads: Counters<ResultLabel> = "representation_reloads_total" ["result"];
+    /// Reloads of the file of confirmed and forbidden sources of arguments, by result; after a failure what was said stays.
+    edges_reloads: Counters<ResultLabel> = "edges_reloads_total" ["result"];
     /// Operations of the documents in the catalog, by toolset and whether they became tools.
     catalog_operations: IntGaugeVec = "catalog_operations" ["toolset", "state"];
     /// Traces that were lost: the queue was full or the store did not take them.
