@@ -9,7 +9,9 @@
 mod oracle;
 mod random;
 mod records;
+mod redrawing;
 mod rules;
+mod script;
 
 use std::collections::BTreeMap;
 

@@ -147,6 +147,7 @@ impl PlanningModel for Oracle {
             let right = match question.purpose {
                 Purpose::Selection => self.select(&data),
                 Purpose::Completion => self.complete(&data),
+                Purpose::Choice => unreachable!("drawing chooses nothing"),
             };
             let mut text = right.to_string();
             if let Some(errors) = &self.errors {

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use callwright::domain::rules::{Report, ScanRules};
 use callwright::domain::{Call, FaultCode, Message, Owner, Speaker, Tool};
-use callwright::planner::drawing::{DrawSettings, Drawn, Occasion, PlanningModel, ToolList, Tools, draw};
+use callwright::planner::drawing::{
+    DrawSettings, Drawn, Occasion, PlanningModel, Present, Renewal, ToolList, Tools, draw, redraw,
+};
 use callwright::planner::producers::{Producers, Request, ToolShape, told_fields};
 use callwright::scanner::{CompiledTool, Settings, Toolbook, Validators, scan};
 use serde_json::{Map, Value};
@@ -125,20 +127,34 @@ pub(crate) fn toolset(tools: &[Value]) -> Toolset {
 impl Toolset {
     /// Draws the plan of a request, with all tools on offer.
     pub(crate) fn draw(&self, query: &str, model: &dyn PlanningModel, settings: &DrawSettings) -> Drawn {
-        let message =
-            Message { speaker: Speaker::User, text: query.to_owned(), calls: Vec::new(), answers: None, name: None };
-        let asked = self.producers.ask(&Request::read(query), &[]);
+        self.on(&[said(Speaker::User, query)], |occasion| waited(draw(occasion, model, settings)))
+    }
+
+    /// Draws a part of a plan again, with all tools on offer.
+    pub(crate) fn redraw(
+        &self,
+        conversation: &[Message],
+        present: &Present<'_>,
+        renewal: &Renewal<'_>,
+        model: &dyn PlanningModel,
+        settings: &DrawSettings,
+    ) -> Drawn {
+        self.on(conversation, |occasion| waited(redraw(occasion, present, renewal, model, settings)))
+    }
+
+    fn on(&self, conversation: &[Message], drawn: impl FnOnce(&Occasion<'_>) -> Drawn) -> Drawn {
+        let requests = conversation.iter().filter(|message| message.speaker == Speaker::User);
+        let query = requests.map(|message| message.text.as_str()).collect::<Vec<_>>().join("\n");
+        let asked = self.producers.ask(&Request::read(&query), &[]);
         let offered: Vec<usize> = (0..self.count).collect();
-        let occasion = Occasion {
+        drawn(&Occasion {
             tools: &self.list as &dyn Tools,
             producers: &self.producers,
             asked: &asked,
             offered: &offered,
-            conversation: &[message],
+            conversation,
             memory: &[],
-        };
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        runtime.block_on(draw(&occasion, model, settings))
+        })
     }
 
     /// Why a gold plan does not fit the schemas of its tools, each with what kind of fault it is.
@@ -201,6 +217,15 @@ impl Toolset {
         let known = self.outputs.get(tool).map_or(&[] as &[_], Vec::as_slice);
         known.is_empty() || known.iter().any(|field| may_be(field, pointer))
     }
+}
+
+/// A message with this text alone.
+pub(crate) fn said(speaker: Speaker, text: &str) -> Message {
+    Message { speaker, text: text.to_owned(), calls: Vec::new(), answers: None, name: None }
+}
+
+fn waited(drawing: impl Future<Output = Drawn>) -> Drawn {
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(drawing)
 }
 
 /// Does a field hold a place, or a place a field?

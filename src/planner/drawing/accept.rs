@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::answer::{Completion, Given, Goal, NewCall, Origin, Selection, Taken, Which, read};
 use super::converse::Judged;
-use super::draft::{Draft, label};
+use super::draft::{Draft, DraftNode};
 use super::ground::Ground;
 use super::tools::PlanTool;
 use crate::domain::json::{Pointer, raw};
@@ -21,10 +21,14 @@ const QUOTED_CHARS: usize = 80;
 
 /// The goals of a selection: `tools` are the names that may be chosen, and a plan has room for `at_most` calls.
 pub(super) fn selected(text: &str, tools: &HashSet<&str>, at_most: usize) -> Judged<Vec<Goal>> {
-    let goals = match read::<Selection>(text) {
-        Ok(Selection { goals }) => goals,
-        Err(fault) => return Judged::unusable(fault),
-    };
+    match read::<Selection>(text) {
+        Ok(Selection { goals }) => selected_of(goals, tools, at_most),
+        Err(fault) => Judged::unusable(fault),
+    }
+}
+
+/// The same of goals that are read.
+pub(super) fn selected_of(goals: Vec<Goal>, tools: &HashSet<&str>, at_most: usize) -> Judged<Vec<Goal>> {
     let (mut taken, mut faults) = (Vec::<Goal>::new(), Vec::new());
     let is_empty = goals.is_empty();
     for goal in goals {
@@ -109,7 +113,7 @@ impl Standard<'_> {
             completed.arguments.extend(source.map(|source| Argument { name: asked.name.clone(), source }));
         }
         for (number, call) in made.iter().enumerate() {
-            let label = label(self.draft.len() + number);
+            let label = self.draft.label(self.draft.len() + number);
             let supplies = completed
                 .arguments
                 .iter()
@@ -208,15 +212,14 @@ impl Standard<'_> {
         if asked.suppliers.is_empty() {
             return Err("no tool can supply it; give a `value` that was said, or `ask`".to_owned());
         }
-        let planned = self.draft.nodes().find(|(at, _)| label(*at) == taken.call);
-        let (node, supplier) = match planned {
+        let call = calls.iter().find(|call| call.call == taken.call);
+        let (node, supplier) = match self.planned(&taken.call, call) {
             Some((at, node)) => {
                 self.no_circle(at)?;
                 self.check_supplier(asked, node.tool.tool.name(), node.position)?;
-                (label(at), node.tool.clone())
+                (self.draft.label(at), node.tool.clone())
             }
             None => {
-                let call = calls.iter().find(|call| call.call == taken.call);
                 let call = call.ok_or_else(|| {
                     format!("the call `{}` stands neither in `calls` nor in `planned`", quoted(&taken.call))
                 })?;
@@ -231,6 +234,14 @@ impl Standard<'_> {
         Ok(Reference { node, output, item })
     }
 
+    /// The call of the plan that is meant. A new call of this name is meant instead, unless it is the same one told again.
+    fn planned(&self, label: &str, told: Option<&NewCall>) -> Option<(usize, &DraftNode)> {
+        let at = self.draft.at(label).filter(|at| self.draft.needed().contains(at))?;
+        let node = self.draft.get(at)?;
+        let is_meant = |new: &NewCall| is_same(node.tool.tool.name(), &node.task, &new.tool, &new.task);
+        told.is_none_or(is_meant).then_some((at, node))
+    }
+
     fn new_call<'c>(
         &self,
         asked: &AskedFor,
@@ -242,14 +253,14 @@ impl Standard<'_> {
             supplier.ok_or_else(|| format!("`{}` is none of the tools that may supply it", quoted(&call.tool)))?;
         self.check_supplier(asked, &call.tool, *position)?;
         if let Some(number) = made.iter().position(|known| known.call == call.call) {
-            return Ok((label(self.draft.len() + number), tool));
+            return Ok((self.draft.label(self.draft.len() + number), tool));
         }
         self.not_again(call)?;
         if made.len() >= self.room {
             return Err(format!("the plan has no room for more than {} further calls", self.room));
         }
         made.push(call);
-        Ok((label(self.draft.len() + made.len() - 1), tool))
+        Ok((self.draft.label(self.draft.len() + made.len() - 1), tool))
     }
 
     fn check_supplier(&self, asked: &AskedFor, name: &str, position: usize) -> Result<(), String> {
@@ -366,7 +377,8 @@ fn is_index(token: &str) -> bool {
     !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-fn is_same(tool: &str, task: &str, other: &str, other_task: &str) -> bool {
+/// Is it one task of one tool, whatever the case and the spaces?
+pub(super) fn is_same(tool: &str, task: &str, other: &str, other_task: &str) -> bool {
     let folded = |task: &str| task.split_whitespace().map(str::to_lowercase).collect::<Vec<_>>();
     tool == other && folded(task) == folded(other_task)
 }

@@ -4,8 +4,9 @@ use serde::Serialize;
 
 use super::draw::{Limit, Undrawn};
 use super::model::{PlanningModel, Purpose, Question, Reply};
-use super::prompts::{beginning, repair};
+use super::prompts::repair;
 use super::settings::DrawSettings;
+use super::shown::beginning;
 use crate::domain::Cost;
 use crate::domain::tokens::estimated;
 use crate::openai::Role;
@@ -24,6 +25,8 @@ pub struct Spent {
     pub selection: Cost,
     /// For completions.
     pub completion: Cost,
+    /// For choices among values.
+    pub choice: Cost,
 }
 
 impl Spent {
@@ -31,6 +34,7 @@ impl Spent {
     pub fn total(&self) -> Cost {
         let mut total = self.selection;
         total.add(self.completion);
+        total.add(self.choice);
         total
     }
 }
@@ -107,6 +111,7 @@ impl Asker<'_> {
         match question.purpose {
             Purpose::Selection => self.spent.selection.add(cost),
             Purpose::Completion => self.spent.completion.add(cost),
+            Purpose::Choice => self.spent.choice.add(cost),
         }
         match asked.map_err(|error| Undrawn::Unanswered(error.to_string()))?.said {
             Answered::Text(text) => Ok(Some(text)),

@@ -2,18 +2,22 @@
 
 use std::collections::{HashMap, HashSet};
 
+use serde_json::{Map, Value};
+
 use super::accept::{AskedFor, Completed, Standard, selected};
 use super::answer::Goal;
 use super::converse::{Asker, Spent};
-use super::draft::{Draft, DraftNode, label};
+use super::draft::{Draft, DraftNode};
 use super::ground::Ground;
 use super::model::{PlanningModel, Purpose, Question};
 use super::prompts::{
-    ArgumentData, Heard, NeededFor, PlannedData, SupplierData, Wanted, beginning, completion, completion_form,
-    selection, selection_form, shown_outputs, shown_schema,
+    ArgumentData, Heard, NeededFor, PlannedData, SupplierData, Wanted, completion, completion_form, selection,
+    selection_form,
 };
 use super::settings::DrawSettings;
+use super::shown::{beginning, shown_outputs, shown_schema};
 use super::tools::{PlanTool, Tools};
+use crate::domain::plan::Source;
 use crate::domain::{Message, Plan};
 use crate::planner::producers::{Asked, Candidate, Producers};
 use crate::scanner::Parameter;
@@ -77,33 +81,20 @@ pub enum Limit {
 /// Draws a plan backward: one question for the goals, one for each call's arguments. It always ends: a plan has at most as many calls
 /// as the settings say, and each is asked about twice at most.
 pub async fn draw(occasion: &Occasion<'_>, model: &dyn PlanningModel, settings: &DrawSettings) -> Drawn {
-    let mut drawing = Drawing {
-        occasion,
-        settings,
-        heard: Heard::of(occasion.conversation, occasion.memory, settings),
-        ground: Ground::of(
-            occasion
-                .conversation
-                .iter()
-                .map(|message| message.text.as_str())
-                .chain(occasion.memory.iter().map(String::as_str)),
-        ),
-        asker: Asker { model, settings, spent: Spent::default() },
-        draft: Draft::default(),
-        notes: Vec::new(),
-    };
+    let mut drawing = Drawing::new(occasion, model, settings);
     let result = drawing.run().await;
-    Drawn { result, spent: drawing.asker.spent, notes: drawing.notes }
+    drawing.ended(result)
 }
 
-struct Drawing<'a> {
-    occasion: &'a Occasion<'a>,
-    settings: &'a DrawSettings,
-    heard: Heard<'a>,
+/// A plan that is being drawn.
+pub(super) struct Drawing<'a> {
+    pub(super) occasion: &'a Occasion<'a>,
+    pub(super) settings: &'a DrawSettings,
+    pub(super) heard: Heard<'a>,
     ground: Ground,
-    asker: Asker<'a>,
-    draft: Draft,
-    notes: Vec<String>,
+    pub(super) asker: Asker<'a>,
+    pub(super) draft: Draft,
+    pub(super) notes: Vec<String>,
 }
 
 /// A call's arguments and the tools that may supply them, as the question tells them and as the answer is held against them.
@@ -115,21 +106,50 @@ struct Suppliers {
     tools: Vec<SupplierData>,
 }
 
-impl Drawing<'_> {
+impl<'a> Drawing<'a> {
+    pub(super) fn new(occasion: &'a Occasion<'a>, model: &'a dyn PlanningModel, settings: &'a DrawSettings) -> Self {
+        let said = occasion.conversation.iter().map(|message| message.text.as_str());
+        Self {
+            occasion,
+            settings,
+            heard: Heard::of(occasion.conversation, occasion.memory, settings),
+            ground: Ground::of(said.chain(occasion.memory.iter().map(String::as_str))),
+            asker: Asker { model, settings, spent: Spent::default() },
+            draft: Draft::default(),
+            notes: Vec::new(),
+        }
+    }
+
+    pub(super) fn ended(self, result: Result<Plan, Undrawn>) -> Drawn {
+        Drawn { result, spent: self.asker.spent, notes: self.notes }
+    }
+
     async fn run(&mut self) -> Result<Plan, Undrawn> {
         self.select().await?;
-        // New calls come behind all others, so those that are nearest to a goal are completed first.
+        self.complete_all().await
+    }
+
+    /// Completes all calls that are without arguments. New ones come behind all others, so those that are nearest to a goal are first.
+    pub(super) async fn complete_all(&mut self) -> Result<Plan, Undrawn> {
         let mut at = 0;
-        while at < self.draft.len() {
-            self.complete(at).await?;
+        while let Some(node) = self.draft.get(at) {
+            // What the calls before do not need any more costs no question.
+            if node.standing.is_open() && self.draft.needed().contains(&at) {
+                self.complete(at).await?;
+            }
             at += 1;
         }
         std::mem::take(&mut self.draft).into_plan()
     }
 
-    async fn select(&mut self) -> Result<(), Undrawn> {
+    /// The tools that may end a plan.
+    pub(super) fn offered(&self) -> Vec<(usize, PlanTool)> {
         let known = self.occasion.offered.iter().filter_map(|at| Some((*at, self.occasion.tools.tool(*at)?)));
-        let offered: Vec<(usize, PlanTool)> = known.collect();
+        known.collect()
+    }
+
+    async fn select(&mut self) -> Result<(), Undrawn> {
+        let offered = self.offered();
         if offered.is_empty() {
             return Err(Undrawn::Nothing);
         }
@@ -146,11 +166,12 @@ impl Drawing<'_> {
         let judged = self.asker.converse(question, |text| selected(text, &names, most)).await?;
         let goals = judged.taken.ok_or_else(|| Undrawn::Unusable(judged.faults.join("; ")))?;
         self.notes.extend(judged.faults);
+        let mut chosen = Vec::new();
         for Goal { tool: name, task } in goals {
             let Some((position, tool)) = offered.iter().find(|(_, tool)| tool.tool.name() == name) else { continue };
-            let (position, tool) = (*position, tool.clone());
-            self.draft.add(DraftNode { tool, position, task, depth: 1, needed_for: None, arguments: Vec::new() });
+            chosen.push(self.draft.add(DraftNode::new(tool.clone(), *position, task)));
         }
+        self.draft.set_goals(chosen);
         if self.draft.len() == 0 { Err(Undrawn::Nothing) } else { Ok(()) }
     }
 
@@ -173,6 +194,7 @@ impl Drawing<'_> {
             task: &node.task,
             needed_for: self.needed_for(at),
             arguments: told,
+            before: before(&node),
             planned: planned.collect(),
             tools,
         };
@@ -188,7 +210,7 @@ impl Drawing<'_> {
             tool: &node.tool,
             arguments: &asked,
             suppliers: &by_name,
-            room: self.settings.nodes.saturating_sub(self.draft.len()),
+            room: self.draft.room(self.settings.nodes),
             ground: &self.ground,
         };
         let judged = self.asker.converse(question, |text| standard.judge(text)).await?;
@@ -199,7 +221,7 @@ impl Drawing<'_> {
         for (position, task, supplies) in calls {
             let Some(tool) = self.occasion.tools.tool(position) else { continue };
             let (depth, needed_for) = (node.depth + 1, Some((at, supplies)));
-            self.draft.add(DraftNode { tool, position, task, depth, needed_for, arguments: Vec::new() });
+            self.draft.add(DraftNode { depth, needed_for, ..DraftNode::new(tool, position, task) });
         }
         Ok(())
     }
@@ -272,8 +294,17 @@ impl Drawing<'_> {
         let may_supply = |node: &DraftNode| {
             suppliers.get(node.tool.tool.name()).is_some_and(|(position, _)| *position == node.position)
         };
-        let others =
-            self.draft.nodes().filter(|(other, node)| may_supply(node) && self.draft.way(at, *other).is_none());
-        others.map(|(other, node)| (label(other), node)).collect()
+        let needed = self.draft.needed();
+        let others = self
+            .draft
+            .nodes()
+            .filter(|(other, node)| needed.contains(other) && may_supply(node) && self.draft.way(at, *other).is_none());
+        others.map(|(other, node)| (self.draft.label(other), node)).collect()
     }
+}
+
+/// What the arguments of a call were, of which it is asked again.
+pub(super) fn before(node: &DraftNode) -> Map<String, Value> {
+    let known = node.arguments.iter().filter(|argument| !matches!(argument.source, Source::Missing { .. }));
+    known.map(|argument| (argument.name.clone(), argument.source.written())).collect()
 }

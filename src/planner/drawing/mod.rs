@@ -3,21 +3,30 @@
 //! [`draw()`] asks once which tools end in what the request wants, and then once for each call where *all* of its arguments come from: a value
 //! of the conversation, another call's output, or the user. What a model answers is held against what it was offered (`accept.rs`),
 //! against the tool's schema, and against what was said (`ground.rs`); what is wrong it is told once.
+//!
+//! [`redraw()`] draws again what an answer or the user has changed, and leaves the rest as it was. [`choose()`] asks which item of a list is meant.
 
 mod accept;
 mod answer;
+mod choose;
 mod converse;
 mod draft;
 mod draw;
+mod finish;
 mod ground;
 mod model;
 mod prompts;
+mod redraw;
+mod renewed_goals;
 mod settings;
+mod shown;
 mod tools;
 mod upstream_model;
 
+pub use choose::{Chance, Chosen, choose};
 pub use converse::Spent;
 pub use draw::{Drawn, Limit, Occasion, Undrawn, draw};
 pub use model::{AskError, PlanningModel, Purpose, Question, Reply};
+pub use redraw::{Present, Renewal, redraw};
 pub use settings::DrawSettings;
 pub use tools::{PlanTool, ToolList, Tools};

@@ -39,6 +39,8 @@ pub enum Purpose {
     Selection,
     /// Where the arguments of one call come from.
     Completion,
+    /// Which of several values is meant.
+    Choice,
 }
 
 /// What a model answered, and what that cost as its provider counts it.

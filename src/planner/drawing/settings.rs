@@ -25,6 +25,10 @@ pub struct DrawSettings {
     pub description_chars: usize,
     /// Bytes of a parameter's schema that are shown; of a longer one only type and description.
     pub schema_bytes: usize,
+    /// Values that a choice among them is shown, the first.
+    pub options: usize,
+    /// Characters of each of them that are shown.
+    pub option_chars: usize,
 }
 
 impl Default for DrawSettings {
@@ -41,6 +45,8 @@ impl Default for DrawSettings {
             conversation_chars: 16_000,
             description_chars: 400,
             schema_bytes: 2_000,
+            options: 50,
+            option_chars: 400,
         }
     }
 }
