@@ -101,6 +101,8 @@ pub(super) async fn build(
         executor,
         kept: store.clone(),
         approvals: store.clone(),
+        planner: settings.planner,
+        plans: store.clone(),
         traces,
         metrics: metrics.clone(),
     });

@@ -49,7 +49,7 @@ pub use offer::{OfferNote, OfferReason, OfferedTool, PrefixChange};
 pub use outcome::Outcome;
 pub use output::{OutputField, OutputLink, ValueKind};
 pub use plan::Plan;
-pub use plan_note::{ChosenBy, DeviationKind, PlanChoice, PlanDeviation, PlanNote, PlanResult};
+pub use plan_note::{ChosenBy, DeviationKind, PlanChoice, PlanDeviation, PlanNote, PlanResult, PlanStep};
 pub use repair::{Repair, RepairKind};
 pub use secret::Secret;
 pub use similarity::Similarity;

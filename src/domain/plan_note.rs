@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Cost, Plan};
+use super::{Call, Cost, Plan, Repair};
 
 /// What became of a plan in one turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -18,6 +18,9 @@ pub struct PlanNote {
     /// The labels of its calls that were answered so far.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub made: Vec<String>,
+    /// What it said in the model's place in this turn, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub steps: Vec<PlanStep>,
     /// How values were chosen from lists in this turn.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub choices: Vec<PlanChoice>,
@@ -30,6 +33,16 @@ pub struct PlanNote {
     /// What drawing it has cost in this turn.
     #[serde(default)]
     pub cost: Cost,
+}
+
+/// An answer that a plan gave in the model's place.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlanStep {
+    /// The calls that it made; arguments only where policy records bodies.
+    pub calls: Vec<Call>,
+    /// What was changed in them so that they fit their schemas.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub repairs: Vec<Repair>,
 }
 
 /// What came of a plan in one turn.

@@ -113,6 +113,11 @@ impl Record {
         self.answered_rounds = self.trace.record.len();
     }
 
+    /// Time that was the upstreams' or tool APIs'.
+    pub(crate) fn elsewhere(&self) -> Duration {
+        self.elsewhere
+    }
+
     /// Time since the request arrived.
     pub(crate) fn elapsed(&self) -> Duration {
         self.arrived.elapsed()
@@ -176,6 +181,10 @@ fn redact(trace: &mut Trace) {
         note.plan = note.plan.take().map(Plan::without_values);
         note.reason.clear();
         note.notes.clear();
+        for step in &mut note.steps {
+            step.calls.iter_mut().for_each(|call| call.arguments.clear());
+            step.repairs.iter_mut().for_each(|repair| (repair.from, repair.to) = Default::default());
+        }
     }
     for round in &mut trace.record {
         round.action = name_only(&round.action);

@@ -7,5 +7,6 @@ pub mod drawing;
 pub mod producers;
 pub mod progress;
 mod settings;
+pub mod when;
 
 pub use settings::Settings;

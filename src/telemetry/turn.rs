@@ -23,6 +23,9 @@ impl Metrics {
         }
         if let Some(plan) = &trace.plan {
             self.plans.inc(plan.result);
+            for repair in plan.steps.iter().flat_map(|step| &step.repairs) {
+                self.repairs.inc(repair.kind);
+            }
         }
         // Those of earlier turns were counted there.
         for observation in trace.observed.iter().filter(|observation| !observation.again) {

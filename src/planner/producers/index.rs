@@ -34,7 +34,7 @@ const USED: f32 = 3.0;
 /// What can supply which argument, over all toolsets: immutable, and cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct Producers {
-    parts: Arc<[Part]>,
+    pub(super) parts: Arc<[Part]>,
     word: Arc<OperatorsWord>,
     /// The tools whose answers have the key of a thing, for where there are several toolsets: names of keys, unlike other names, mean the
     /// same in all of them.
@@ -58,16 +58,16 @@ struct OperatorsWord {
 }
 
 #[derive(Debug, Clone)]
-struct Part {
+pub(super) struct Part {
     /// The position of its first tool.
-    first: usize,
+    pub(super) first: usize,
     segment: Arc<Segment>,
 }
 
 /// A request, read once for all arguments that it may need.
 #[derive(Debug, Clone, Default)]
 pub struct Asked {
-    segments: Vec<AskedSegment>,
+    pub(super) segments: Vec<AskedSegment>,
     /// The positions of the tools that it asks for most, best first.
     best: Vec<usize>,
     /// Those that are said to be used, in ascending order.

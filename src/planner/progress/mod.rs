@@ -194,9 +194,21 @@ impl Progress {
         }
     }
 
-    /// The call of this id is not sent after all.
-    pub fn unsent(&mut self, id: &str) {
-        self.calls.retain(|_, made| made.id != id || made.state != State::Sent);
+    /// The arguments of a call that is under way were spelled like this.
+    pub fn spelled(&mut self, id: &str, arguments: Value) {
+        if let Some(made) = self.calls.values_mut().find(|made| made.id == id) {
+            made.arguments = arguments;
+        }
+    }
+
+    /// The call of this id was not made after all, and comes again.
+    pub fn unmade(&mut self, id: &str) {
+        self.calls.retain(|_, made| made.id != id);
+    }
+
+    /// The ids of the calls that are under way.
+    pub fn under_way(&self) -> Vec<String> {
+        self.calls.values().filter(|made| made.state == State::Sent).map(|made| made.id.clone()).collect()
     }
 
     /// The call of this id was answered with this; says whether it is one of the plan's.
