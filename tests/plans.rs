@@ -112,6 +112,25 @@ fn targets(api: &Server) -> Vec<String> {
     targets
 }
 
+/// The operator reads the plan of a trace, and sees it drawn.
+async fn told(proxy: &Proxy, trace: &str) {
+    proxy.metric_reaches("plans_total", &[("result", "complete")], 1.0).await;
+    let path = format!("/admin/traces/{trace}?format=");
+    let shown = async |format: &str| {
+        for _ in 0..100 {
+            let answer = proxy.operator().get(&format!("{path}{format}")).await;
+            if answer.status.as_u16() == 200 {
+                return answer.text();
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+        panic!("no trace {trace}");
+    };
+    let text = shown("text").await;
+    assert!(text.contains("Plan") && text.contains("(goal)") && text.contains("took item 2 of 2"), "{text}");
+    assert!(shown("mermaid").await.starts_with("flowchart"), "{text}");
+}
+
 #[tokio::test]
 async fn a_room_is_booked_with_ids_that_the_apis_gave_and_the_model_says_the_last_word() {
     for request in [ask(REQUEST), streamed(ask(REQUEST))] {
@@ -137,6 +156,10 @@ async fn a_room_is_booked_with_ids_that_the_apis_gave_and_the_model_says_the_las
         let metrics = proxy.metrics().await;
         assert_eq!(metrics.sum("plans_total", &[("result", "complete")]), 1.0);
 
+        let id = answer.header("x-callwright-trace").unwrap().to_owned();
+        if !is_stream {
+            told(&proxy, &id).await;
+        }
         let trace = proxy.traces_after_stop().await.pop().unwrap();
         let plan = &trace["plan"];
         assert_eq!((&plan["result"], plan["made"].as_array().unwrap().len()), (&json!("complete"), 3), "{plan:#}");
@@ -353,4 +376,77 @@ async fn plans_can_be_drawn_by_another_model_and_their_cost_is_told() {
     assert_eq!(answer["callwright"]["attempts"], 6);
     let metrics = proxy.metrics().await;
     assert_eq!(metrics.sum("tokens_total", &[("purpose", "plan"), ("kind", "prompt")]), 100.0);
+}
+
+#[tokio::test]
+async fn a_plan_of_both_sides_runs_the_proxy_s_calls_and_hands_the_client_its_own() {
+    let task = |_: &Value| Task {
+        goals: vec![("print_badge", "print a badge")],
+        values: vec![("findPeople", "name", json!("Jack"), "Jack")],
+        outputs: vec![("print_badge", "person_id", "findPeople", "/0/id", Some("choose"))],
+        choice: None,
+    };
+    let upstream = planning::upstream(task, |_, _| answer::text("The badge is printed.")).await;
+    let api = Server::scripted(|_, received| people_and_rooms(received)).await;
+    let proxy = office(&upstream, &api, "plan: always").await;
+    let mut request = ask("Print a badge for Jack");
+    request["tools"] = json!([{"type": "function", "function": {
+        "name": "print_badge", "description": "Prints a badge for a person.",
+        "parameters": {"type": "object", "required": ["person_id"],
+            "properties": {"person_id": {"type": "string", "description": "Id of the person"}}}}}]);
+    let first = proxy.client().chat(&request).await.message();
+    assert_eq!(first["tool_calls"][0]["function"]["name"], "print_badge", "{first}");
+    let arguments: Value =
+        serde_json::from_str(first["tool_calls"][0]["function"]["arguments"].as_str().unwrap()).unwrap();
+    assert_eq!(arguments, json!({"person_id": "P2"}));
+    assert_eq!(targets(&api), ["/people?name=Jack"]);
+    let id = first["tool_calls"][0]["id"].clone();
+    let proxy = proxy.stop().await.start_again().await;
+    let messages = request["messages"].as_array_mut().unwrap();
+    messages.extend([first, json!({"role": "tool", "tool_call_id": id, "content": "printed"})]);
+    assert_eq!(proxy.client().chat(&request).await.message()["content"], "The badge is printed.");
+    assert_eq!(targets(&api).len(), 1, "nothing is run again");
+    let (questions, others) = planning::split(&upstream);
+    assert_eq!((questions.len(), others.len()), (3, 1));
+    let roles: Vec<String> =
+        others[0].messages().iter().map(|message| message["role"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(roles, ["user", "assistant", "tool", "assistant", "tool"], "the model sees what the proxy ran before");
+}
+
+#[tokio::test]
+async fn ids_that_are_numbers_become_texts_where_texts_are_wanted() {
+    let upstream = planning::upstream(|_| meeting(), |_, _| answer::text("Booked.")).await;
+    let api = Server::scripted(|_, received| match received.target.split('?').next().unwrap() {
+        "/people" => Reply::json(200, &json!([{"id": 7, "name": "Jack"}])),
+        "/rooms" => Reply::json(200, &json!({"items": [{"id": 11}], "total": 1})),
+        _ => people_and_rooms(received),
+    })
+    .await;
+    let proxy = office(&upstream, &api, RULES).await;
+    assert_eq!(proxy.client().chat(&ask(REQUEST)).await.message()["content"], "Booked.");
+    let booked = api.received().into_iter().find(|received| received.method == "POST").unwrap().json();
+    assert_eq!(booked, json!({"person_id": "7", "room_id": "11", "start": "09:00", "end": "10:00"}));
+    let trace = proxy.traces_after_stop().await.pop().unwrap();
+    assert_eq!(trace["plan"]["result"], "complete", "{trace:#}");
+}
+
+#[tokio::test]
+async fn a_client_that_goes_away_while_a_plan_is_drawn_ends_the_turn() {
+    let gate = support::Gate::closed();
+    let waiting = gate.clone();
+    let upstream = Server::scripted(move |_, received| match planning::question(received) {
+        Some(_) => answer::text("{}").after(&waiting),
+        None => answer::text("Too late."),
+    })
+    .await;
+    let api = Server::scripted(|_, received| people_and_rooms(received)).await;
+    let proxy = office(&upstream, &api, RULES).await;
+    let connection = proxy.client().begin_chat(&ask(REQUEST)).await;
+    upstream.arrival_of(1).await;
+    connection.leave().await;
+    upstream.hangup().await;
+    gate.open();
+    let trace = proxy.traces_after_stop().await.pop().unwrap();
+    assert_eq!(trace["error"], "the client went away", "{trace:#}");
+    assert_eq!(upstream.received().len(), 1, "nothing new begins");
 }
