@@ -343,3 +343,22 @@ fn without_candidates_a_model_has_to_be_named() {
     assert_eq!(said.status, Some(2), "{}", said.stderr);
     assert!(said.stderr.contains("--candidates") || said.stderr.contains("--model"), "{}", said.stderr);
 }
+
+#[test]
+fn whether_a_plan_is_needed_is_told_with_its_reason() {
+    let record = |id: &str, query: &str| json!({"id": id, "query": query, "toolset": "rooms"});
+    let given = "Book the room with the room_id r_17 for the person_id p_3";
+    let lines = [
+        record("needed", "Book the room for Jack from 9 to 10"),
+        record("given", given),
+        record("none", "Which rooms are free?"),
+    ];
+    let said = folder().run(&["plan", "--auto", "--words-only", "--tools", "tools.jsonl"], &to_lines(&lines));
+    assert_eq!(said.status, Some(0), "{}", said.stderr);
+    let [needed, given, none] = said.lines().try_into().unwrap();
+    assert_eq!((&needed["plan_needed"], &needed["why"]["tool"]), (&json!(true), &json!("book_room")), "{needed}");
+    assert!(needed["why"]["producer"]["reasons"].is_object(), "{needed}");
+    assert_eq!(given, json!({"id": "given", "plan_needed": false}));
+    assert_eq!(none, json!({"id": "none", "plan_needed": false}));
+    assert!(said.stderr.contains("1 of them need a plan"), "{}", said.stderr);
+}

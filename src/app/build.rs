@@ -11,6 +11,7 @@ use crate::executor::Executor;
 use crate::feedback::TemplateError;
 use crate::http::ServeError;
 use crate::pipeline::{Parts, Pipeline, SEARCH_TOOL};
+use crate::planner::producers::EdgesError;
 use crate::policy::PolicyError;
 use crate::representation::RepresentationError;
 use crate::scanner::Validators;
@@ -43,6 +44,9 @@ pub enum StartError {
     /// A representation file is wrong.
     #[error(transparent)]
     Representation(#[from] RepresentationError),
+    /// The file of confirmed and forbidden sources of arguments is wrong.
+    #[error(transparent)]
+    Edges(#[from] EdgesError),
     /// The executor's settings are of no use.
     #[error(transparent)]
     Executor(#[from] executor::BuildError),
@@ -97,6 +101,8 @@ pub(super) async fn build(
         executor,
         kept: store.clone(),
         approvals: store.clone(),
+        planner: settings.planner,
+        plans: store.clone(),
         traces,
         metrics: metrics.clone(),
     });

@@ -16,13 +16,15 @@ use crate::domain::DocText;
 use crate::embedding::Embedder;
 use crate::executor::{self, DocumentFetcher};
 use crate::explain::{self, Explainer, OperationDocs};
-use crate::pipeline::{self, ToolShelf, Tooling};
+use crate::pipeline::{self, ProducerShelf, ToolShelf, Tooling};
+use crate::planner;
+use crate::planner::producers::Edges;
 use crate::representation::{self, Representations};
 use crate::telemetry::Metrics;
 use crate::telemetry::labels::ResultLabel;
 use crate::watch::{self, Watched, Watcher};
 
-use super::{StartError, further_docs};
+use super::{StartError, edges, further_docs};
 
 /// Loads the documents of all toolsets, and looks for changes of them where the settings say so. Turns that run keep what they began with.
 pub(super) async fn load(
@@ -33,6 +35,7 @@ pub(super) async fn load(
 ) -> Result<(Arc<ArcSwap<Tooling>>, Vec<Watcher>), StartError> {
     let representations = Representations::load(&settings.representations, base_dir)?;
     let representations = Arc::new(ArcSwap::from_pointee(representations));
+    let edges = edges::load(&settings.planner, base_dir)?;
     let fetch = fetcher(settings)?;
     let (catalog, errors) = Catalog::load(&settings.toolsets, base_dir, fetch.as_ref())?;
     for error in &errors {
@@ -46,6 +49,8 @@ pub(super) async fn load(
         embedder,
         representations: representations.clone(),
         description_tokens: settings.representations.description_tokens,
+        edges: edges.clone(),
+        planner: settings.planner.clone(),
         runtime: Handle::current(),
         pipeline: settings.pipeline.clone(),
         metrics: metrics.clone(),
@@ -60,6 +65,7 @@ pub(super) async fn load(
         documents.watch_files(&settings.catalog),
         documents.watch_remote(&settings.catalog),
         documents.watch_representations(&settings.representations, base_dir, representations),
+        documents.watch_edges(&settings.planner, base_dir, edges),
     ];
     Ok((current, watchers.into_iter().flatten().collect()))
 }
@@ -105,6 +111,9 @@ struct Documents {
     representations: Arc<ArcSwap<Representations>>,
     /// How much of it models are shown.
     description_tokens: usize,
+    /// What the operator says of sources of arguments.
+    edges: Arc<Edges>,
+    planner: planner::Settings,
     /// Where reloads, which have threads of their own, have the embedder work.
     runtime: Handle,
     pipeline: pipeline::Settings,
@@ -164,6 +173,22 @@ impl Shared {
             }
         });
         watcher.inspect_err(|error| tracing::error!(%error, "representations will not reload")).ok()
+    }
+
+    fn watch_edges(&self, settings: &planner::Settings, base_dir: &Path, before: Arc<Edges>) -> Option<Watcher> {
+        let (shared, metrics) = (self.clone(), self.lock().metrics.clone());
+        let watcher = edges::watch(settings, base_dir, before, move |result| match result {
+            Ok(edges) => {
+                shared.lock().reload_edges(&shared.current, edges);
+                metrics.edges_reloads.inc(ResultLabel::Success);
+                tracing::info!("confirmed and forbidden sources of arguments reloaded");
+            }
+            Err(error) => {
+                metrics.edges_reloads.inc(ResultLabel::Failure);
+                tracing::error!(error, "sources of arguments not reloaded: what was confirmed and forbidden stays");
+            }
+        });
+        watcher.inspect_err(|error| tracing::error!(%error, "sources of arguments will not reload")).ok()
     }
 
     fn watch_remote(&self, settings: &catalog::Settings) -> Option<Watcher> {
@@ -238,7 +263,10 @@ impl Documents {
     async fn tooling(&self, catalog: Catalog, before: Option<&Tooling>) -> Tooling {
         let explainer = self.explainer(&catalog).await;
         let shelf = self.shelf(&catalog, before);
-        Tooling::new(Arc::new(catalog), Arc::new(explainer), shelf, &self.pipeline)
+        let known = before.map(|before| &*before.producers);
+        let producers = ProducerShelf::fill(&catalog, self.edges.clone(), &self.planner, known);
+        tell_of_unknown_tools(&producers);
+        Tooling::new(Arc::new(catalog), Arc::new(explainer), shelf, Arc::new(producers), &self.pipeline)
     }
 
     fn shelf(&self, catalog: &Catalog, before: Option<&Tooling>) -> ToolShelf {
@@ -254,8 +282,18 @@ impl Documents {
         let before = current.load_full();
         let _runtime = self.runtime.enter();
         let shelf = self.shelf(&before.catalog, Some(&before));
-        let tooling = Tooling::new(before.catalog.clone(), before.explainer.clone(), shelf, &self.pipeline);
+        let (catalog, explainer) = (before.catalog.clone(), before.explainer.clone());
+        let tooling = Tooling::new(catalog, explainer, shelf, before.producers.clone(), &self.pipeline);
         current.store(Arc::new(tooling));
+    }
+
+    /// The same catalog, by another word of the operator's.
+    fn reload_edges(&mut self, current: &ArcSwap<Tooling>, edges: Arc<Edges>) {
+        self.edges = edges;
+        let before = current.load_full();
+        let producers = before.producers.with_edges(self.edges.clone(), &self.planner);
+        tell_of_unknown_tools(&producers);
+        current.store(Arc::new(before.with_producers(producers)));
     }
 
     async fn explainer(&self, catalog: &Catalog) -> Explainer {
@@ -333,6 +371,16 @@ fn tell_of_strangers(catalog: &Catalog, representations: &Representations) {
     };
     for stranger in representations.strangers(&toolsets, tools_of) {
         tracing::warn!("{stranger}");
+    }
+}
+
+/// Says which tools the operator's file names that there are not.
+fn tell_of_unknown_tools(producers: &ProducerShelf) {
+    for name in producers.strangers() {
+        tracing::warn!(
+            tool = name,
+            "`planner.edges` names a tool that no toolset has; what is said of it holds for a client's tool of that name alone"
+        );
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use crate::pipeline::Pipeline;
-use crate::store::{KeptParts, Store};
+use crate::store::{KeptParts, PlanStates, Store};
 
 /// Pause after a sweep that found little.
 const PAUSE: Duration = Duration::from_secs(30);
@@ -22,7 +22,7 @@ pub(super) fn start(store: Arc<Store>, pipeline: Arc<Pipeline>, ending: Cancella
     tokio::spawn(async move {
         loop {
             // What a store that is down does not do is done when it is up again.
-            let removed = store.forget_kept(ROWS).await.unwrap_or(0);
+            let removed = store.forget_kept(ROWS).await.unwrap_or(0).max(store.forget_plans(ROWS).await.unwrap_or(0));
             let _ = pipeline.approvals().sweep().await;
             let pause = if removed >= u64::from(ROWS) { PAUSE_AGAIN } else { PAUSE };
             tokio::select! {

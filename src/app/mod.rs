@@ -5,6 +5,7 @@
 
 mod build;
 mod documents;
+mod edges;
 mod embedder;
 mod expiry;
 mod further_docs;

@@ -31,8 +31,11 @@ const PATIENCE: Patience = Patience { tries: 4, max_wait: Duration::from_secs(60
 #[command(after_long_help = LINES)]
 pub(super) struct Arguments {
     /// Write for each argument the tools whose answers can supply it; no model is asked.
-    #[arg(long, required_unless_present = "model", conflicts_with = "model")]
+    #[arg(long, required_unless_present_any = ["model", "auto"], conflicts_with_all = ["model", "auto"])]
     candidates: bool,
+    /// Write for each request whether a plan is needed, as a proxy finds out before it asks anybody; no model is asked.
+    #[arg(long, conflicts_with = "model")]
+    auto: bool,
     /// JSON Lines {"id","tools":[{"name","description","parameters","output"}]}: the toolsets.
     #[arg(long, value_name = "FILE")]
     tools: PathBuf,
@@ -116,6 +119,8 @@ called, where that is known}. Other members are ignored.
 Lines of --out: {\"id\", \"candidates\": {\"tool.argument\": [names of tools, best first]}} for every argument of the tools that are called, \
 or of all tools; with --details also \"why\": for each candidate its `tool`, where the value stands in the answer (`output`, a JSON Pointer), \
 whether it is one of a list (`in_list`), its `score`, and what that is the sum of (`reasons`).
+With --auto: {\"id\", \"plan_needed\": true or false, \"why\": the `tool` that is asked for, its `argument` that nobody gave, and the `producer` \
+that supplies it, as above}.
 With --model: {\"id\", \"plan\": [{\"name\", \"arguments\", \"label\"}]}; what another call answers with is written \"$label.path$\", inputs \
 that nobody gave stand in `missing`, and why there is no plan in `why`. Texts of tools and requests go to the model's provider.
 
@@ -183,17 +188,25 @@ fn print_plans(summary: &DrawSummary, took: Duration) {
 }
 
 fn find_candidates(arguments: Arguments) -> VerbResult {
-    let Arguments { tools, records, output, edges, k, vectors, details, jobs, .. } = arguments;
+    let Arguments { tools, records, output, edges, k, vectors, details, jobs, auto, .. } = arguments;
     let edges = edges.as_deref().map(Edges::of_file).transpose()?.unwrap_or_default();
     let embedder = vectors.embedder()?;
     let (count, jobs) = (k.map_or(CANDIDATES, NonZeroUsize::get), threads(jobs));
-    let job = CandidatesJob { tools, records, candidates: output, edges, count, embedder, details, jobs };
+    let job = CandidatesJob { tools, records, candidates: output, edges, count, embedder, details, auto, jobs };
     let runtime = super::runtime()?;
     let lines = |summary: &CandidatesSummary| {
         let CandidatesSummary { problems, records, toolsets, .. } = *summary;
         BadLines { problems, lines: problems + records + toolsets }
     };
+    let print = if auto { print_needed } else { print };
     answer_lines(&job.candidates, |progress| offline::candidates(&job, runtime.handle(), progress), print, lines)
+}
+
+fn print_needed(summary: &CandidatesSummary, took: Duration) {
+    let CandidatesSummary { toolsets, tools, records, needed, .. } = summary;
+    anstream::eprintln!("{toolsets} toolsets with {tools} tools");
+    let seconds = took.as_secs_f64();
+    anstream::eprintln!("{records} requests in {seconds:.1} s: {needed} of them need a plan");
 }
 
 fn print(summary: &CandidatesSummary, took: Duration) {

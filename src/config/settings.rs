@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    catalog, embedding, executor, explain, feedback, http, pipeline, policy, representation, scanner, store, telemetry,
-    upstream,
+    catalog, embedding, executor, explain, feedback, http, pipeline, planner, policy, representation, scanner, store,
+    telemetry, upstream,
 };
 
 /// Every setting of the proxy. Each table is a room's own; the rooms document the keys, `config/callwright.toml` shows them all.
@@ -41,6 +41,8 @@ pub struct Settings {
     pub policies: policy::Settings,
     /// What was learned about tools.
     pub representations: representation::Settings,
+    /// Where arguments come from.
+    pub planner: planner::Settings,
     /// Traces and intents.
     pub store: store::Settings,
     /// Logs.
@@ -64,6 +66,7 @@ impl Default for Settings {
             feedback: feedback::Settings::default(),
             policies: policy::Settings::default(),
             representations: representation::Settings::default(),
+            planner: planner::Settings::default(),
             store: store::Settings::default(),
             telemetry: telemetry::Settings::default(),
         }

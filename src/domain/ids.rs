@@ -12,6 +12,34 @@ pub fn call_id() -> String {
     repeat_with(fastrand::alphanumeric).take(CALL_ID_LENGTH).collect()
 }
 
+/// Letters of a call's id that tell its plan.
+pub const PLAN_HANDLE_LENGTH: usize = 6;
+
+const ALPHANUMERIC: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/// A new handle for a plan: what the ids of its calls begin with, so that the plan is found again by any of them.
+pub fn plan_handle() -> String {
+    repeat_with(fastrand::alphanumeric).take(PLAN_HANDLE_LENGTH).collect()
+}
+
+/// The id of a plan's call of this number, from 0: its handle and the number; nine alphanumerics as of any call. Numbers that three letters
+/// cannot tell (238,328 and more) begin again.
+pub fn planned_call_id(handle: &str, number: u32) -> String {
+    let mut id = handle.to_owned();
+    let mut rest = number as usize;
+    for _ in PLAN_HANDLE_LENGTH..CALL_ID_LENGTH {
+        id.extend(ALPHANUMERIC.get(rest % ALPHANUMERIC.len()).map(|letter| char::from(*letter)));
+        rest /= ALPHANUMERIC.len();
+    }
+    id
+}
+
+/// The handle that a call's id begins with, where it may be that of a plan.
+pub fn handle_of(id: &str) -> Option<&str> {
+    let fits = id.len() == CALL_ID_LENGTH && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if fits { id.get(..PLAN_HANDLE_LENGTH) } else { None }
+}
+
 /// Random bits of a trace id: those that the milliseconds leave (RFC 9562, section 5.7, has the same layout).
 const TRACE_ID_RANDOM_BITS: u32 = 80;
 
@@ -45,6 +73,16 @@ mod tests {
         let trace = trace_id(Timestamp::UNIX_EPOCH);
         assert!(trace.len() == 32 && trace.bytes().all(|byte| byte.is_ascii_hexdigit()));
         assert_ne!(call_id(), call_id());
+    }
+
+    #[test]
+    fn a_plan_is_known_by_the_ids_of_its_calls() {
+        let handle = plan_handle();
+        let ids: std::collections::HashSet<String> = (0..1000).map(|number| planned_call_id(&handle, number)).collect();
+        assert_eq!(ids.len(), 1000);
+        assert!(ids.iter().all(|id| handle_of(id) == Some(handle.as_str())));
+        assert_eq!(handle_of("call_0123"), None);
+        assert_eq!(handle_of("abc"), None);
     }
 
     #[test]

@@ -18,6 +18,14 @@ pub struct Limits {
     pub seconds: u64,
     /// Calls of one answer that the proxy executes at the same time.
     pub parallel_calls: u32,
+    /// Calls of a plan on the way from a goal to the first one; a call this deep is not fed by others.
+    pub plan_depth: u32,
+    /// Calls of a plan.
+    pub plan_calls: u32,
+    /// Requests to the model that draws plans, over one turn. They are not among `upstream_requests`.
+    pub plan_requests: u32,
+    /// Tokens of these requests and their answers, over one turn; an estimate where the provider does not count.
+    pub plan_tokens: u64,
 }
 
 impl Default for Limits {
@@ -29,6 +37,10 @@ impl Default for Limits {
             tokens: 0,
             seconds: 300,
             parallel_calls: 8,
+            plan_depth: 5,
+            plan_calls: 16,
+            plan_requests: 40,
+            plan_tokens: 200_000,
         }
     }
 }

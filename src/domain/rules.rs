@@ -5,6 +5,7 @@ mod explain;
 mod faults;
 mod matchers;
 mod offer;
+mod plan;
 
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +14,7 @@ pub use explain::{ClientTools, ExplainRules, FailureRule, NumberRange, RuledOutc
 pub use faults::{Action, FaultActions};
 pub use matchers::{LinearRegex, ToolGlobs};
 pub use offer::{ClientOffer, OfferRules, SearchRules};
+pub use plan::PlanMode;
 
 /// How far the proxy may go with a turn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::outcome::CredentialFault;
-use super::{ApprovalNote, Call, Diagnosis, Explanation, OfferNote, Repair, Usage, Verdict};
+use super::{ApprovalNote, Call, Diagnosis, Explanation, OfferNote, PlanNote, Repair, Usage, Verdict};
 
 /// Everything that happened in one turn. Bodies are there only where policy says so.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -40,6 +40,9 @@ pub struct Trace {
     /// How they were chosen, where there was a choice.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub offer: Option<OfferNote>,
+    /// The plan that was drawn or followed, where there was one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub plan: Option<PlanNote>,
     /// Earlier answers of the conversation into which the proxy's part was put back.
     #[serde(skip_serializing_if = "is_none", default)]
     pub rejoined: u32,

@@ -39,5 +39,6 @@ pub use build_error::BuildError;
 pub use credentials::{audit as audit_credentials, fault as credential_fault};
 pub use documents::DocumentFetcher;
 pub use executor::Executor;
+pub use permission::Permissions;
 pub use preview::{Preview, preview};
 pub use settings::Settings;

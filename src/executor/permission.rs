@@ -1,6 +1,6 @@
 //! Which calls policy lets the proxy execute by itself.
 
-use globset::Glob;
+use globset::{Glob, GlobMatcher};
 use http::Method;
 
 use super::refusal::{Refusal, refuse};
@@ -17,14 +17,13 @@ pub(super) enum Permitted {
 
 /// May the tool `toolset/tool` be executed by this method? The first rule that matches decides; where none does, `GET` and `HEAD` may.
 pub(super) fn permit(rules: &ExecuteRules, method: &Method, tool: &str) -> Result<Permitted, Refusal> {
-    let decided = rules.rules.iter().enumerate().find(|(_, rule)| matches(rule, method, tool));
-    match decided {
-        Some((_, ExecuteRule { permission: Permission::Allow, .. })) => Ok(Permitted::Freely),
-        Some((_, ExecuteRule { permission: Permission::Approve, .. })) => Ok(Permitted::OnceApproved),
-        Some((position, ExecuteRule { permission: Permission::Deny, .. })) => {
+    match Permissions::of(rules).decide(method, tool) {
+        Some((_, Permission::Allow)) => Ok(Permitted::Freely),
+        Some((_, Permission::Approve)) => Ok(Permitted::OnceApproved),
+        Some((position, Permission::Deny)) => {
             Err(refuse!("policy does not allow {method} {tool}: rule {} of `execute.rules` denies it", position + 1))
         }
-        None if *method == Method::GET || *method == Method::HEAD => Ok(Permitted::Freely),
+        None if is_free(method) => Ok(Permitted::Freely),
         None => Err(refuse!(
             "policy does not allow {method} {tool}: without a rule only GET and HEAD are executed; the policy key `execute.rules` \
              would allow it with `{{methods: [{method}], tools: [\"{tool}\"], permission: allow}}`, or `approve` to have a person asked"
@@ -32,18 +31,46 @@ pub(super) fn permit(rules: &ExecuteRules, method: &Method, tool: &str) -> Resul
     }
 }
 
-fn matches(rule: &ExecuteRule, method: &Method, tool: &str) -> bool {
-    let method_matches =
-        rule.methods.is_empty() || rule.methods.iter().any(|name| name.eq_ignore_ascii_case(method.as_str()));
-    let tool_matches = rule.tools.is_empty() || rule.tools.iter().any(|glob| glob_matches(glob, tool, rule.permission));
-    method_matches && tool_matches
+/// What is executed where no rule says anything.
+fn is_free(method: &Method) -> bool {
+    *method == Method::GET || *method == Method::HEAD
 }
 
-/// A glob that cannot be read denies everything and lets nothing run; policies with one are not loaded in the first place.
-fn glob_matches(glob: &str, tool: &str, permission: Permission) -> bool {
-    match Glob::new(glob) {
-        Ok(glob) => glob.compile_matcher().is_match(tool),
-        Err(_) => permission == Permission::Deny,
+/// The rules, read once for many tools.
+#[derive(Debug)]
+pub struct Permissions<'a> {
+    rules: Vec<(&'a ExecuteRule, Vec<Option<GlobMatcher>>)>,
+}
+
+impl<'a> Permissions<'a> {
+    /// Reads the rules.
+    pub fn of(rules: &'a ExecuteRules) -> Self {
+        let read = |glob: &String| Glob::new(glob).ok().map(|glob| glob.compile_matcher());
+        Self { rules: rules.rules.iter().map(|rule| (rule, rule.tools.iter().map(read).collect())).collect() }
+    }
+
+    /// May the tool `toolset/tool` be executed by this method, at once or when a person has approved the call?
+    pub fn permit(&self, method: &Method, tool: &str) -> bool {
+        match self.decide(method, tool) {
+            Some((_, permission)) => permission != Permission::Deny,
+            None => is_free(method),
+        }
+    }
+
+    /// What the first rule says that matches, and which one that is.
+    fn decide(&self, method: &Method, tool: &str) -> Option<(usize, Permission)> {
+        let of_method = |rule: &ExecuteRule| {
+            rule.methods.is_empty() || rule.methods.iter().any(|name| name.eq_ignore_ascii_case(method.as_str()))
+        };
+        // A glob that cannot be read denies everything and lets nothing run; policies with one are not loaded in the first place.
+        let fits = |glob: &Option<GlobMatcher>, permission: Permission| {
+            glob.as_ref().map_or(permission == Permission::Deny, |glob| glob.is_match(tool))
+        };
+        let matches = |(rule, globs): &(&ExecuteRule, Vec<Option<GlobMatcher>>)| {
+            of_method(rule) && (globs.is_empty() || globs.iter().any(|glob| fits(glob, rule.permission)))
+        };
+        let position = self.rules.iter().position(matches)?;
+        Some((position, self.rules.get(position)?.0.permission))
     }
 }
 

@@ -22,7 +22,7 @@ macro_rules! built_in {
 }
 
 /// Every template: the frame of static feedback with one template per fault code in it, and the messages beside it.
-const BUILT_IN: [BuiltIn; 27] = built_in![
+const BUILT_IN: [BuiltIn; 28] = built_in![
     "faulty_call",
     "no_call",
     "tool_not_relevant",
@@ -48,6 +48,7 @@ const BUILT_IN: [BuiltIn; 27] = built_in![
     "unapproved_call",
     "lost_result",
     "found_tools",
+    "missing_inputs",
     "closing",
     "handover",
 ];

@@ -19,6 +19,7 @@ mod observed;
 mod outcome;
 #[cfg(test)]
 mod properties;
+mod question;
 mod quote;
 mod record;
 mod samples;
@@ -146,6 +147,11 @@ impl Templates {
     /// For a model that searches again after the searches that a turn may make.
     pub fn no_further_search(&self, limit: u32) -> String {
         self.render("found_tools", &found::exhausted(limit))
+    }
+
+    /// For the user: what a plan lacks, in one question.
+    pub fn missing_inputs(&self, questions: &[&str]) -> String {
+        self.render("missing_inputs", &question::context(questions))
     }
 
     /// Asks for a last word without calls: a limit is reached, the user is to be told what is missing.

@@ -6,7 +6,9 @@ use jiff::Timestamp;
 use minijinja::value::Value;
 use serde_json::json;
 
-use super::{FailedOutcome, FoundTool, ObservedFailure, approval, fault, found, observed, outcome, record, unread};
+use super::{
+    FailedOutcome, FoundTool, ObservedFailure, approval, fault, found, observed, outcome, question, record, unread,
+};
 use crate::domain::json::Pointer;
 use crate::domain::outcome::{ApiAnswer, CredentialFault};
 use crate::domain::promise::Shortfall;
@@ -34,6 +36,7 @@ pub(super) fn contexts(name: &str) -> Vec<Value> {
             let tools = ["Books a room.", ""].map(|description| FoundTool { name: "book_room", description });
             vec![found::context(&tools), found::context(&[]), found::exhausted(3)]
         }
+        "missing_inputs" => vec![question::context(&["Until when?"]), question::context(&["Until when?", "Where?"])],
         "closing" => vec![record::closing(&[]), record::closing(&rounds())],
         "handover" => vec![record::handover(&[], "0"), record::handover(&rounds(), "0")],
         code => {

@@ -13,7 +13,7 @@ use super::fields::string;
 use super::usage::{read_usage, with_usage};
 use super::{AnswerError, Choice};
 use crate::domain::json::{RawObject, raw};
-use crate::domain::{Usage, ids};
+use crate::domain::{Call, Usage, ids};
 
 /// A chat completion object (API reference, "The chat completion object"). One that was not edited is sent on as the very
 /// bytes received.
@@ -42,12 +42,23 @@ impl Completion {
 
     /// A minted answer of one choice that says `text`, with finish reason `stop`.
     pub fn of_text(model: &str, text: &str) -> Self {
-        let message = [("role", raw("assistant")), ("content", raw(text)), ("refusal", raw(&()))];
+        Self::minted(model, &raw(text), "stop")
+    }
+
+    /// A minted answer of one choice that makes these calls and says nothing, with finish reason `tool_calls`.
+    pub fn of_calls(model: &str, calls: &[Call]) -> Self {
+        let mut completion = Self::minted(model, &raw(&()), "tool_calls");
+        completion.choices.iter_mut().for_each(|choice| choice.set_calls(calls));
+        completion
+    }
+
+    fn minted(model: &str, content: &RawValue, finish_reason: &str) -> Self {
+        let message = [("role", raw("assistant")), ("content", content.to_owned()), ("refusal", raw(&()))];
         let choice = [
             ("index", raw(&0)),
             ("message", object(message).to_raw()),
             ("logprobs", raw(&())),
-            ("finish_reason", raw("stop")),
+            ("finish_reason", raw(finish_reason)),
         ];
         let fields = object([
             ("id", raw(&ids::completion_id())),

@@ -133,6 +133,8 @@ pub(crate) struct Dialogue {
     requests: u32,
     static_rounds: u32,
     dynamic_rounds: u32,
+    /// Answers that a plan gave in the upstream's place.
+    planned: u32,
     /// The limit that made the last request a closing one.
     closing: Option<Limit>,
 }
@@ -140,13 +142,24 @@ pub(crate) struct Dialogue {
 impl Dialogue {
     /// A dialogue within `limits`; a `single` one never asks twice.
     pub(crate) fn new(limits: Limits, single: bool) -> Self {
-        Self { limits, single, requests: 0, static_rounds: 0, dynamic_rounds: 0, closing: None }
+        Self { limits, single, requests: 0, static_rounds: 0, dynamic_rounds: 0, planned: 0, closing: None }
     }
 
     /// The first step is always to ask: the client's own request goes out, whatever the limits are.
     pub(crate) fn start(&mut self) -> Purpose {
         self.requests += 1;
         Purpose::First
+    }
+
+    /// May a plan answer in the upstream's place? Each of its answers makes a call at least, and a plan has only so many.
+    pub(crate) fn may_follow_plan(&self) -> bool {
+        !self.single && self.planned < self.limits.plan_calls
+    }
+
+    /// A plan answered in the upstream's place: the request that was decided on is not made.
+    pub(crate) fn planned(&mut self) {
+        self.planned += 1;
+        self.requests = self.requests.saturating_sub(1);
     }
 
     /// The step after an answer was judged.
@@ -318,13 +331,14 @@ mod tests {
     }
 
     fn any_limits() -> impl Strategy<Value = Limits> {
-        (0..6_u32, 0..6_u32, 0..20_u32, 0..500_u64, 0..50_u64).prop_map(
-            |(static_feedback, dynamic_feedback, upstream_requests, tokens, seconds)| Limits {
+        (0..6_u32, 0..6_u32, 0..20_u32, 0..500_u64, 0..50_u64, 0..6_u32).prop_map(
+            |(static_feedback, dynamic_feedback, upstream_requests, tokens, seconds, plan_calls)| Limits {
                 static_feedback,
                 dynamic_feedback,
                 upstream_requests,
                 tokens,
                 seconds,
+                plan_calls,
                 ..Limits::default()
             },
         )
@@ -338,26 +352,32 @@ mod tests {
         fn every_dialogue_ends_within_its_limits(
             limits in any_limits(),
             single in any::<bool>(),
-            events in prop::collection::vec((any::<[bool; 3]>(), 0..3_usize, 0..3_usize, 0..60_u64, 0..5_u64), 64),
+            events in prop::collection::vec((any::<[bool; 4]>(), 0..3_usize, 0..3_usize, 0..60_u64, 0..5_u64), 64),
         ) {
             let mut dialogue = Dialogue::new(limits.clone(), single);
             let mut spent = Spent::default();
             let mut events = events.into_iter().cycle();
-            let (mut asks, mut runs, mut steps) = (0_u32, 0_u32, 0_u32);
+            let (mut asks, mut planned, mut runs, mut steps) = (0_u32, 0_u32, 0_u32, 0_u32);
             let (mut static_rounds, mut dynamic_rounds) = (0, 0);
             let mut step = Step::Ask(dialogue.start());
             loop {
                 steps += 1;
-                prop_assert!(steps <= 3 * limits.upstream_requests.max(1) + 3, "no end in sight");
+                prop_assert!(steps <= 3 * (limits.upstream_requests.max(1) + limits.plan_calls) + 3, "no end in sight");
                 let (flags, client_calls, proxy_calls, tokens, seconds) = events.next().unwrap();
                 spent.tokens += tokens;
                 spent.seconds += seconds;
                 step = match step {
                     Step::FeedBack(purpose) | Step::Ask(purpose) => {
-                        asks += 1;
+                        let is_plans = flags[3] && dialogue.may_follow_plan() && purpose != Purpose::StaticFeedback;
+                        if is_plans && purpose != Purpose::Closing {
+                            dialogue.planned();
+                            planned += 1;
+                        } else {
+                            asks += 1;
+                        }
                         static_rounds += u32::from(purpose == Purpose::StaticFeedback);
                         dynamic_rounds += u32::from(purpose == Purpose::DynamicFeedback);
-                        let [faulty, faults_are_the_clients, _] = flags;
+                        let [faulty, faults_are_the_clients, ..] = flags;
                         dialogue.judged(Judged { faulty, faults_are_the_clients, client_calls, proxy_calls }, spent)
                     }
                     Step::Run => {
@@ -372,9 +392,10 @@ mod tests {
                 };
             }
             prop_assert!(asks <= limits.upstream_requests.max(1), "{asks} requests");
-            prop_assert!(runs <= asks);
+            prop_assert!(planned <= limits.plan_calls, "{planned} answers of plans");
+            prop_assert!(runs <= asks + planned);
             prop_assert!(static_rounds <= limits.static_feedback && dynamic_rounds <= limits.dynamic_feedback);
-            prop_assert!(!single || asks == 1);
+            prop_assert!(!single || asks + planned == 1);
         }
     }
 }

@@ -7,6 +7,13 @@ mod answer;
 mod approvals;
 mod dialogue;
 mod pass_through;
+#[allow(dead_code, reason = "what draws plans in turns is built on it")]
+mod plan_ground;
+mod planning_models;
+mod producer_shelf;
+#[cfg(test)]
+mod producer_shelf_tests;
+mod query_vectors;
 mod record;
 mod settings;
 mod snapshot;
@@ -26,15 +33,17 @@ use tokio_util::task::TaskTracker;
 
 use crate::executor::Executor;
 use crate::feedback::Templates;
+use crate::planner;
 use crate::policy::PolicyBook;
 use crate::scanner::Validators;
-use crate::store::{Approvals, KeptParts, TraceQueue};
+use crate::store::{Approvals, KeptParts, PlanStates, TraceQueue};
 use crate::telemetry::Metrics;
 use crate::upstream::{Upstream, Upstreams};
 
 pub use answer::{Answer, AnswerBody, NoAnswer, Pending, Receipt, Running};
 pub use approvals::ApprovalDesk;
 pub use pass_through::{PassThrough, Passed};
+pub use producer_shelf::ProducerShelf;
 pub use settings::{AliasSettings, Settings};
 pub use snapshot::{Snapshot, Tooling};
 pub use stages::offer::SEARCH_TOOL;
@@ -42,6 +51,7 @@ pub use stages::open::TurnRequest;
 pub use tool_shelf::ToolShelf;
 
 use answer::Outlet;
+use planning_models::PlanningModels;
 use stages::offer::Memory;
 use stages::open;
 use turn::Turn;
@@ -69,6 +79,10 @@ pub struct Parts {
     pub kept: Arc<dyn KeptParts>,
     /// Where the calls are that a person has to approve.
     pub approvals: Arc<dyn Approvals>,
+    /// How plans are drawn.
+    pub planner: planner::Settings,
+    /// Where the plans are that wait for clients.
+    pub plans: Arc<dyn PlanStates>,
     /// Where traces go.
     pub traces: TraceQueue,
     /// What is counted.
@@ -88,6 +102,9 @@ pub struct Pipeline {
     executor: Executor,
     kept: Arc<dyn KeptParts>,
     approvals: ApprovalDesk,
+    planner: planner::Settings,
+    plans: Arc<dyn PlanStates>,
+    planning_models: PlanningModels,
     traces: TraceQueue,
     metrics: Arc<Metrics>,
     memory: Memory,
@@ -98,7 +115,7 @@ impl Pipeline {
     /// A pipeline of its parts.
     pub fn new(parts: Parts) -> Self {
         let Parts { settings, aliases, upstreams, tooling, policies, .. } = parts;
-        let Parts { validators, templates, executor, kept, approvals, traces, metrics, .. } = parts;
+        let Parts { validators, templates, executor, kept, approvals, planner, plans, traces, metrics, .. } = parts;
         let memory = Memory::new(settings.remembered_tools);
         Self {
             settings,
@@ -111,6 +128,9 @@ impl Pipeline {
             executor,
             kept,
             approvals: ApprovalDesk::new(approvals, metrics.clone()),
+            planning_models: PlanningModels::new(&planner),
+            planner,
+            plans,
             traces,
             metrics,
             memory,
@@ -202,6 +222,7 @@ impl Pipeline {
             aliases: self.aliases.clone(),
             shelf: tooling.shelf.clone(),
             offers: tooling.offers.clone(),
+            producers: tooling.producers.clone(),
             seen: tooling.seen.clone(),
         }
     }

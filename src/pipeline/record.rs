@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::domain::rules::Mode;
 use crate::domain::trace::{Attempt, Execution, Round};
-use crate::domain::{RepairKind, Trace, Usage, Verdict};
+use crate::domain::{Plan, RepairKind, Trace, Usage, Verdict};
 
 /// The trace of a running turn, and the clock of its times.
 #[derive(Debug)]
@@ -52,6 +52,7 @@ impl Record {
             verdict: Verdict::Unguarded,
             tools_offered: Arc::default(),
             offer: None,
+            plan: None,
             rejoined: 0,
             observed: Vec::new(),
             observed_left_out: 0,
@@ -112,6 +113,11 @@ impl Record {
         self.answered_rounds = self.trace.record.len();
     }
 
+    /// Time that was the upstreams' or tool APIs'.
+    pub(crate) fn elsewhere(&self) -> Duration {
+        self.elsewhere
+    }
+
     /// Time since the request arrived.
     pub(crate) fn elapsed(&self) -> Duration {
         self.arrived.elapsed()
@@ -169,6 +175,16 @@ fn redact(trace: &mut Trace) {
     for execution in &mut trace.executions {
         execution.call.arguments.clear();
         execution.body = None;
+    }
+    if let Some(note) = &mut trace.plan {
+        // Which tools feed which stays; what was said and found out does not.
+        note.plan = note.plan.take().map(Plan::without_values);
+        note.reason.clear();
+        note.notes.clear();
+        for step in &mut note.steps {
+            step.calls.iter_mut().for_each(|call| call.arguments.clear());
+            step.repairs.iter_mut().for_each(|repair| (repair.from, repair.to) = Default::default());
+        }
     }
     for round in &mut trace.record {
         round.action = name_only(&round.action);

@@ -7,6 +7,7 @@ use crate::catalog::Catalog;
 use crate::explain::Explainer;
 use crate::policy::PolicyBook;
 
+use super::producer_shelf::ProducerShelf;
 use super::settings::{AliasSettings, Settings};
 use super::stages::observe::Seen;
 use super::stages::offer::Offers;
@@ -21,6 +22,8 @@ pub struct Tooling {
     pub explainer: Arc<Explainer>,
     /// Their tools, ready to be searched, and what was learned of them.
     pub shelf: Arc<ToolShelf>,
+    /// Which of them can supply which argument.
+    pub producers: Arc<ProducerShelf>,
     /// Offers compiled from that catalog before.
     pub(crate) offers: Offers,
     /// Tool messages explained from that documentation before.
@@ -29,11 +32,18 @@ pub struct Tooling {
 
 impl Tooling {
     /// The catalog with its documentation and its tools. The settings say how much of what is made from them is kept.
-    pub fn new(catalog: Arc<Catalog>, explainer: Arc<Explainer>, shelf: ToolShelf, settings: &Settings) -> Self {
+    pub fn new(
+        catalog: Arc<Catalog>,
+        explainer: Arc<Explainer>,
+        shelf: ToolShelf,
+        producers: Arc<ProducerShelf>,
+        settings: &Settings,
+    ) -> Self {
         Self {
             catalog,
             explainer,
             shelf: Arc::new(shelf),
+            producers,
             offers: Offers::new(settings.toolbook_cache_entries),
             seen: Seen::new(settings.observed_cache_bytes),
         }
@@ -45,8 +55,22 @@ impl Tooling {
             catalog: self.catalog.clone(),
             explainer: Arc::new(explainer),
             shelf: self.shelf.clone(),
+            producers: self.producers.clone(),
             offers: self.offers.clone(),
             seen: Seen::new(settings.observed_cache_bytes),
+        }
+    }
+
+    /// The same with other sources of arguments.
+    #[must_use]
+    pub fn with_producers(&self, producers: ProducerShelf) -> Self {
+        Self {
+            catalog: self.catalog.clone(),
+            explainer: self.explainer.clone(),
+            shelf: self.shelf.clone(),
+            producers: Arc::new(producers),
+            offers: self.offers.clone(),
+            seen: self.seen.clone(),
         }
     }
 }
@@ -64,6 +88,8 @@ pub struct Snapshot {
     pub aliases: Arc<BTreeMap<String, AliasSettings>>,
     /// Their tools, ready to be searched, and what was learned of them.
     pub shelf: Arc<ToolShelf>,
+    /// Which of them can supply which argument.
+    pub producers: Arc<ProducerShelf>,
     /// Offers compiled from that catalog before.
     pub offers: Offers,
     /// Tool messages explained from that documentation before.

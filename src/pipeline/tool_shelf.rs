@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -13,7 +13,7 @@ use arc_swap::ArcSwap;
 use crate::catalog::{Catalog, Toolset};
 use crate::domain::Tool;
 use crate::domain::representation::Representation;
-use crate::embedding::Embedder;
+use crate::embedding::{Embedder, Vector};
 use crate::representation::Representations;
 use crate::retrieval::{FieldWeights, Fusion, ToolSegment, ToolText, ToolVectors, embed_tools, parameters_text};
 use crate::telemetry::{Metrics, WithoutVectors};
@@ -35,6 +35,8 @@ pub(super) struct ShelvedTools {
     fusion: Fusion,
     /// Does the index have the vectors?
     has_vectors: AtomicBool,
+    /// Those of the tools' own texts, without what was learned, once they are there.
+    meanings: OnceLock<Arc<[Vector]>>,
     /// Counts the tools until it has.
     without_vectors: Mutex<Option<WithoutVectors>>,
 }
@@ -109,7 +111,8 @@ impl ShelvedTools {
         let words = ToolSegment::build(&texts, None, &FieldWeights::default());
         let segment = ArcSwap::from_pointee(words);
         let (has_vectors, without_vectors) = (AtomicBool::new(false), Mutex::new(counted));
-        let tools = Arc::new(Self { texts, segment, fusion, has_vectors, without_vectors });
+        let meanings = OnceLock::new();
+        let tools = Arc::new(Self { texts, segment, fusion, has_vectors, meanings, without_vectors });
         if let Some(embedder) = embedder.filter(|_| !tools.texts.is_empty()) {
             tokio::spawn(embed(Arc::downgrade(&tools), Arc::clone(embedder), name.to_owned()));
         }
@@ -124,6 +127,11 @@ impl ShelvedTools {
     /// Are the tools found by meaning, too?
     pub(super) fn has_vectors(&self) -> bool {
         self.has_vectors.load(Ordering::Acquire)
+    }
+
+    /// What the tools' own texts mean, in their order, once that is known.
+    pub(super) fn meanings(&self) -> Option<&Arc<[Vector]>> {
+        self.meanings.get()
     }
 
     /// How words and meaning count.
@@ -166,9 +174,15 @@ async fn embed(tools: Weak<ShelvedTools>, embedder: Arc<dyn Embedder>, name: Str
 
 async fn index(tools: Arc<ShelvedTools>, vectors: Vec<ToolVectors>, name: &str) {
     let indexed = Arc::clone(&tools);
-    let build = move || ToolSegment::build(&indexed.texts, Some(&vectors), &FieldWeights::default());
+    let build = move || {
+        let segment = ToolSegment::build(&indexed.texts, Some(&vectors), &FieldWeights::default());
+        let meanings: Arc<[Vector]> = vectors.into_iter().map(|vectors| vectors.description).collect();
+        (segment, meanings)
+    };
     match tokio::task::spawn_blocking(build).await {
-        Ok(segment) => {
+        Ok((segment, meanings)) => {
+            // This is the one job that makes them.
+            let _ = tools.meanings.set(meanings);
             tools.segment.store(Arc::new(segment));
             tools.has_vectors.store(true, Ordering::Release);
             drop(tools.without_vectors.lock().unwrap_or_else(PoisonError::into_inner).take());

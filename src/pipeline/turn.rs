@@ -13,21 +13,23 @@ use tokio_util::sync::CancellationToken;
 use crate::domain::rules::Mode;
 use crate::openai::{ChatRequest, Completion};
 use crate::policy::Policy;
+use crate::scanner::Expectations;
 use crate::telemetry::InFlight;
 use crate::telemetry::labels::Stage;
 use crate::upstream::Upstream;
 
 use super::Pipeline;
 use super::answer::{ClientGone, Outlet};
-use super::dialogue::{Dialogue, Ending, Spent, Step};
+use super::dialogue::{Dialogue, Ending, Purpose, Spent, Step};
 use super::record::Record;
 use super::snapshot::Snapshot;
-use super::stages::ask::{Asked, Streamed};
+use super::stages::ask::{Asked, Relay, Streamed};
 use super::stages::compose::Draft;
 use super::stages::judge::JudgedAnswer;
 use super::stages::keep::Mixed;
 use super::stages::offer::Offering;
-use super::stages::{answer, ask, compose, feed_back, hand_back, judge, keep, observe, offer, rejoin, run};
+use super::stages::plan::Course;
+use super::stages::{answer, ask, compose, feed_back, hand_back, judge, keep, observe, offer, plan, rejoin, run};
 
 /// What is known about a turn from its start to its end.
 #[derive(Debug)]
@@ -102,15 +104,17 @@ async fn converse(pipeline: &Pipeline, turn: &mut Turn, outlet: &mut Outlet) -> 
     let mut draft = timed(pipeline, Stage::Compose, || compose::first(turn, offering.offer()));
     observe::observe(pipeline, turn, offering.offer(), &mut draft).await;
     rejoin::rejoin(pipeline, turn, &mut draft).await;
+    let mut course = plan::plan(pipeline, turn, &mut offering, &mut draft).await;
     let mut dialogue = Dialogue::new(turn.policy.limits.clone(), turn.is_single());
 
     let first = dialogue.start();
-    let mut judged = match ask::ask(pipeline, turn, offering.offer(), &draft, outlet, first).await {
-        Asked::Completion(completion) => judge(pipeline, turn, &mut offering, &mut draft, completion),
-        // The client sees what it would have seen without us.
-        Asked::Relay(relay) => return answer::relay(turn, outlet, relay).await,
-        Asked::ClientGone => return Err(ClientGone),
-    };
+    let mut judged =
+        match hear(pipeline, turn, (&mut offering, &mut draft), outlet, (&mut course, &mut dialogue), first).await {
+            Heard::Answer(judged) => judged,
+            // The client sees what it would have seen without us.
+            Heard::Relay(relay) => return answer::relay(turn, outlet, relay).await,
+            Heard::ClientGone => return Err(ClientGone),
+        };
     let mut step = dialogue.judged(judged.summary(turn, offering.offer(), &draft.kept), turn.spent());
     loop {
         step = match step {
@@ -120,15 +124,21 @@ async fn converse(pipeline: &Pipeline, turn: &mut Turn, outlet: &mut Outlet) -> 
                 });
                 Step::Ask(purpose)
             }
-            Step::Ask(purpose) => match ask::ask(pipeline, turn, offering.offer(), &draft, outlet, purpose).await {
-                Asked::Completion(completion) => {
-                    judged = judge(pipeline, turn, &mut offering, &mut draft, completion);
-                    dialogue.judged(judged.summary(turn, offering.offer(), &draft.kept), turn.spent())
+            Step::Ask(purpose) => {
+                match hear(pipeline, turn, (&mut offering, &mut draft), outlet, (&mut course, &mut dialogue), purpose)
+                    .await
+                {
+                    Heard::Answer(answer) => {
+                        judged = answer;
+                        dialogue.judged(judged.summary(turn, offering.offer(), &draft.kept), turn.spent())
+                    }
+                    // What we have is better than an error.
+                    Heard::Relay(_) => {
+                        Step::Answer(dialogue.failed_again(judged.is_of_use(offering.offer(), &draft.kept)))
+                    }
+                    Heard::ClientGone => return Err(ClientGone),
                 }
-                // What we have is better than an error.
-                Asked::Relay(_) => Step::Answer(dialogue.failed_again(judged.is_of_use(offering.offer(), &draft.kept))),
-                Asked::ClientGone => return Err(ClientGone),
-            },
+            }
             Step::Run => {
                 let calls = answer::merged_calls(&draft.kept, &judged);
                 let ran = run::run(pipeline, turn, &mut offering, calls).await;
@@ -136,6 +146,7 @@ async fn converse(pipeline: &Pipeline, turn: &mut Turn, outlet: &mut Outlet) -> 
                     return Err(ClientGone);
                 }
                 let next = dialogue.ran(ran.any_failed(), turn.spent());
+                course.iter_mut().for_each(|course| course.ran(&ran));
                 timed(pipeline, Stage::FeedBack, || {
                     hand_back::hand_back(pipeline, turn, &mut draft, &judged, &ran, next);
                     draft.offer(offering.offer());
@@ -144,12 +155,48 @@ async fn converse(pipeline: &Pipeline, turn: &mut Turn, outlet: &mut Outlet) -> 
             }
             Step::RunAndAnswer => {
                 let mixed = keep::mixed(&judged, &draft.kept);
-                return finish(pipeline, turn, (&mut offering, &draft), outlet, judged, Ending::Judged, mixed).await;
+                let ending = (Ending::Judged, mixed);
+                return finish(pipeline, turn, (&mut offering, &draft), outlet, (judged, course), ending).await;
             }
             Step::Answer(ending) => {
-                return finish(pipeline, turn, (&mut offering, &draft), outlet, judged, ending, None).await;
+                return finish(pipeline, turn, (&mut offering, &draft), outlet, (judged, course), (ending, None)).await;
             }
         };
+    }
+}
+
+/// What the next answer is.
+enum Heard {
+    Answer(JudgedAnswer),
+    Relay(Relay),
+    ClientGone,
+}
+
+/// The next answer, judged: that of a plan under way, else the upstream's.
+async fn hear(
+    pipeline: &Pipeline,
+    turn: &mut Turn,
+    (offering, draft): (&mut Offering, &mut Draft),
+    outlet: &mut Outlet,
+    (course, dialogue): (&mut Option<Course>, &mut Dialogue),
+    purpose: Purpose,
+) -> Heard {
+    if dialogue.may_follow_plan()
+        && let Some(completion) = plan::speak(pipeline, turn, offering, draft, course, purpose).await
+    {
+        let judged = timed(pipeline, Stage::Judge, || judge::planned(turn, offering.offer(), draft, completion));
+        if plan::accepts(turn, course, &judged) {
+            dialogue.planned();
+            return Heard::Answer(judged);
+        }
+    }
+    match ask::ask(pipeline, turn, offering.offer(), draft, outlet, purpose).await {
+        Asked::Completion(completion) => {
+            let expectations = course.as_ref().and_then(Course::expectations);
+            Heard::Answer(judge(pipeline, turn, (offering, draft), completion, expectations.as_ref()))
+        }
+        Asked::Relay(relay) => Heard::Relay(relay),
+        Asked::ClientGone => Heard::ClientGone,
     }
 }
 
@@ -157,15 +204,15 @@ async fn converse(pipeline: &Pipeline, turn: &mut Turn, outlet: &mut Outlet) -> 
 fn judge(
     pipeline: &Pipeline,
     turn: &mut Turn,
-    offering: &mut Offering,
-    draft: &mut Draft,
+    (offering, draft): (&mut Offering, &mut Draft),
     completion: Completion,
+    expectations: Option<&Expectations>,
 ) -> JudgedAnswer {
     timed(pipeline, Stage::Judge, || {
         if offering.take_in(pipeline, turn, completion.called()) {
             draft.offer(offering.offer());
         }
-        judge::judge(turn, offering.offer(), draft, completion)
+        judge::judge(turn, offering.offer(), draft, completion, expectations)
     })
 }
 
@@ -175,9 +222,8 @@ async fn finish(
     turn: &mut Turn,
     (offering, draft): (&mut Offering, &Draft),
     outlet: &mut Outlet,
-    judged: JudgedAnswer,
-    ending: Ending,
-    mixed: Option<Mixed>,
+    (judged, mut course): (JudgedAnswer, Option<Course>),
+    (ending, mixed): (Ending, Option<Mixed>),
 ) -> Result<(), ClientGone> {
     let settled = match answer::settle(pipeline, turn, offering.offer(), judged, &draft.kept, ending) {
         Ok(settled) => settled,
@@ -187,6 +233,7 @@ async fn finish(
         Some(mixed) => keep::run_and_keep(pipeline, turn, offering, draft, mixed, &settled).await,
         None => keep::keep_rounds(pipeline, turn, draft, &settled).await,
     }
+    plan::keep(pipeline, turn, &mut course, &settled).await;
     if turn.cancelled.is_cancelled() {
         return Err(ClientGone);
     }

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::Limits;
 use crate::domain::rules::{
-    ExecuteRules, ExplainRules, Mode, OfferRules, OnExhausted, RecordRules, RepairRules, ScanRules, UsageReport,
+    ExecuteRules, ExplainRules, Mode, OfferRules, OnExhausted, PlanMode, RecordRules, RepairRules, ScanRules,
+    UsageReport,
 };
 
 /// The rules and limits of a turn. The fields are the keys of a policy file; a key that is left out has its default.
@@ -30,6 +31,8 @@ pub struct Policy {
     pub limits: Limits,
     /// Which tools the model is offered.
     pub offer: OfferRules,
+    /// When a plan of calls is drawn.
+    pub plan: PlanMode,
     /// What a scan reports.
     pub scan: ScanRules,
     /// What is changed without the model.

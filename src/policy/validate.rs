@@ -32,6 +32,11 @@ const VALID: RangeInclusive<u64> = 1..=2_592_000;
 const CHOSEN: RangeInclusive<u64> = 1..=1_000;
 /// Tools that one search gives: the model reads a line about each.
 const RESULTS: RangeInclusive<u64> = 1..=50;
+/// Calls of a plan and calls on its longest way: what has more is no plan that anybody could check.
+const PLAN_CALLS: RangeInclusive<u64> = 1..=256;
+const PLAN_DEPTH: RangeInclusive<u64> = 1..=32;
+/// Tokens for plans: at least those of one question.
+const PLAN_TOKENS: RangeInclusive<u64> = 1_000..=1_000_000_000;
 /// Calls at the same time: each holds a connection.
 const PARALLEL: RangeInclusive<u64> = 1..=256;
 
@@ -99,6 +104,10 @@ fn limits(limits: &Limits, place: &Pointer) -> Result<(), Fault> {
         ("upstream_requests", u64::from(limits.upstream_requests), REQUESTS),
         ("seconds", limits.seconds, SECONDS),
         ("parallel_calls", u64::from(limits.parallel_calls), PARALLEL),
+        ("plan_depth", u64::from(limits.plan_depth), PLAN_DEPTH),
+        ("plan_calls", u64::from(limits.plan_calls), PLAN_CALLS),
+        ("plan_requests", u64::from(limits.plan_requests), REQUESTS),
+        ("plan_tokens", limits.plan_tokens, PLAN_TOKENS),
     ];
     within(ranges, place)
 }

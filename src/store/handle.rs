@@ -12,8 +12,8 @@ use jiff::SignedDuration;
 
 use super::sqlite::Sqlite;
 use super::{
-    Ages, Beginning, Begun, Health, IntentKey, Intents, KeptParts, KeptRow, Location, Settings, StoreError, TextHash,
-    TraceFilter, TracePage, TraceRow, Traces, Vectors,
+    Ages, Beginning, Begun, Health, IntentKey, Intents, KeptParts, KeptRow, Location, PlanRow, PlanStates, Settings,
+    StoreError, TextHash, TraceFilter, TracePage, TraceRow, Traces, Vectors,
 };
 use crate::domain::Trace;
 
@@ -29,7 +29,7 @@ pub struct Store {
 #[derive(Debug)]
 struct Inner {
     location: Option<Location>,
-    /// How long kept parts are kept.
+    /// How long kept parts and plans are kept.
     kept: SignedDuration,
     state: ArcSwap<State>,
     /// Why the last write failed, if it did: a store that is open may still have a full disk.
@@ -229,6 +229,20 @@ impl KeptParts for Store {
 
     fn forget_kept(&self, limit: u32) -> BoxFuture<'_, Result<u64, StoreError>> {
         Box::pin(async move { self.noted(self.sqlite()?.forget_kept(limit).await) })
+    }
+}
+
+impl PlanStates for Store {
+    fn keep_plan<'a>(&'a self, row: &'a PlanRow) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move { self.noted(self.sqlite()?.keep_plan(row, self.inner.kept).await) })
+    }
+
+    fn plans<'a>(&'a self, tenant: &'a str, keys: &'a [String]) -> BoxFuture<'a, Result<Vec<PlanRow>, StoreError>> {
+        Box::pin(async move { self.sqlite()?.plans(tenant, keys).await })
+    }
+
+    fn forget_plans(&self, limit: u32) -> BoxFuture<'_, Result<u64, StoreError>> {
+        Box::pin(async move { self.noted(self.sqlite()?.forget_plans(limit).await) })
     }
 }
 

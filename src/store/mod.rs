@@ -5,7 +5,7 @@
 //!
 //! Two kinds of writing are kept apart. *Memory* ([`Traces`], [`Vectors`]) goes through queues such as [`TraceQueue`], and nothing waits
 //! for it. *Turn
-//! state* ([`Intents`], [`KeptParts`], [`Approvals`]) is committed before the request that depends on it leaves.
+//! state* ([`Intents`], [`KeptParts`], [`PlanStates`], [`Approvals`]) is committed before the request that depends on it leaves.
 
 mod approvals;
 mod cursor;
@@ -15,6 +15,7 @@ mod health;
 mod intents;
 mod kept;
 mod location;
+mod plans;
 mod queue;
 mod row;
 #[cfg(test)]
@@ -34,6 +35,7 @@ pub use health::Health;
 pub use intents::{Beginning, Begun, IntentKey, Intents};
 pub use kept::{KeptParts, KeptRow};
 pub use location::{Location, UnknownLocation};
+pub use plans::{PlanRow, PlanStates};
 pub use queue::TraceQueue;
 pub use row::TraceRow;
 pub use settings::Settings;

@@ -29,6 +29,7 @@ pub(super) fn trace(id: &str, millisecond: i64) -> Trace {
         verdict: Verdict::Text,
         tools_offered: Arc::default(),
         offer: None,
+        plan: None,
         rejoined: 0,
         observed: Vec::new(),
         observed_left_out: 0,

@@ -12,7 +12,7 @@ use super::labels::{
     OperationState, Purpose, ResultLabel, Stage, TokenKind, TurnMode,
 };
 use crate::domain::outcome::CredentialFault;
-use crate::domain::{FaultCode, PrefixChange, RepairKind, Verdict};
+use crate::domain::{FaultCode, PlanResult, PrefixChange, RepairKind, Verdict};
 
 /// Declares the metrics: field, kind, name, labels, buckets; the doc comment is the help text.
 macro_rules! metrics {
@@ -115,6 +115,8 @@ metrics! {
     approvals: Counters<Decision> = "approvals_total" ["decision"];
     /// Failed outcomes that were looked up in the documentation, by whether it had something to say.
     explanations: Counters<bool> = "explanations_total" ["hit"];
+    /// Turns with a plan of calls, by what came of it.
+    plans: Counters<PlanResult> = "plans_total" ["result"];
     /// Calls that failed because of a toolset's own credential, by toolset and what is wrong with it.
     credential_faults: NamedCounters<CredentialFault> = "credential_faults_total" ["toolset", "fault"];
     /// Schemas of tools with parts that cannot be used, by whether the rest still judges values; each schema counts once.
@@ -136,6 +138,8 @@ metrics! {
     policy_reloads: Counters<ResultLabel> = "policy_reloads_total" ["result"];
     /// Reloads of the representation files, by result; after a failure the representations stay as they were.
     representation_reloads: Counters<ResultLabel> = "representation_reloads_total" ["result"];
+    /// Reloads of the file of confirmed and forbidden sources of arguments, by result; after a failure what was said stays.
+    edges_reloads: Counters<ResultLabel> = "edges_reloads_total" ["result"];
     /// Operations of the documents in the catalog, by toolset and whether they became tools.
     catalog_operations: IntGaugeVec = "catalog_operations" ["toolset", "state"];
     /// Traces that were lost: the queue was full or the store did not take them.

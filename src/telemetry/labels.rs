@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 
 use crate::domain::outcome::CredentialFault;
-use crate::domain::{FaultCode, PrefixChange, RepairKind, UpstreamFailureKind, Verdict};
+use crate::domain::{FaultCode, PlanResult, PrefixChange, RepairKind, UpstreamFailureKind, Verdict};
 
 /// A closed set of label values.
 pub trait Label: Copy + 'static {
@@ -74,6 +74,8 @@ labels! {
         Open = "open",
         /// Which tools are offered.
         Offer = "offer",
+        /// A plan is drawn, or gone on with: our part of it.
+        Plan = "plan",
         /// The upstream request is made.
         Compose = "compose",
         /// The client's tool messages are read, failures in them explained.
@@ -152,6 +154,8 @@ labels! {
         DynamicFeedback = "dynamic_feedback",
         /// A last word without calls.
         Closing = "closing",
+        /// A plan is drawn.
+        Plan = "plan",
         /// None of these.
         Other = OTHER,
     }
@@ -283,6 +287,7 @@ macro_rules! domain_labels {
 }
 
 domain_labels!(Verdict, label);
+domain_labels!(PlanResult, label);
 domain_labels!(FaultCode, code);
 domain_labels!(RepairKind, label);
 domain_labels!(CredentialFault, label);

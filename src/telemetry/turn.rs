@@ -21,6 +21,12 @@ impl Metrics {
         for execution in &trace.executions {
             self.execution(execution);
         }
+        if let Some(plan) = &trace.plan {
+            self.plans.inc(plan.result);
+            for repair in plan.steps.iter().flat_map(|step| &step.repairs) {
+                self.repairs.inc(repair.kind);
+            }
+        }
         // Those of earlier turns were counted there.
         for observation in trace.observed.iter().filter(|observation| !observation.again) {
             self.explanations.inc(observation.explanation.as_ref().is_some_and(Explanation::is_hit));
@@ -135,6 +141,7 @@ mod tests {
                 {"call": call("g"), "rule": "error", "done": "added",
                     "explanation": {"passages": [{"text": "a", "source": "b", "score": 1.0}]}},
             ],
+            "plan": {"result": "given_up"},
             "usage": {}, "duration_ms": 50.0, "overhead_ms": 0.5,
         }))
         .unwrap()
@@ -180,6 +187,7 @@ mod tests {
                 r#"credential_faults_total{fault="refused",toolset="t"} 1"#,
                 r#"explanations_total{hit="false"} 1"#,
                 r#"explanations_total{hit="true"} 1"#,
+                r#"plans_total{result="given_up"} 1"#,
                 "tools_offered_sum 2",
                 r#"overhead_seconds_sum{stage="turn"} 0.0005"#,
             ],

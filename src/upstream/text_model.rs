@@ -26,12 +26,20 @@ pub struct TextModel {
     upstream: Arc<Upstream>,
     name: String,
     patience: Patience,
+    /// Header fields of the client for which it is asked.
+    headers: HeaderMap,
+    manners: Arc<Manners>,
+    /// What will go wrong with every request: a key that is refused, a model that is not there.
+    hopeless: OnceLock<String>,
+}
+
+/// What was learned of how a model wants to be asked.
+#[derive(Debug, Default)]
+struct Manners {
     /// Reasoning models refuse any temperature but their own; then none is sent any more.
     has_own_temperature: AtomicBool,
     /// Not every provider has structured outputs; then the form of answers is not sent any more.
     has_no_forms: AtomicBool,
-    /// What will go wrong with every request: a key that is refused, a model that is not there.
-    hopeless: OnceLock<String>,
 }
 
 /// What is done where a provider is busy (status 408, 409, 429, 5xx) or the exchange breaks.
@@ -99,8 +107,22 @@ impl TextModel {
             upstream,
             name: name.to_owned(),
             patience,
-            has_own_temperature: AtomicBool::new(false),
-            has_no_forms: AtomicBool::new(false),
+            headers: HeaderMap::new(),
+            manners: Arc::default(),
+            hopeless: OnceLock::new(),
+        }
+    }
+
+    /// The same model, asked for a client with these header fields: where the upstream has no key of its own, the client's is sent. What is
+    /// learned of how the model wants to be asked is shared.
+    #[must_use]
+    pub fn for_client(&self, headers: HeaderMap) -> Self {
+        Self {
+            upstream: Arc::clone(&self.upstream),
+            name: self.name.clone(),
+            patience: self.patience,
+            headers,
+            manners: Arc::clone(&self.manners),
             hopeless: OnceLock::new(),
         }
     }
@@ -141,11 +163,11 @@ impl TextModel {
 
     async fn attempt(&self, messages: &[(Role, String)], manner: Manner<'_>) -> Tried {
         let sent = Sent {
-            temperature: (!self.has_own_temperature.load(Ordering::Relaxed)).then_some(manner.temperature),
-            form: manner.form.filter(|_| !self.has_no_forms.load(Ordering::Relaxed)),
+            temperature: (!self.manners.has_own_temperature.load(Ordering::Relaxed)).then_some(manner.temperature),
+            form: manner.form.filter(|_| !self.manners.has_no_forms.load(Ordering::Relaxed)),
         };
         let body = text_request(&self.name, messages, sent.temperature, sent.form);
-        let answer = match self.upstream.chat(body, &HeaderMap::new()).await {
+        let answer = match self.upstream.chat(body, &self.headers).await {
             Ok(answer) => answer,
             Err(failure) if failure.kind == UpstreamFailureKind::Malformed => {
                 return Tried::Done(Err(failure.to_string()), None);
@@ -191,13 +213,13 @@ impl TextModel {
     fn is_plainer_now(&self, said: &str, sent: Sent<'_>) -> bool {
         let said = said.to_lowercase();
         if sent.temperature.is_some() && said.contains("temperature") {
-            self.has_own_temperature.store(true, Ordering::Relaxed);
+            self.manners.has_own_temperature.store(true, Ordering::Relaxed);
             return true;
         }
         let is_about_form =
             ["response_format", "json_schema", "schema", "structured"].iter().any(|word| said.contains(word));
         if sent.form.is_some() && is_about_form {
-            self.has_no_forms.store(true, Ordering::Relaxed);
+            self.manners.has_no_forms.store(true, Ordering::Relaxed);
             return true;
         }
         false

@@ -12,6 +12,7 @@ pub(crate) mod client;
 pub(crate) mod config;
 pub(crate) mod documented;
 pub(crate) mod metrics;
+pub(crate) mod planning;
 pub(crate) mod policy;
 pub(crate) mod proxy;
 pub(crate) mod python;

@@ -169,12 +169,40 @@ impl Plan {
     }
 
     /// The calls that can be made, where those of the labels `done` have been: all that feeds them is there, and no input is missing.
-    pub fn ready<'a>(&'a self, done: &'a HashSet<String>) -> impl Iterator<Item = &'a Node> {
+    pub fn ready<'a>(&'a self, done: &HashSet<String>) -> impl Iterator<Item = &'a Node> {
         let is_there = |argument: &Argument| match &argument.source {
             Source::Missing { .. } => false,
             source => source.references().iter().all(|reference| done.contains(&reference.node)),
         };
         self.nodes.iter().filter(move |node| !done.contains(&node.label) && node.arguments.iter().all(is_there))
+    }
+
+    /// The same without these calls and those that they feed, at once or through others. What was asked for is what is left of it.
+    #[must_use]
+    pub fn without(&self, labels: &[&str]) -> Self {
+        let mut gone: HashSet<&str> = labels.iter().copied().collect();
+        labels.iter().for_each(|label| gone.extend(self.dependents(label)));
+        let nodes = self.nodes.iter().filter(|node| !gone.contains(node.label.as_str())).cloned().collect();
+        let finals = self.finals.iter().filter(|label| !gone.contains(label.as_str())).cloned().collect();
+        // What feeds what is left is left, too, and in its order.
+        Self { nodes, finals }
+    }
+
+    /// The same with nothing in it that anybody said or found out: which tool feeds which is left.
+    #[must_use]
+    pub fn without_values(mut self) -> Self {
+        for node in &mut self.nodes {
+            node.task.clear();
+            for argument in &mut node.arguments {
+                match &mut argument.source {
+                    Source::Value { value, words } => (*value, *words) = (Value::Null, String::new()),
+                    Source::Composed { value, .. } => *value = Value::Null,
+                    Source::Missing { question } => question.clear(),
+                    Source::Output(_) => {}
+                }
+            }
+        }
+        self
     }
 
     /// The labels of the calls that a call feeds, at once or through others, in their order.

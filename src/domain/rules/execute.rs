@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Whether the proxy may execute a call by itself; from loose to strict.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Permission {
     /// It may.
@@ -15,7 +15,7 @@ pub enum Permission {
 }
 
 /// One rule of execution: the first rule whose globs match decides.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExecuteRule {
     /// HTTP methods, upper case; empty means any.

@@ -7,7 +7,7 @@ use crate::pipeline::dialogue::Judged;
 use crate::pipeline::turn::Turn;
 use crate::repair::rescue::Situation;
 use crate::repair::{self, JudgedCall, JudgedMessage, Spoken};
-use crate::scanner::{CheckedCall, Context};
+use crate::scanner::{CheckedCall, Context, Expectations};
 
 use super::compose::Draft;
 use super::known::{self, Known};
@@ -23,13 +23,46 @@ pub(crate) struct JudgedAnswer {
 }
 
 /// Judges an answer to the draft, counts what was found and notes it in the trace.
-pub(crate) fn judge(turn: &mut Turn, offer: &Offer, draft: &Draft, completion: Completion) -> JudgedAnswer {
+pub(crate) fn judge(
+    turn: &mut Turn,
+    offer: &Offer,
+    draft: &Draft,
+    completion: Completion,
+    expectations: Option<&Expectations>,
+) -> JudgedAnswer {
     note_native_calls(turn, &completion);
+    let judged = judged(turn, offer, draft, completion, expectations);
+    if let Some(attempt) = turn.record.trace_mut().attempts.last_mut() {
+        attempt.verdict = Some(judged.verdict());
+        attempt.calls = judged.calls().map(|call| call.made.clone()).collect();
+        attempt.diagnoses = judged.diagnoses().cloned().collect();
+        attempt.advice = judged.choices.iter().flat_map(JudgedMessage::advice).cloned().collect();
+        attempt.repairs = judged.calls().flat_map(|call| call.repairs.iter().cloned()).collect();
+    }
+    note_reaction(turn, &judged);
+    judged
+}
+
+/// Judges an answer that a plan gave in the model's place.
+pub(crate) fn planned(turn: &mut Turn, offer: &Offer, draft: &Draft, completion: Completion) -> JudgedAnswer {
+    let judged = judged(turn, offer, draft, completion, None);
+    note_reaction(turn, &judged);
+    judged
+}
+
+fn judged(
+    turn: &Turn,
+    offer: &Offer,
+    draft: &Draft,
+    completion: Completion,
+    expectations: Option<&Expectations>,
+) -> JudgedAnswer {
     let policy = turn.policy.clone();
     let (request, tool_choice) = (draft.request(), draft.request().tool_choice());
     let known = Known::of(draft.conversation());
     let relevance = known::relevance(draft.conversation(), offer, &policy.scan);
-    let context = Context { conversation: Some(&known), relevance: relevance.as_ref(), ..Context::default() };
+    let context =
+        Context { conversation: Some(&known), relevance: relevance.as_ref(), expectations, ..Context::default() };
     let situation = Situation {
         allowed: tool_choice.allowed(),
         json_wanted: request.wants_json(),
@@ -43,16 +76,7 @@ pub(crate) fn judge(turn: &mut Turn, offer: &Offer, draft: &Draft, completion: C
             false => JudgedMessage::default(),
         })
         .collect();
-    let judged = JudgedAnswer { completion, choices };
-    if let Some(attempt) = turn.record.trace_mut().attempts.last_mut() {
-        attempt.verdict = Some(judged.verdict());
-        attempt.calls = judged.calls().map(|call| call.made.clone()).collect();
-        attempt.diagnoses = judged.diagnoses().cloned().collect();
-        attempt.advice = judged.choices.iter().flat_map(JudgedMessage::advice).cloned().collect();
-        attempt.repairs = judged.calls().flat_map(|call| call.repairs.iter().cloned()).collect();
-    }
-    note_reaction(turn, &judged);
-    judged
+    JudgedAnswer { completion, choices }
 }
 
 /// Judges a choice; `situation` says what the request lets it be.

@@ -10,6 +10,8 @@ pub(crate) mod observe;
 
 pub(crate) mod rejoin;
 
+pub(crate) mod plan;
+
 pub(crate) mod ask;
 
 pub(crate) mod judge;

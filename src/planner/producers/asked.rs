@@ -11,6 +11,9 @@ use crate::retrieval::Term;
 /// How well a clause has to ask for the tool that it asks for most, 0 to 1, before that counts in full: below, it asks for none of them.
 const CLEAR: f32 = 0.3;
 
+/// Tools that are kept for each clause, of which one may ask for it most: some of the others may not be called.
+const FOREMOST: usize = 8;
+
 /// Standard deviations above the mean from which on a tool is close in meaning.
 const MARGIN: f32 = 1.0;
 
@@ -24,6 +27,8 @@ pub(super) struct AskedSegment {
     /// The tools that it asks for most, best first.
     best: Vec<u32>,
     clauses: Vec<Weighted>,
+    /// For each clause that clearly asks for something, how well it asks for the tools that it asks for most, best first.
+    foremost: Vec<Vec<(f32, u32)>>,
     /// The clauses in which a word stands, a bit for each.
     words: HashMap<Term, u32>,
 }
@@ -45,6 +50,7 @@ impl AskedSegment {
         let clauses: Vec<Weighted> = request.clauses().map(|terms| segment.vocabulary().weigh(terms)).collect();
         let mut words: HashMap<Term, u32> = HashMap::new();
         let mut tools: HashMap<u32, Asking> = HashMap::new();
+        let mut foremost = Vec::with_capacity(clauses.len().min(MAX_CLAUSES));
         for (number, clause) in clauses.iter().enumerate().take(MAX_CLAUSES) {
             clause.iter().for_each(|(term, _)| *words.entry(*term).or_default() |= 1 << number);
             let mut fits = fits(segment, clause);
@@ -52,6 +58,7 @@ impl AskedSegment {
                 add_meaning(segment, vector, &mut fits);
             }
             let most = fits.values().copied().fold(0.0, f32::max);
+            foremost.push(if most >= CLEAR { best_of(&fits) } else { Vec::new() });
             for (tool, fit) in fits {
                 let lead = fit / most * (most / CLEAR).min(1.0);
                 let asking = tools.entry(tool).or_insert(Asking { clause: number, fit: 0.0, lead: 0.0 });
@@ -63,11 +70,16 @@ impl AskedSegment {
         }
         let mut best: Vec<(f32, u32)> = tools.iter().map(|(tool, asking)| (asking.lead + asking.fit, *tool)).collect();
         best.sort_unstable_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
-        Self { tools, best: best.into_iter().take(keep).map(|(_, tool)| tool).collect(), clauses, words }
+        Self { tools, best: best.into_iter().take(keep).map(|(_, tool)| tool).collect(), clauses, foremost, words }
     }
 
     pub(super) fn of_tool(&self, tool: u32) -> Option<&Asking> {
         self.tools.get(&tool)
+    }
+
+    /// For each clause, how well it asks for the tools that it asks for most.
+    pub(super) fn foremost(&self) -> &[Vec<(f32, u32)>] {
+        &self.foremost
     }
 
     pub(super) fn best(&self) -> &[u32] {
@@ -103,6 +115,13 @@ impl AskedSegment {
         let said = self.clauses.get(clause).map_or(0.0, |clause| shared(name, clause));
         if all > 0.0 { said / all } else { 0.0 }
     }
+}
+
+fn best_of(fits: &HashMap<u32, f32>) -> Vec<(f32, u32)> {
+    let mut best: Vec<(f32, u32)> = fits.iter().map(|(tool, fit)| (*fit, *tool)).collect();
+    best.sort_unstable_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
+    best.truncate(FOREMOST);
+    best
 }
 
 /// Adds how close in meaning each tool is to a clause, as far as it is closer than most: the vectors of any two texts have something in common.

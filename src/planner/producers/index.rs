@@ -1,6 +1,6 @@
 //! The producers of all arguments of all tools.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::affinity::{Taker, is_possible, of_answer, of_field, of_tool};
@@ -34,12 +34,16 @@ const USED: f32 = 3.0;
 /// What can supply which argument, over all toolsets: immutable, and cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct Producers {
-    parts: Arc<[Part]>,
+    pub(super) parts: Arc<[Part]>,
     word: Arc<OperatorsWord>,
-    /// The tools whose answers have the key of a thing, where there are several toolsets: names of keys, unlike other names, mean the same
-    /// in all of them.
-    keys: Arc<HashMap<Term, Vec<usize>>>,
+    /// The tools whose answers have the key of a thing, for where there are several toolsets: names of keys, unlike other names, mean the
+    /// same in all of them.
+    keys: Arc<Keys>,
+    /// Tools that may not be called.
+    barred: Vec<Arc<HashSet<usize>>>,
 }
+
+type Keys = HashMap<Term, Vec<usize>>;
 
 /// A tool, and where in its answer a value stands, where that is told.
 type Source = (usize, Option<Box<str>>);
@@ -54,16 +58,16 @@ struct OperatorsWord {
 }
 
 #[derive(Debug, Clone)]
-struct Part {
+pub(super) struct Part {
     /// The position of its first tool.
-    first: usize,
+    pub(super) first: usize,
     segment: Arc<Segment>,
 }
 
 /// A request, read once for all arguments that it may need.
 #[derive(Debug, Clone, Default)]
 pub struct Asked {
-    segments: Vec<AskedSegment>,
+    pub(super) segments: Vec<AskedSegment>,
     /// The positions of the tools that it asks for most, best first.
     best: Vec<usize>,
     /// Those that are said to be used, in ascending order.
@@ -85,16 +89,41 @@ impl Producers {
             part
         };
         let parts: Arc<[Part]> = segments.into_iter().map(part).collect();
-        let mut keys: HashMap<Term, Vec<usize>> = HashMap::new();
-        for part in parts.iter().filter(|_| parts.len() > 1) {
-            for (key, tool) in part.segment.keys() {
-                let tools = keys.entry(key).or_default();
-                if tools.len() < MOST_ELSEWHERE {
-                    tools.push(part.first + tool as usize);
-                }
-            }
+        let mut keys = Keys::new();
+        parts.iter().for_each(|part| part.add_keys(&mut keys));
+        Self { parts, word: Arc::default(), keys: Arc::new(keys), barred: Vec::new() }
+    }
+
+    /// The same with one more toolset behind the others, which costs next to nothing where nobody knows what its tools answer with. What
+    /// an operator says has to be said anew.
+    #[must_use]
+    pub fn and(&self, segment: Arc<Segment>) -> Self {
+        let part = Part { first: self.len(), segment };
+        let mut keys = Arc::clone(&self.keys);
+        if part.segment.keys().next().is_some() {
+            part.add_keys(Arc::make_mut(&mut keys));
         }
-        Self { parts, word: Arc::default(), keys: Arc::new(keys) }
+        let parts = self.parts.iter().cloned().chain([part]).collect();
+        Self { parts, word: Arc::default(), keys, barred: self.barred.clone() }
+    }
+
+    /// The same without tools that may not be called: they supply nothing, and no name means them.
+    #[must_use]
+    pub fn without(mut self, positions: HashSet<usize>) -> Self {
+        if !positions.is_empty() {
+            self.barred.push(Arc::new(positions));
+        }
+        self
+    }
+
+    /// Is it known of any of them what it means? Then a request's vectors are of use.
+    pub fn has_vectors(&self) -> bool {
+        self.parts.iter().any(|part| part.segment.has_vectors())
+    }
+
+    /// May the tool at a position not be called?
+    pub fn is_barred(&self, position: usize) -> bool {
+        self.barred.iter().any(|barred| barred.contains(&position))
     }
 
     /// The same, by an operator's word. What names tools that are not here says nothing.
@@ -121,7 +150,14 @@ impl Producers {
 
     /// The position of the tool of this name; of several the first.
     pub fn position(&self, name: &str) -> Option<usize> {
-        self.parts.iter().find_map(|part| Some(part.first + part.segment.position(name)?))
+        let mut positions = self.parts.iter().filter_map(|part| Some(part.first + part.segment.position(name)?));
+        positions.find(|position| !self.is_barred(*position))
+    }
+
+    /// The names in an operator's file of tools that are not here, each once.
+    pub fn unknown<'a>(&self, edges: &'a Edges) -> BTreeSet<&'a str> {
+        let names = edges.confirmed.iter().chain(&edges.forbidden).flat_map(|edge| [&edge.from, &edge.to]);
+        names.map(String::as_str).filter(|name| self.position(name).is_none()).collect()
     }
 
     /// How many tools there are.
@@ -176,6 +212,17 @@ impl Producers {
     }
 }
 
+impl Part {
+    fn add_keys(&self, keys: &mut Keys) {
+        for (key, tool) in self.segment.keys() {
+            let tools = keys.entry(key).or_default();
+            if tools.len() < MOST_ELSEWHERE {
+                tools.push(self.first + tool as usize);
+            }
+        }
+    }
+}
+
 impl Asked {
     /// Says which tools are used, where that is known: these alone come first.
     #[must_use]
@@ -221,13 +268,13 @@ impl<'a> Search<'a> {
         let likely = self.part.segment.likely(self.taker.input).iter().map(|at| self.part.first + *at as usize);
         let own = self.own.into_iter().flat_map(AskedSegment::best).map(|at| self.part.first + *at as usize);
         let asked = self.asked.best.iter().chain(&self.asked.used).copied().chain(own);
-        let elsewhere =
-            self.taker.profile.key.and_then(|key| self.producers.keys.get(&key)).into_iter().flatten().copied();
+        let key = self.taker.profile.key.filter(|_| self.producers.parts.len() > 1);
+        let elsewhere = key.and_then(|key| self.producers.keys.get(&key)).into_iter().flatten().copied();
         let mut places: Vec<usize> =
             likely.chain(elsewhere).chain(asked).chain(self.confirmed.iter().map(|(from, _)| *from)).collect();
         places.sort_unstable();
         places.dedup();
-        places.retain(|from| !self.is_forbidden(*from));
+        places.retain(|from| !self.is_forbidden(*from) && !self.producers.is_barred(*from));
         places
     }
 

@@ -9,6 +9,7 @@ mod candidate;
 mod catalog;
 mod edges;
 mod index;
+mod leaders;
 mod profile;
 mod request;
 mod segment;
@@ -17,7 +18,7 @@ mod shape;
 mod tests;
 mod tool;
 mod vocabulary;
-mod words;
+pub(in crate::planner) mod words;
 
 pub use candidate::{Candidate, Evidence, Reason};
 pub use catalog::{CatalogProducers, segment_of};

@@ -1,8 +1,9 @@
 //! The tools of one toolset, read and indexed.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, OnceLock};
 
-use super::affinity::{Taker, of_field, of_tool};
+use super::affinity::{Taker, of_answer, of_field, of_tool};
 use super::candidate::Tally;
 use super::profile::Profile;
 use super::shape::ToolShape;
@@ -21,7 +22,7 @@ const COMPARED: usize = 96;
 /// Tools with a word beyond which it tells nothing about a tool.
 const COMMON: usize = 512;
 
-/// The tools of one toolset: immutable, and shared by all snapshots in which the toolset is as it was.
+/// The tools of one toolset: immutable but for vectors that may come later, and shared by all snapshots in which the toolset is as it was.
 #[derive(Debug, Clone, Default)]
 pub struct Segment {
     tools: Vec<Known>,
@@ -36,8 +37,8 @@ pub struct Segment {
     /// The document's links, by the tool that answers.
     links: HashMap<Box<str>, Box<[OutputLink]>>,
     positions: HashMap<Box<str>, u32>,
-    /// What each tool means, where that is known.
-    vectors: Box<[Vector]>,
+    /// What each tool means, once that is known.
+    vectors: OnceLock<Arc<[Vector]>>,
 }
 
 impl Segment {
@@ -62,9 +63,23 @@ impl Segment {
     /// The same with what the tools mean: the vectors of [`ToolShape::embedded`], in the order of the tools. Where there are not as many as
     /// tools, words alone are compared.
     #[must_use]
-    pub fn with_vectors(mut self, vectors: Vec<Vector>) -> Self {
-        self.vectors = if vectors.len() == self.tools.len() { vectors.into() } else { Box::default() };
+    pub fn with_vectors(self, vectors: Vec<Vector>) -> Self {
+        self.take_vectors(&vectors.into());
         self
+    }
+
+    /// Takes what the tools mean, where it had none: vectors may be made beside what they are needed for, and come later. As
+    /// [`Segment::with_vectors`].
+    pub fn take_vectors(&self, vectors: &Arc<[Vector]>) {
+        if vectors.len() == self.tools.len() {
+            // Whoever was first had the same: they are of the same texts.
+            let _ = self.vectors.set(Arc::clone(vectors));
+        }
+    }
+
+    /// Is it known what the tools mean?
+    pub fn has_vectors(&self) -> bool {
+        self.vectors.get().is_some()
     }
 
     /// How many tools there are.
@@ -100,7 +115,7 @@ impl Segment {
 
     /// What each tool means; empty where that is not known.
     pub(super) fn vectors(&self) -> &[Vector] {
-        &self.vectors
+        self.vectors.get().map_or(&[], |vectors| vectors)
     }
 
     pub(super) fn vocabulary(&self) -> &Vocabulary {
@@ -193,7 +208,11 @@ impl Segment {
             of_field(taker, maker, output, field, self.bearers(field.whole), &mut tally);
             Some(tally.score)
         });
-        of_maker.score + scores.reduce(f32::max).unwrap_or_default()
+        let best = scores.reduce(f32::max);
+        if maker.outputs.is_empty() {
+            of_answer(taker, maker, &mut of_maker);
+        }
+        of_maker.score + best.unwrap_or_default()
     }
 }
 
@@ -216,7 +235,7 @@ struct Makers {
     by_field_word: HashMap<Term, Vec<u32>>,
     /// The tools with a field of this name.
     by_whole: HashMap<Term, Vec<u32>>,
-    /// The tools with a field that identifies something, by what they or those fields are about.
+    /// The tools with a field that identifies something, by what they or those fields are about; and those of which nobody knows the fields.
     by_thing: HashMap<Term, Vec<u32>>,
     by_path: HashMap<Box<str>, Vec<u32>>,
     /// The tools with a word in their name.
@@ -237,6 +256,8 @@ impl Makers {
         };
         for (at, tool) in (0_u32..).zip(&segment.tools) {
             if tool.outputs.is_empty() {
+                // Nobody says what it answers; its name says about what.
+                tool.things.iter().for_each(|thing| push(&mut makers.by_thing, *thing, at));
                 continue;
             }
             let profiles = tool.outputs.iter().filter_map(|output| segment.profile(output.profile));

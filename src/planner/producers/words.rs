@@ -60,6 +60,9 @@ const IDENTIFYING: [&str; 20] = [
     "uuid",
 ];
 
+/// Those of them whose values nobody knows by heart: codes of countries or symbols of shares are known, also to models.
+const OPAQUE: [&str; 7] = ["guid", "hash", "id", "identifier", "reference", "sku", "uuid"];
+
 /// Verbs of names of tools that only tell something.
 const READING: [&str; 32] = [
     "analyze",
@@ -105,7 +108,7 @@ const WRITING: [&str; 40] = [
 ];
 
 /// The words of a name: without plural, in lower case, in full.
-pub(super) fn name_words(name: &str) -> Vec<String> {
+pub(in crate::planner) fn name_words(name: &str) -> Vec<String> {
     words(name).iter().map(|word| in_full(&stem(word)).to_owned()).collect()
 }
 
@@ -129,13 +132,18 @@ pub(super) fn identifies(word: &str) -> bool {
     IDENTIFYING.binary_search(&word).is_ok()
 }
 
+/// Is it a word of names whose value only a system knows?
+pub(in crate::planner) fn is_opaque(word: &str) -> bool {
+    OPAQUE.binary_search(&word).is_ok()
+}
+
 /// Is it a verb of a tool's name?
-pub(super) fn is_verb(word: &str) -> bool {
+pub(in crate::planner) fn is_verb(word: &str) -> bool {
     READING.contains(&word) || WRITING.binary_search(&word).is_ok()
 }
 
 /// Does a tool of this name change something? Its first verb says so; without one, it is taken to tell something.
-pub(super) fn writes(words: &[String]) -> bool {
+pub(in crate::planner) fn writes(words: &[String]) -> bool {
     words.iter().find(|word| is_verb(word)).is_some_and(|verb| WRITING.binary_search(&verb.as_str()).is_ok())
 }
 
@@ -151,7 +159,8 @@ mod tests {
     #[test]
     fn lists_that_are_searched_are_in_order() {
         assert!(ABBREVIATIONS.is_sorted_by_key(|(short, _)| *short));
-        assert!(IDENTIFYING.is_sorted() && WRITING.is_sorted());
+        assert!(IDENTIFYING.is_sorted() && WRITING.is_sorted() && OPAQUE.is_sorted());
+        assert!(OPAQUE.iter().all(|word| identifies(word)));
     }
 
     #[test]

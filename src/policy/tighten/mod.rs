@@ -10,6 +10,7 @@
 //! | `offer.client_tools` | `keep`, `narrow` |
 //! | `offer.search_tools.from` | the lower number, the higher; 0 (never) is the highest |
 //! | `offer.always`, `offer.sticky`, `offer.representations` | neither is stricter: the base's |
+//! | `plan` | `always`, `auto`, `off` (models are asked less) |
 //! | `scan.report` | `first`, `all` |
 //! | `scan.faults.*` | `off`, `advise`, `repair`, `feedback` |
 //! | `scan.unknown_parameters` | `allow`, `drop`, `refuse` |
@@ -50,6 +51,7 @@ pub(super) fn tighten(base: &Policy, requested: &Policy) -> Policy {
         mode: base.mode.max(requested.mode),
         limits: limits(&base.limits, &requested.limits),
         offer: offer(&base.offer, &requested.offer),
+        plan: base.plan.max(requested.plan),
         scan: scan(&base.scan, &requested.scan),
         repair: repair(&base.repair, &requested.repair),
         on_exhausted: base.on_exhausted.max(requested.on_exhausted),
@@ -71,6 +73,10 @@ fn limits(base: &Limits, requested: &Limits) -> Limits {
         tokens: fewer_tokens(base.tokens, requested.tokens),
         seconds: base.seconds.min(requested.seconds),
         parallel_calls: base.parallel_calls.min(requested.parallel_calls),
+        plan_depth: base.plan_depth.min(requested.plan_depth),
+        plan_calls: base.plan_calls.min(requested.plan_calls),
+        plan_requests: base.plan_requests.min(requested.plan_requests),
+        plan_tokens: base.plan_tokens.min(requested.plan_tokens),
     }
 }
 

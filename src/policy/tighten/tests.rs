@@ -7,7 +7,7 @@ use super::*;
 use crate::domain::FaultCode;
 use crate::domain::rules::{
     Action, ApprovalMode, ApprovalRules, ClientOffer, ClientTools, ExecuteRule, ExecuteRules, FaultActions, Mode,
-    OnExhausted, Permission, ToolGlobs, UnknownParameters, UsageReport,
+    OnExhausted, Permission, PlanMode, ToolGlobs, UnknownParameters, UsageReport,
 };
 
 /// Applies `loose` and `strict` to a policy each, and expects the stricter whichever of them was asked for.
@@ -34,6 +34,12 @@ fn the_stricter_value_of_each_rule_holds_whichever_policy_has_it() {
     assert_stricter("tokens", |it| it.limits.tokens = 6, |it| it.limits.tokens = 5);
     assert_stricter("seconds", |it| it.limits.seconds = 60, |it| it.limits.seconds = 59);
     assert_stricter("parallel", |it| it.limits.parallel_calls = 8, |it| it.limits.parallel_calls = 1);
+    assert_stricter("plan depth", |it| it.limits.plan_depth = 5, |it| it.limits.plan_depth = 2);
+    assert_stricter("plan calls", |it| it.limits.plan_calls = 16, |it| it.limits.plan_calls = 4);
+    assert_stricter("plan requests", |it| it.limits.plan_requests = 40, |it| it.limits.plan_requests = 4);
+    assert_stricter("plan tokens", |it| it.limits.plan_tokens = 200_000, |it| it.limits.plan_tokens = 2_000);
+    assert_stricter("plan", |it| it.plan = PlanMode::Always, |it| it.plan = PlanMode::Auto);
+    assert_stricter("no plan", |it| it.plan = PlanMode::Auto, |it| it.plan = PlanMode::Off);
     assert_stricter("whole", |it| it.offer.whole = 40, |it| it.offer.whole = 10);
     assert_stricter("k", |it| it.offer.k = 16, |it| it.offer.k = 8);
     assert_stricter("min", |it| it.offer.min = 5, |it| it.offer.min = 1);

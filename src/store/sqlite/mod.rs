@@ -5,6 +5,7 @@ mod fault;
 mod intents;
 mod kept;
 mod open;
+mod plans;
 mod traces;
 mod vectors;
 

@@ -39,6 +39,7 @@ pub(super) fn debug(turn: &Turn) -> Value {
             "explanation": execution.explanation,
         })).collect::<Vec<_>>(),
         "observed": trace.observed,
+        "plan": trace.plan,
         "record": trace.record,
         "exhausted": trace.exhausted,
         "usage": trace.usage,

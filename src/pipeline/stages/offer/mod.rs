@@ -18,14 +18,13 @@ mod ranking;
 mod search;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-use futures_util::future::try_join_all;
+use std::time::Instant;
 
 use crate::domain::rules::{ClientOffer, Mode};
 use crate::domain::{OfferReason, Tool};
 use crate::openai::{ToolChoice, WrittenTool};
 use crate::pipeline::Pipeline;
+use crate::pipeline::query_vectors::query_vectors;
 use crate::pipeline::turn::Turn;
 use crate::telemetry::labels::Stage;
 
@@ -182,21 +181,10 @@ async fn vectors(
     let mut texts: Vec<String> = texts.iter().map(|text| (*text).clone()).collect();
     texts.sort_unstable();
     texts.dedup();
-    let limit = Duration::from_millis(pipeline.settings.query_vector_milliseconds);
-    // One by one: what users say is kept nowhere.
-    let asked = try_join_all(texts.iter().map(|text| embedder.embed_query(text.clone())));
-    let made = match tokio::time::timeout(limit, asked).await {
-        Ok(Ok(made)) => made,
-        Ok(Err(error)) => return (without_vectors(pipeline, &error.to_string()), true),
-        Err(_) => return (without_vectors(pipeline, "it took longer than pipeline.query_vector_milliseconds"), true),
-    };
-    (texts.into_iter().zip(made).collect(), false)
-}
-
-fn without_vectors(pipeline: &Pipeline, reason: &str) -> Vectors {
-    tracing::warn!(reason, "what was said has no vector: tools are chosen by words alone");
-    pipeline.metrics.stage_degraded.inc(Stage::Offer);
-    Vectors::default()
+    match query_vectors(pipeline, embedder, &texts, Stage::Offer).await {
+        Some(made) => (texts.into_iter().zip(made).collect(), false),
+        None => (Vectors::default(), true),
+    }
 }
 
 /// What the session was offered before, as far as it may be offered still; without `sticky`, what it called.

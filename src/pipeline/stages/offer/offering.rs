@@ -104,6 +104,32 @@ impl Offering {
         self.pool(tool.side)?.candidates.tool(tool.position as usize)
     }
 
+    /// May the catalog's tools be called?
+    pub(crate) fn has_catalog(&self) -> bool {
+        self.pool(Side::Catalog).is_some()
+    }
+
+    /// Is the client's list among what is chosen from?
+    pub(crate) fn is_narrowed(&self) -> bool {
+        self.pool(Side::Client).is_some()
+    }
+
+    /// The names of the tools that are offered, those that were found to serve the request first, best first; the others as they are sent.
+    pub(crate) fn best_first(&self) -> impl Iterator<Item = &str> {
+        let share = |name: &str| {
+            let of_pick = |pick: &Pick| Some((self.tool(pick.tool)?.name.as_str(), pick.share?));
+            self.chosen
+                .picks
+                .iter()
+                .filter_map(of_pick)
+                .find(|(known, _)| *known == name)
+                .map_or(0.0, |(_, share)| share)
+        };
+        let mut names: Vec<(f32, &str)> = self.offer.names.iter().map(|name| (share(name), name.as_str())).collect();
+        names.sort_by(|one, other| other.0.total_cmp(&one.0));
+        names.into_iter().map(|(_, name)| name)
+    }
+
     fn pool(&self, side: Side) -> Option<&Pool> {
         self.pools.iter().find(|pool| pool.side == side)
     }

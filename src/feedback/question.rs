@@ -1,0 +1,33 @@
+//! What the user is asked where a plan lacks something.
+
+use minijinja::context;
+use minijinja::value::Value;
+
+/// Characters of one question: a model wrote it.
+const MAX_QUESTION: usize = 500;
+
+/// What the template can say: each question once, on one line.
+pub(super) fn context(questions: &[&str]) -> Value {
+    let mut told: Vec<String> = Vec::new();
+    for question in questions {
+        let line = question.split_whitespace().collect::<Vec<_>>().join(" ");
+        let line: String = line.chars().take(MAX_QUESTION).collect();
+        if !line.is_empty() && !told.contains(&line) {
+            told.push(line);
+        }
+    }
+    context! { questions => told }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::feedback::Templates;
+
+    #[test]
+    fn one_question_is_asked_as_it_is_and_several_in_one_list() {
+        let templates = Templates::builtin();
+        assert_eq!(templates.missing_inputs(&["Until\nwhen?"]), "Until when?");
+        let text = templates.missing_inputs(&["Until when?", "Where?", "Until when?"]);
+        assert!(text.ends_with("- Until when?\n- Where?"), "{text}");
+    }
+}

@@ -1,0 +1,92 @@
+//! What a turn's plans are drawn from: the tools that it may use, each by its position, and which of them can supply which argument.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::Pipeline;
+use super::producer_shelf::{Ground, Wanted};
+use super::query_vectors::query_vectors;
+use super::stages::offer::{Offer, Offering};
+use super::turn::Turn;
+use crate::planner::drawing::{PlanTool, Tools};
+use crate::planner::producers::{Asked, Producers, Request};
+use crate::scanner::{Toolbook, Validators};
+use crate::telemetry::labels::Stage;
+
+/// The tools of a turn as plans know them.
+///
+/// These are the tools of its toolsets and the client's own, whether they are offered or not: what supplies an argument need not be
+/// what the request asks for. Tools that policy never offers or does not execute are none of them. Each has the name by which it is offered.
+#[derive(Debug)]
+pub(crate) struct PlanGround {
+    ground: Arc<Ground>,
+    offer: Arc<Offer>,
+    /// The positions of the tools that are offered, best first.
+    offered: Vec<usize>,
+    validators: Validators,
+    /// Looked up before.
+    compiled: Mutex<HashMap<usize, PlanTool>>,
+}
+
+impl PlanGround {
+    /// What the tools of a turn are, of which these are offered.
+    pub(crate) fn of(pipeline: &Pipeline, turn: &Turn, offering: &Offering) -> Self {
+        let snapshot = &turn.snapshot;
+        let wanted = Wanted {
+            toolsets: if offering.has_catalog() { &turn.toolsets } else { &[] },
+            never: &turn.policy.offer.never,
+            execute: &turn.policy.execute,
+            list: turn.request.tools_text().unwrap_or_default(),
+            narrowed: offering.is_narrowed(),
+        };
+        let ground = snapshot.producers.ground(&snapshot.catalog, wanted, || turn.request.client_tools());
+        snapshot.producers.take_vectors(&ground, &snapshot.shelf);
+        let offer = Arc::clone(offering.offer());
+        let offered = offering.best_first().filter_map(|name| ground.producers.position(name)).collect();
+        let validators = pipeline.validators.clone();
+        Self { ground, offer, offered, validators, compiled: Mutex::default() }
+    }
+
+    /// Which of the tools can supply which argument.
+    pub(crate) fn producers(&self) -> &Producers {
+        &self.ground.producers
+    }
+
+    /// The positions of the tools that are offered, those that serve the request best first.
+    pub(crate) fn offered(&self) -> &[usize] {
+        &self.offered
+    }
+
+    /// The position of the tool of this name.
+    pub(crate) fn position(&self, name: &str) -> Option<usize> {
+        self.ground.producers.position(name)
+    }
+
+    /// Reads what a text asks for; by words alone where its vectors cannot be had in time, which is counted.
+    pub(crate) async fn ask(&self, pipeline: &Pipeline, turn: &Turn, text: &str) -> Asked {
+        let request = Request::read(text);
+        let vectors = match turn.snapshot.shelf.embedder().filter(|_| self.ground.producers.has_vectors()) {
+            Some(embedder) => query_vectors(pipeline, embedder, &request.texts(), Stage::Plan).await,
+            None => None,
+        };
+        self.ground.producers.ask(&request, &vectors.unwrap_or_default())
+    }
+}
+
+impl Tools for PlanGround {
+    fn tool(&self, position: usize) -> Option<PlanTool> {
+        let known = |compiled: &HashMap<usize, PlanTool>| compiled.get(&position).cloned();
+        if let Some(tool) = known(&self.compiled.lock().unwrap_or_else(PoisonError::into_inner)) {
+            return Some(tool);
+        }
+        let (tool, outputs) = self.ground.tool(position)?;
+        let offered = self.offer.toolbook.get(&tool.name).filter(|offered| offered.tool.owner == tool.owner);
+        let tool = match offered {
+            Some(offered) => Arc::clone(offered),
+            None => Arc::clone(Toolbook::compile(vec![tool], &self.validators).tools().first()?),
+        };
+        let tool = PlanTool { tool, outputs };
+        self.compiled.lock().unwrap_or_else(PoisonError::into_inner).insert(position, tool.clone());
+        Some(tool)
+    }
+}

@@ -1,0 +1,45 @@
+//! The models that draw plans.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use moka::sync::Cache;
+
+use super::Pipeline;
+use super::turn::Turn;
+use crate::planner::Settings;
+use crate::upstream::{Patience, TextModel};
+
+/// Models that are known at a time. Clients name models, so there may be any number; what is forgotten is how one wants to be asked.
+const MAX_MODELS: u64 = 256;
+
+/// Models, by upstream and name, with what was learned of how they want to be asked.
+#[derive(Debug)]
+pub(super) struct PlanningModels {
+    known: Cache<(String, String), Arc<TextModel>>,
+    patience: Patience,
+}
+
+impl PlanningModels {
+    /// None is known yet.
+    pub(super) fn new(settings: &Settings) -> Self {
+        let max_wait = Duration::from_secs(settings.max_wait_seconds);
+        Self { known: Cache::new(MAX_MODELS), patience: Patience { tries: settings.tries, max_wait } }
+    }
+}
+
+impl Pipeline {
+    /// The model that draws a turn's plans, and the name of its upstream: that of the alias that the configuration names, else the turn's own.
+    pub(super) fn planning_model(&self, turn: &Turn) -> (Arc<TextModel>, String) {
+        let named = &self.planner.alias;
+        let (upstream, model) = match turn.snapshot.aliases.get(named) {
+            Some(alias) if alias.model.is_empty() => (self.upstream(&alias.upstream), named.clone()),
+            Some(alias) => (self.upstream(&alias.upstream), alias.model.clone()),
+            None => (turn.upstream.clone(), turn.model.clone()),
+        };
+        let name = upstream.name().to_owned();
+        let models = &self.planning_models;
+        let make = || Arc::new(TextModel::new(upstream, &model, models.patience));
+        (models.known.get_with((name.clone(), model.clone()), make), name)
+    }
+}

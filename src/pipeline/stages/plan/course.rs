@@ -1,0 +1,175 @@
+//! A plan in a turn: the state of the plan, and what the trace tells of it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::domain::{Call, Cost, Outcome, PlanChoice, PlanDeviation, PlanNote, PlanResult, PlanStep};
+use crate::pipeline::turn::Turn;
+use crate::planner::progress::{Next, Progress};
+use crate::scanner::Expectations;
+
+use super::super::judge::JudgedAnswer;
+use super::super::run::Ran;
+
+/// A plan that a turn follows.
+#[derive(Debug)]
+pub(crate) struct Course {
+    pub(super) standing: Standing,
+    pub(super) waiting: Waiting,
+    pub(super) choices: Vec<PlanChoice>,
+    pub(super) deviations: Vec<PlanDeviation>,
+    pub(super) notes: Vec<String>,
+    pub(super) steps: Vec<PlanStep>,
+    /// What drawing has cost in this turn.
+    pub(super) cost: Cost,
+}
+
+/// What of a plan waits for a client's return.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Waiting {
+    pub(super) progress: Progress,
+    /// Why the plan was drawn.
+    pub(super) reason: String,
+    /// What the user was asked for: tools and their parameters.
+    #[serde(default)]
+    pub(super) asked: Vec<(String, String)>,
+    /// Does a call wait for a person's approval?
+    #[serde(default)]
+    pub(super) unapproved: bool,
+}
+
+/// How a plan stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It says what comes next.
+    UnderWay,
+    /// The upstream is asked: a call waits for a person's approval, and the model has to tell the user.
+    Held,
+    /// It has ended.
+    Over(PlanResult),
+}
+
+impl Course {
+    /// A plan that is begun or gone on with.
+    pub(super) fn of(waiting: Waiting) -> Self {
+        let (choices, deviations, notes, steps) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { standing: Standing::UnderWay, waiting, choices, deviations, notes, steps, cost: Cost::default() }
+    }
+
+    pub(super) fn is_under_way(&self) -> bool {
+        self.standing == Standing::UnderWay
+    }
+
+    /// Ends the plan.
+    pub(super) fn end(&mut self, result: PlanResult, note: impl Into<String>) {
+        self.standing = Standing::Over(result);
+        let note = note.into();
+        if !note.is_empty() {
+            self.notes.push(note);
+        }
+    }
+
+    /// Gives the plan up: what it says is faulty, in these words.
+    pub(crate) fn refuse(&mut self, judged: &JudgedAnswer) {
+        let faults: Vec<&str> = judged.diagnoses().map(|diagnosis| diagnosis.message.as_str()).collect();
+        self.end(PlanResult::GivenUp, format!("its calls are faulty: {}", faults.join("; ")));
+    }
+
+    /// Notes what it said and how that was judged.
+    pub(crate) fn said(&mut self, judged: &JudgedAnswer) {
+        let calls: Vec<Call> = judged.calls().map(|call| call.mended.clone()).collect();
+        for call in &calls {
+            if let Ok(arguments) = serde_json::from_str(&call.arguments) {
+                self.waiting.progress.spelled(&call.id, arguments);
+            }
+        }
+        let repairs = judged.calls().flat_map(|call| call.repairs.iter().cloned()).collect();
+        if !calls.is_empty() {
+            self.steps.push(PlanStep { calls, repairs });
+        }
+    }
+
+    /// Takes in what came of calls that the proxy ran. A failure that no other arguments mend, as a refused credential, ends the plan.
+    pub(crate) fn ran(&mut self, ran: &Ran) {
+        for result in &ran.results {
+            let id = &result.checked.call().id;
+            let progress = &mut self.waiting.progress;
+            let is_planned = match (&result.outcome, &result.explanation) {
+                (Outcome::Answered(answer), None) => progress.answered(id, value_of(&answer.body)),
+                (Outcome::Unapproved(_), _) if progress.failed(id) => {
+                    progress.unmade(id);
+                    (self.standing, self.waiting.unapproved) = (Standing::Held, true);
+                    true
+                }
+                _ => progress.failed(id),
+            };
+            let failed = result.explanation.is_some() || !matches!(result.outcome, Outcome::Answered(_));
+            if is_planned && failed && !result.failed && !self.waiting.unapproved {
+                self.end(
+                    PlanResult::GivenUp,
+                    format!("{} failed, and not by its arguments", result.checked.call().name),
+                );
+            }
+        }
+    }
+
+    /// Where the values of calls that were not made yet come from, while that is certain.
+    pub(crate) fn expectations(&self) -> Option<Expectations> {
+        match self.standing {
+            Standing::UnderWay | Standing::Held => Some(self.waiting.progress.expectations()),
+            // Other ways are open then; but what a call answered, it answered.
+            Standing::Over(PlanResult::GivenUp | PlanResult::Limit) => {
+                let mut expectations = self.waiting.progress.expectations();
+                expectations.expected.retain(|expected| !expected.values.is_empty());
+                Some(expectations)
+            }
+            Standing::Over(_) => None,
+        }
+    }
+
+    /// Writes into the trace what is known of the plan now.
+    pub(crate) fn note(&self, turn: &mut Turn) {
+        let progress = &self.waiting.progress;
+        let result = match self.standing {
+            Standing::Over(result) => result,
+            Standing::Held => PlanResult::Handed,
+            Standing::UnderWay => match progress.next() {
+                Next::Ask(_) => PlanResult::Asked,
+                Next::Done => PlanResult::Complete,
+                _ => PlanResult::Handed,
+            },
+        };
+        let mut made: Vec<String> = progress.made().into_iter().collect();
+        made.sort_unstable();
+        turn.record.trace_mut().plan = Some(PlanNote {
+            result,
+            reason: self.waiting.reason.clone(),
+            plan: Some(progress.plan().clone()),
+            made,
+            steps: self.steps.clone(),
+            choices: self.choices.clone(),
+            deviations: self.deviations.clone(),
+            notes: self.notes.clone(),
+            cost: self.cost,
+        });
+    }
+}
+
+/// What an answer says: JSON, or a text.
+pub(super) fn value_of(body: &[u8]) -> Value {
+    serde_json::from_slice(body).unwrap_or_else(|_| Value::String(String::from_utf8_lossy(body).trim().to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_answer_is_json_or_a_text() {
+        assert_eq!(value_of(br#"{"id": 1}"#), json!({"id": 1}));
+        assert_eq!(value_of(b"P-17\n"), json!("P-17"));
+        assert_eq!(value_of(b""), json!(""));
+    }
+}

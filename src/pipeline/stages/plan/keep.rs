@@ -1,0 +1,70 @@
+//! The state of a plan is committed before an answer leaves that a client returns with.
+
+use sha2::{Digest, Sha256};
+
+use crate::domain::digest::{add_part, hex};
+use crate::domain::ids;
+use crate::openai::MessageView;
+use crate::pipeline::Pipeline;
+use crate::pipeline::turn::Turn;
+use crate::store::{PlanRow, StoreError};
+use crate::telemetry::labels::Stage;
+
+use super::super::answer::Settled;
+use super::super::kept_key::{self, Said};
+use super::course::{Course, Standing};
+
+/// Keeps a plan that waits for the client: for the results of the calls that it gets, or for what its user says to a question. Without a store
+/// the turn after goes on without the plan.
+pub(crate) async fn keep(pipeline: &Pipeline, turn: &mut Turn, course: &mut Option<Course>, settled: &Settled) {
+    let Some(course) = course.as_mut().filter(|course| !matches!(course.standing, Standing::Over(_))) else { return };
+    let Some(message) = settled.message() else { return };
+    let sent: Vec<&str> = message.calls().iter().map(|call| call.id.as_str()).collect();
+    let progress = &mut course.waiting.progress;
+    for id in progress.under_way() {
+        if !sent.contains(&id.as_str()) {
+            progress.unmade(&id);
+        }
+    }
+    let is_ours = |id: &&str| ids::handle_of(id) == Some(progress.handle());
+    let key = if sent.iter().any(is_ours) {
+        progress.handle().to_owned()
+    } else if sent.is_empty() {
+        question_key(turn.request.messages().iter(), &message.text().unwrap_or_default())
+    } else {
+        // The model made calls of its own: it has taken over.
+        return;
+    };
+    let document = match serde_json::to_string(&course.waiting) {
+        Ok(document) if document.len() <= pipeline.settings.max_kept_bytes => document,
+        Ok(_) => {
+            let limit = pipeline.settings.max_kept_bytes;
+            let error = StoreError::Refused(format!("it is larger than pipeline.max_kept_bytes ({limit}) allows"));
+            return refused(pipeline, turn, &error);
+        }
+        Err(error) => return refused(pipeline, turn, &StoreError::Refused(error.to_string())),
+    };
+    let (tenant, turn_id) = (kept_key::tenant(&turn.headers), turn.record.trace().id.clone());
+    let row = PlanRow { tenant, key, turn: turn_id, document };
+    if let Err(error) = pipeline.plans.keep_plan(&row).await {
+        refused(pipeline, turn, &error);
+    }
+}
+
+/// What a plan is found by whose user was asked something: the question, and what was said before it.
+pub(super) fn question_key<'a>(before: impl Iterator<Item = &'a MessageView<'a>>, question: &str) -> String {
+    let mut said = Said::nothing();
+    before.for_each(|message| said.add(message));
+    let mut hash = Sha256::new();
+    add_part(&mut hash, said.history().as_bytes());
+    add_part(&mut hash, question.trim().as_bytes());
+    hex(&hash.finalize())
+}
+
+/// Tells of a plan that is not kept, unless the operator wants it so.
+fn refused(pipeline: &Pipeline, turn: &Turn, error: &StoreError) {
+    if *error != StoreError::Off {
+        tracing::warn!(trace = turn.record.trace().id, %error, "the state of a plan cannot be kept");
+        pipeline.metrics.stage_degraded.inc(Stage::Plan);
+    }
+}

@@ -1,0 +1,124 @@
+//! Plan: a request → a plan of calls under way, or nothing; and a plan under way → what it says in the model's place (Reverse Chain).
+//!
+//! A plan is a source of answers. Where a turn would ask its upstream, a plan under way speaks instead: the calls that are ready become an
+//! answer that is judged, run, kept and sent as a model's is. When all calls were answered, or the plan cannot go on, the upstream is asked,
+//! with everything that was found out in its conversation.
+//!
+//! `drawing` asks the model that draws plans, `resume` finds a plan again when a client returns and holds it against what the client did,
+//! `speak` says what comes next, `keep` commits the state that an answer depends on. A plan that breaks is given up and counted; it never
+//! costs a turn its answer.
+
+mod course;
+mod drawing;
+mod keep;
+mod resume;
+mod speak;
+
+use std::panic::AssertUnwindSafe;
+use std::time::Instant;
+
+use futures_util::FutureExt;
+
+use crate::domain::Message;
+use crate::domain::rules::{Mode, PlanMode};
+use crate::openai::{ChatRequest, ToolChoice};
+use crate::pipeline::Pipeline;
+use crate::pipeline::plan_ground::PlanGround;
+use crate::pipeline::turn::Turn;
+use crate::planner::drawing::Tools;
+use crate::planner::producers::Request;
+use crate::planner::when::needs_plan;
+use crate::telemetry::labels::Stage;
+
+use super::compose::Draft;
+use super::judge::JudgedAnswer;
+use super::offer::Offering;
+pub(crate) use course::Course;
+use drawing::Sketch;
+pub(crate) use keep::keep;
+pub(crate) use speak::speak;
+
+/// The plan that this turn follows: one that waited for the client, or a new one where policy wants one.
+pub(crate) async fn plan(
+    pipeline: &Pipeline,
+    turn: &mut Turn,
+    offering: &mut Offering,
+    draft: &mut Draft,
+) -> Option<Course> {
+    if !may_plan(turn, offering) {
+        return None;
+    }
+    let (started, elsewhere) = (Instant::now(), turn.record.elsewhere());
+    // A helping stage: whatever breaks here does not cost the turn.
+    let begun = AssertUnwindSafe(begin(pipeline, turn, offering, draft)).catch_unwind().await;
+    let asking = turn.record.elsewhere().saturating_sub(elsewhere);
+    pipeline.metrics.overhead.observe(Stage::Plan, started.elapsed().saturating_sub(asking));
+    begun.unwrap_or_else(|_| {
+        tracing::error!(trace = turn.record.trace().id, "no plan can be made: the turn goes on without");
+        pipeline.metrics.stage_degraded.inc(Stage::Plan);
+        None
+    })
+}
+
+/// Can a plan be followed at all? Not without tools, nor where calls may not be made, nor where there is no one conversation to go on with;
+/// and in the legacy form calls have no ids by which a plan could be found again.
+fn may_plan(turn: &Turn, offering: &Offering) -> bool {
+    turn.policy.mode == Mode::Guard
+        && turn.policy.plan != PlanMode::Off
+        && turn.request.choice_count() == 1
+        && turn.request.tool_choice() != ToolChoice::None
+        && !turn.request.is_legacy()
+        && offering.offer().is_judged()
+}
+
+async fn begin(pipeline: &Pipeline, turn: &mut Turn, offering: &mut Offering, draft: &mut Draft) -> Option<Course> {
+    if let Some(course) = resume::resume(pipeline, turn, offering, draft).await {
+        return Some(course);
+    }
+    let request = asked_now(&turn.request)?;
+    let ground = PlanGround::of(pipeline, turn, offering);
+    let conversation = conversation(draft);
+    let reason = match turn.policy.plan {
+        PlanMode::Off => return None,
+        PlanMode::Always => String::new(),
+        PlanMode::Auto => reason(&ground, &request, &conversation)?,
+    };
+    let asked = ground.ask(pipeline, turn, &request).await;
+    drawing::begin(pipeline, turn, &Sketch { ground: &ground, asked: &asked, conversation: &conversation }, reason)
+        .await
+}
+
+/// Why the request needs a plan; `None` where it needs none. By words alone: a simple turn is not to wait for vectors.
+fn reason(ground: &PlanGround, request: &str, conversation: &[Message]) -> Option<String> {
+    let asked = ground.producers().ask(&Request::read(request), &[]);
+    let why = needs_plan(&Sketch { ground, asked: &asked, conversation }.occasion())?;
+    let name = |position| ground.tool(position).map(|tool| tool.tool.name().to_owned()).unwrap_or_default();
+    Some(format!("nobody gave `{}` of {}, and {} supplies it", why.argument, name(why.tool), name(why.producer.tool)))
+}
+
+/// The conversation as it goes to the model.
+fn conversation(draft: &Draft) -> Vec<Message> {
+    draft.conversation().messages().into_iter().map(Message::from).collect()
+}
+
+/// Is what the plan said right? If it is faulty, the plan is given up, and the upstream is asked. (Unless the proxy runs it, the client
+/// sees no more of it.)
+pub(crate) fn accepts(turn: &mut Turn, course: &mut Option<Course>, judged: &JudgedAnswer) -> bool {
+    let Some(course) = course else { return false };
+    let is_right = judged.diagnoses().next().is_none();
+    if is_right {
+        course.said(judged)
+    } else {
+        course.refuse(judged)
+    }
+    course.note(turn);
+    is_right
+}
+
+/// What the user asks for in this turn; `None` where it is not the user's that speaks, as while tools are called.
+fn asked_now(request: &ChatRequest) -> Option<String> {
+    let messages = request.messages();
+    let last = messages.iter().rev().find(|message| !matches!(message.role.as_ref(), "system" | "developer"))?;
+    let text = last.text.as_deref().filter(|_| last.role == "user")?;
+    (!text.trim().is_empty()).then(|| text.to_owned())
+}

@@ -1,0 +1,194 @@
+//! A client returns: the plan that waited for it, held against what it did.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::domain::{DeviationKind, Plan, PlanDeviation, PlanResult, ids};
+use crate::openai::MessageView;
+use crate::pipeline::Pipeline;
+use crate::pipeline::turn::Turn;
+use crate::planner::drawing::{Renewal, Undrawn};
+use crate::planner::progress::{Next, SeenCall};
+use crate::store::{PlanRow, StoreError};
+use crate::telemetry::labels::Stage;
+
+use super::super::compose::Draft;
+use super::super::kept_key;
+use super::super::offer::Offering;
+use super::course::{Course, Waiting, value_of};
+use super::keep::question_key;
+use super::speak::renew;
+
+/// Messages, counted back from the last, whose calls may be those of a plan.
+const LOOKED_BACK: usize = 64;
+
+/// Plans of one conversation that are looked up.
+const MAX_PLANS: usize = 16;
+
+/// What a conversation says about a plan that waits for it.
+struct Return {
+    /// Every call since the plan's first one.
+    seen: Vec<SeenCall>,
+    /// The plan asked the user something, and this is the answer.
+    is_answer: bool,
+    /// The user spoke after the plan's last call.
+    user_spoke: bool,
+    /// The client wrote an answer of its own after the plan's last call.
+    client_answered: bool,
+}
+
+/// Finds the plan that waits for this conversation, and takes over what became of it meanwhile.
+pub(super) async fn resume(
+    pipeline: &Pipeline,
+    turn: &mut Turn,
+    offering: &mut Offering,
+    draft: &mut Draft,
+) -> Option<Course> {
+    let (mut course, returned) = found(pipeline, turn).await?;
+    let tools: Vec<String> = course.waiting.progress.plan().nodes().iter().map(|node| node.tool.clone()).collect();
+    if offering.take_in(pipeline, turn, tools.iter().map(String::as_str)) {
+        draft.offer(offering.offer());
+    }
+    let offer = offering.offer().clone();
+    course.deviations = course.waiting.progress.follow(&returned.seen, |tool| !offer.is_proxys(tool));
+    let is_done = course.waiting.progress.next() == Next::Done;
+    if is_done && (returned.user_spoke || returned.client_answered) {
+        // It has ended in an earlier turn.
+        return None;
+    }
+    if returned.client_answered {
+        course.deviations.push(PlanDeviation { kind: DeviationKind::AnsweredItself, call: String::new() });
+        course.end(PlanResult::Dropped, "");
+        course.note(turn);
+        // What the user asks for now may need a plan of its own.
+        return if returned.user_spoke { None } else { Some(course) };
+    }
+    if returned.is_answer && !course.waiting.unapproved {
+        answered(pipeline, turn, offering, draft, &mut course).await;
+    } else if returned.user_spoke || returned.is_answer {
+        course.waiting.unapproved = false;
+        spoken(pipeline, turn, offering, draft, &mut course).await;
+    }
+    course.note(turn);
+    Some(course)
+}
+
+/// The user answered what was asked: the calls that miss something are completed anew.
+async fn answered(pipeline: &Pipeline, turn: &mut Turn, offering: &Offering, draft: &Draft, course: &mut Course) {
+    let missing: BTreeSet<String> =
+        course.waiting.progress.plan().missing().map(|input| input.node.label.clone()).collect();
+    let labels: Vec<String> = missing.into_iter().collect();
+    let renewed = renew(pipeline, turn, offering, draft, course, Renewal::Calls { labels: &labels }, false).await;
+    if let Err(undrawn) = renewed {
+        course.end(super::drawing::result_of(&undrawn), undrawn.to_string());
+    }
+}
+
+/// The user spoke in the middle: what is wanted is selected anew, and what serves it stays.
+async fn spoken(pipeline: &Pipeline, turn: &mut Turn, offering: &Offering, draft: &Draft, course: &mut Course) {
+    let before = course.waiting.progress.plan().clone();
+    match renew(pipeline, turn, offering, draft, course, Renewal::Goals, false).await {
+        Ok(()) => course.deviations.extend(changed_goals(&before, course.waiting.progress.plan())),
+        Err(Undrawn::Nothing) => {
+            course.deviations.push(PlanDeviation { kind: DeviationKind::GoalDropped, call: String::new() });
+            course.end(PlanResult::Dropped, "");
+        }
+        Err(undrawn) => course.end(super::drawing::result_of(&undrawn), undrawn.to_string()),
+    }
+}
+
+fn changed_goals(before: &Plan, after: &Plan) -> Vec<PlanDeviation> {
+    let only_in = |one: &Plan, other: &Plan, kind: DeviationKind| -> Vec<PlanDeviation> {
+        let gone = one.finals().iter().filter(|label| !other.finals().contains(label));
+        gone.map(|label| PlanDeviation { kind, call: label.clone() }).collect()
+    };
+    let mut changed = only_in(before, after, DeviationKind::GoalDropped);
+    changed.extend(only_in(after, before, DeviationKind::GoalAdded));
+    changed
+}
+
+/// The plan that waits for this conversation.
+async fn found(pipeline: &Pipeline, turn: &Turn) -> Option<(Course, Return)> {
+    let messages = turn.request.messages();
+    let handles = handles(&messages);
+    let question = question(&messages);
+    let keys: Vec<String> = question.iter().cloned().chain(handles).take(MAX_PLANS).collect();
+    if keys.is_empty() {
+        return None;
+    }
+    let rows = match pipeline.plans.plans(&kept_key::tenant(&turn.headers), &keys).await {
+        Ok(rows) => rows,
+        Err(StoreError::Off) => return None,
+        Err(error) => {
+            tracing::warn!(%error, "plans that wait for clients cannot be read: the turn goes on without");
+            pipeline.metrics.stage_degraded.inc(Stage::Plan);
+            return None;
+        }
+    };
+    let row = rows.into_iter().next()?;
+    let is_answer = Some(&row.key) == question.as_ref();
+    let waiting = read(pipeline, &row)?;
+    let failed: Vec<&str> =
+        turn.record.trace().observed.iter().map(|observation| observation.call.id.as_str()).collect();
+    let returned = returned(&messages, waiting.progress.handle(), is_answer, &failed);
+    Some((Course::of(waiting), returned))
+}
+
+fn read(pipeline: &Pipeline, row: &PlanRow) -> Option<Waiting> {
+    serde_json::from_str(&row.document)
+        .inspect_err(|error| {
+            tracing::warn!(turn = row.turn, %error, "a plan that waits for a client cannot be read: the turn goes on without");
+            pipeline.metrics.stage_degraded.inc(Stage::Plan);
+        })
+        .ok()
+}
+
+/// The handles of plans whose calls the conversation may have, the latest first.
+fn handles(messages: &[MessageView<'_>]) -> Vec<String> {
+    let mut handles: Vec<String> = Vec::new();
+    let calls = messages.iter().rev().take(LOOKED_BACK).flat_map(|message| &message.calls);
+    for handle in calls.filter_map(|call| ids::handle_of(&call.id)) {
+        if !handles.iter().any(|known| known == handle) {
+            handles.push(handle.to_owned());
+        }
+    }
+    handles
+}
+
+/// What a plan would be found by that asked what the user answers now.
+fn question(messages: &[MessageView<'_>]) -> Option<String> {
+    let (last, before) = messages.split_last()?;
+    let (question, before) = before.split_last()?;
+    let is_question = last.role == "user" && question.role == "assistant" && question.calls.is_empty();
+    is_question.then(|| question_key(before.iter(), question.text.as_deref().unwrap_or_default()))
+}
+
+/// What became of a plan, as the conversation tells.
+fn returned(messages: &[MessageView<'_>], handle: &str, is_answer: bool, failed: &[&str]) -> Return {
+    let is_ours = |message: &MessageView<'_>| message.calls.iter().any(|call| ids::handle_of(&call.id) == Some(handle));
+    let first = messages.iter().position(is_ours).unwrap_or(messages.len());
+    let last = messages.iter().rposition(is_ours).unwrap_or(messages.len());
+    let result = |id: &str| {
+        let answer = messages.iter().rev().find(|message| message.tool_call_id.as_deref() == Some(id))?;
+        Some(value_of(answer.text.as_deref().unwrap_or_default().as_bytes()))
+    };
+    let calls = messages.iter().skip(first).flat_map(|message| &message.calls);
+    let seen = calls.map(|call| SeenCall {
+        id: call.id.clone(),
+        tool: call.name.clone(),
+        arguments: serde_json::from_str(&call.arguments).unwrap_or(Value::Null),
+        result: result(&call.id),
+        failed: failed.contains(&call.id.as_str()),
+    });
+    let seen = seen.collect();
+    let after = messages.get(last..).unwrap_or_default();
+    let says = |role: &str| {
+        after.iter().any(|message| {
+            message.role == role
+                && message.calls.is_empty()
+                && message.text.as_deref().is_some_and(|text| !text.trim().is_empty())
+        })
+    };
+    Return { seen, is_answer, user_spoke: !is_answer && says("user"), client_answered: !is_answer && says("assistant") }
+}

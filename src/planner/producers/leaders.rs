@@ -1,0 +1,39 @@
+//! The tools that a request asks for, each by a part of it.
+
+use super::index::{Asked, Producers};
+
+/// How well a request asks for something is a sum: equal tools may differ by so much by the order in which it is added up.
+const ROUNDING: f32 = 1e-4;
+
+impl Producers {
+    /// The tools of which some part of the request asks for one alone, before all others that may be called, in the order of those parts.
+    /// A part that asks for nothing clearly, or for several tools as much, leads to none.
+    pub fn leaders(&self, asked: &Asked) -> Vec<usize> {
+        let clauses = asked.segments.iter().map(|segment| segment.foremost().len()).max().unwrap_or_default();
+        let mut leaders = Vec::new();
+        for clause in 0..clauses {
+            if let Some(leader) = self.leader(asked, clause).filter(|leader| !leaders.contains(leader)) {
+                leaders.push(leader);
+            }
+        }
+        leaders
+    }
+
+    fn leader(&self, asked: &Asked, clause: usize) -> Option<usize> {
+        let of_clause = self.parts.iter().zip(&asked.segments).flat_map(|(part, segment)| {
+            let foremost = segment.foremost().get(clause).into_iter().flatten();
+            foremost.map(|(fit, tool)| (*fit, part.first + *tool as usize))
+        });
+        let (mut best, mut second): (Option<(f32, usize)>, f32) = (None, 0.0);
+        for (fit, tool) in of_clause.filter(|(_, tool)| !self.is_barred(*tool)) {
+            match best {
+                Some((most, _)) if fit <= most => second = second.max(fit),
+                _ => {
+                    second = best.map_or(second, |(most, _)| most.max(second));
+                    best = Some((fit, tool));
+                }
+            }
+        }
+        best.filter(|(most, _)| *most > second + ROUNDING).map(|(_, tool)| tool)
+    }
+}

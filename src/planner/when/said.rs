@@ -1,0 +1,162 @@
+//! What of a conversation can be a key.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use crate::planner::drawing::Occasion;
+use crate::planner::producers::words::{is_opaque, name_words};
+
+/// Words that are read. In a longer conversation there may always be one that is a key.
+const MOST_WORDS: usize = 20_000;
+
+/// Words that say that a number follows which stands for a thing.
+const NUMBER_SIGNS: [&str; 4] = ["no", "nr", "number", "#"];
+
+/// What may be a key.
+#[derive(Debug, Default)]
+pub(super) struct Said {
+    /// Words that are written as keys are: `8f2c`, `u_17`, `48151`, and what stands between quotation marks.
+    keys: HashSet<String>,
+    /// Plain short numbers with the word before: `room 12`.
+    numbers: Vec<(String, String)>,
+    /// Was there more than is read?
+    is_long: bool,
+}
+
+impl Said {
+    /// Reads all that was said and is remembered, by whomever.
+    pub(super) fn read(occasion: &Occasion<'_>) -> Self {
+        let mut said = Self::default();
+        let mut left = MOST_WORDS;
+        let texts = occasion.conversation.iter().map(|message| message.text.as_str());
+        for text in texts.chain(occasion.memory.iter().map(String::as_str)) {
+            said.read_text(text, &mut left);
+        }
+        said.is_long = left == 0;
+        said
+    }
+
+    fn read_text(&mut self, text: &str, left: &mut usize) {
+        self.keys.extend(quoted(text).map(str::to_owned));
+        let mut before = String::new();
+        for word in text.split(|sign: char| sign.is_whitespace() || ",;()[]{}<>\"'`“”‘’".contains(sign)) {
+            let numbered = word.trim_start_matches('#').len() < word.len();
+            let word = word.trim_matches(|sign: char| !sign.is_alphanumeric() && !"%$€£¥".contains(sign));
+            if word.is_empty() {
+                continue;
+            }
+            *left = left.saturating_sub(1);
+            match kind(word) {
+                Kind::Plain => {}
+                Kind::Key => drop(self.keys.insert(word.to_owned())),
+                Kind::Number => {
+                    let before = if numbered { "#".to_owned() } else { std::mem::take(&mut before) };
+                    self.numbers.push((before, word.to_owned()));
+                }
+            }
+            before = name_words(word).pop().unwrap_or_default();
+            if *left == 0 {
+                return;
+            }
+        }
+    }
+
+    /// Can something that was said be the key of these things, by its schema?
+    pub(super) fn can_be(&self, schema: &Value, things: &[String]) -> bool {
+        let of_thing =
+            |before: &String| things.contains(before) || is_opaque(before) || NUMBER_SIGNS.contains(&before.as_str());
+        self.is_long
+            || self.keys.iter().any(|key| fits(schema, key))
+            || self.numbers.iter().any(|(before, number)| of_thing(before) && fits(schema, number))
+    }
+}
+
+/// How a word is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// As a word, a date, a time, a sum or a measure.
+    Plain,
+    /// As a number that may be of anything.
+    Number,
+    /// As only a key is.
+    Key,
+}
+
+fn kind(word: &str) -> Kind {
+    let digits = word.chars().filter(char::is_ascii_digit).count();
+    if digits == 0 {
+        let is_composed = word.contains(['_', '@', ':', '/']);
+        return if is_composed { Kind::Key } else { Kind::Plain };
+    }
+    if word.contains(['%', '$', '€', '£', '¥']) || is_date_or_time(word) {
+        return Kind::Plain;
+    }
+    let parts: Vec<&str> = word.split(['.', '-']).collect();
+    let is_digits = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    if parts.iter().all(is_digits) {
+        let is_fraction = parts.len() == 2 && word.contains('.');
+        let is_short = digits <= 2 || digits == 4 && is_year(word);
+        return if is_fraction {
+            Kind::Plain
+        } else if is_short {
+            Kind::Number
+        } else {
+            Kind::Key
+        };
+    }
+    if is_measure(word) { Kind::Plain } else { Kind::Key }
+}
+
+/// `2024-08-15`, `8/15/24`, `10:30`, `2024-08-15T10:30:00Z`.
+fn is_date_or_time(word: &str) -> bool {
+    let date = |text: &str| {
+        let parts: Vec<&str> = text.split(['-', '/', '.']).collect();
+        let is_part = |part: &&str| matches!(part.len(), 1 | 2 | 4) && part.bytes().all(|byte| byte.is_ascii_digit());
+        parts.len() == 3 && parts.iter().all(is_part)
+            || parts.len() == 2 && text.contains('/') && parts.iter().all(is_part)
+    };
+    let time = |text: &str| {
+        let text = text.trim_end_matches(|sign: char| sign.is_ascii_alphabetic());
+        text.contains(':') && text.chars().all(|sign| sign.is_ascii_digit() || ":.+-".contains(sign))
+    };
+    match word.split_once(['T', 't']) {
+        Some((day, hour)) => date(day) && time(hour),
+        None => date(word) || time(word),
+    }
+}
+
+fn is_year(word: &str) -> bool {
+    word.parse().is_ok_and(|year: u32| (1900..=2100).contains(&year))
+}
+
+/// `5pm`, `3rd`, `10km`, `2x`: a number with a few letters behind it.
+fn is_measure(word: &str) -> bool {
+    const MOST_LETTERS: usize = 3;
+    let rest = word.trim_start_matches(|sign: char| sign.is_ascii_digit() || sign == '.');
+    rest.len() < word.len() && rest.chars().count() <= MOST_LETTERS && rest.chars().all(char::is_lowercase)
+}
+
+/// What stands between quotation marks.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    const MOST_BYTES: usize = 100;
+    let alike = ['"', '`'].into_iter().flat_map(|mark| text.split(mark).skip(1).step_by(2));
+    let curved = text.split('“').skip(1).filter_map(|rest| rest.split_once('”'));
+    // Elsewhere than before a word it is an apostrophe.
+    let single = text.split(" '").skip(1).filter_map(|rest| rest.split_once('\''));
+    let inside = alike.chain(curved.chain(single).map(|(inside, _)| inside)).map(str::trim);
+    inside.filter(|inside| (1..MOST_BYTES).contains(&inside.len()))
+}
+
+/// Can a word be a value of a schema?
+fn fits(schema: &Value, word: &str) -> bool {
+    const UUID_CHARS: usize = 36;
+    let text = |keyword: &str| schema.get(keyword).and_then(Value::as_str);
+    match (text("type"), text("format")) {
+        (Some("integer"), _) => word.parse::<i64>().is_ok(),
+        (Some("number"), _) => word.parse::<f64>().is_ok(),
+        (_, Some("uuid")) => word.len() == UUID_CHARS && word.matches('-').count() == 4,
+        // Quoted texts may be anything; a key has no spaces.
+        _ => !word.contains(char::is_whitespace),
+    }
+}

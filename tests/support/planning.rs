@@ -1,0 +1,88 @@
+//! An upstream that answers the questions by which plans are drawn, from what it is told of a task; and everything else by a script.
+
+use serde_json::{Value, json};
+
+use super::answer;
+use super::reply::Reply;
+use super::server::{Received, Server};
+
+/// What the model knows of a task: the goals, and where arguments come from. It sees of a plan only what it is asked.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Task {
+    /// Tools, and what each is for. Those that are `done` or were given up are not named again.
+    pub(crate) goals: Vec<(&'static str, &'static str)>,
+    /// Arguments, by tool and name, that the conversation says: the value, and the words.
+    pub(crate) values: Vec<(&'static str, &'static str, Value, &'static str)>,
+    /// Arguments, by tool and name, that another tool answers: the tool, where, and which item.
+    pub(crate) outputs: Vec<(&'static str, &'static str, &'static str, &'static str, Option<&'static str>)>,
+    /// Which option is chosen, from 1, where one has to be.
+    pub(crate) choice: Option<usize>,
+}
+
+/// An upstream whose planning is that of `task`, and whose answers to other requests are those of `script`; the number is that of the
+/// requests that are no planning.
+pub(crate) async fn upstream(
+    task: impl Fn(&Value) -> Task + Send + Sync + 'static,
+    script: impl Fn(usize, &Received) -> Reply + Send + Sync + 'static,
+) -> Server {
+    let others = std::sync::atomic::AtomicUsize::new(0);
+    Server::scripted(move |_, received| match question(received) {
+        Some(asked) => answer::text(&answered(&task(&asked), &asked).to_string()),
+        None => script(others.fetch_add(1, std::sync::atomic::Ordering::Relaxed), received),
+    })
+    .await
+}
+
+/// What is asked of the model that draws plans; `None` for any other request.
+pub(crate) fn question(received: &Received) -> Option<Value> {
+    let messages = received.messages();
+    let system = messages.first().filter(|message| message["role"] == "system")?["content"].as_str()?.to_owned();
+    let is_planning =
+        system.contains("plan calls of tools backward") || system.contains("A tool is to be called, `wanted`");
+    let user = messages.get(1)?["content"].as_str()?.to_owned();
+    is_planning.then(|| serde_json::from_str(&user).unwrap())
+}
+
+/// The requests that draw plans, and the others.
+pub(crate) fn split(upstream: &Server) -> (Vec<Value>, Vec<Received>) {
+    let (mut planning, mut others) = (Vec::new(), Vec::new());
+    for received in upstream.received() {
+        match question(&received) {
+            Some(asked) => planning.push(asked),
+            None => others.push(received),
+        }
+    }
+    (planning, others)
+}
+
+fn answered(task: &Task, asked: &Value) -> Value {
+    if asked.get("options").is_some() {
+        return json!({"choice": task.choice});
+    }
+    if asked.get("wanted").is_none() {
+        let goals: Vec<Value> = task.goals.iter().map(|(tool, task)| json!({"tool": tool, "task": task})).collect();
+        return json!({"goals": goals, "changed": []});
+    }
+    let tool = asked["wanted"]["tool"].as_str().unwrap();
+    let (mut calls, mut arguments) = (Vec::new(), Vec::new());
+    for argument in asked["wanted"]["arguments"].as_array().unwrap() {
+        let name = argument["name"].as_str().unwrap();
+        let value = task.values.iter().find(|(of, known, ..)| (*of, *known) == (tool, name));
+        let output = task.outputs.iter().find(|(of, known, ..)| (*of, *known) == (tool, name));
+        if let Some((.., value, words)) = value {
+            arguments.push(json!({"name": name, "source": "value", "value": value, "words": words}));
+        } else if let Some((.., producer, pointer, item)) = output {
+            let planned = asked["wanted"]["planned"].as_array().into_iter().flatten();
+            let known = planned.filter(|call| call["tool"] == *producer).find_map(|call| call["call"].as_str());
+            let call = known.unwrap_or(producer).to_owned();
+            if known.is_none() && calls.iter().all(|known: &Value| known["call"] != call.as_str()) {
+                calls.push(json!({"call": call, "tool": producer, "task": format!("for {name}")}));
+            }
+            let outputs = json!([{"call": call, "output": pointer, "item": item}]);
+            arguments.push(json!({"name": name, "source": "tool", "outputs": outputs}));
+        } else if argument["required"] == true {
+            arguments.push(json!({"name": name, "source": "ask", "question": format!("Which {name}?")}));
+        }
+    }
+    json!({"calls": calls, "arguments": arguments})
+}
