@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::asked_model::ModelArguments;
 use super::embedding::VectorArguments;
@@ -13,7 +13,7 @@ use super::errors::{BadLines, VerbResult};
 use super::lines::answer_lines;
 use super::scan::threads;
 use crate::offline::{self, CandidatesJob, CandidatesSummary, DrawJob, DrawSummary};
-use crate::planner::drawing::DrawSettings;
+use crate::planner::drawing::{Completion, DrawSettings};
 use crate::planner::producers::Edges;
 use crate::upstream::{Patience, TextModel};
 
@@ -85,6 +85,29 @@ struct Drawing {
     /// How freely the model may choose its words.
     #[arg(long, value_name = "T", default_value_t = DrawSettings::default().temperature)]
     temperature: f64,
+    /// In which questions the arguments of a call are asked for: `all` in one, `one-by-one`, or in `three-steps`, what was said before what
+    /// tools find out. The others are there to be compared with `all`.
+    #[arg(long, value_enum, value_name = "HOW", default_value_t)]
+    completion: CompletionName,
+}
+
+/// The names of [`Completion`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum CompletionName {
+    #[default]
+    All,
+    OneByOne,
+    ThreeSteps,
+}
+
+impl From<CompletionName> for Completion {
+    fn from(name: CompletionName) -> Self {
+        match name {
+            CompletionName::All => Self::All,
+            CompletionName::OneByOne => Self::OneByOne,
+            CompletionName::ThreeSteps => Self::ThreeSteps,
+        }
+    }
 }
 
 /// What `--help` says about the lines.
@@ -113,7 +136,7 @@ pub(super) fn run(arguments: Arguments) -> VerbResult {
 
 fn draw(arguments: Arguments, model: &str) -> VerbResult {
     let Arguments { tools, records, output, edges, k, vectors, details, jobs, drawing, .. } = arguments;
-    let Drawing { of, depth, max_calls, max_requests, max_tokens, temperature } = drawing;
+    let Drawing { of, depth, max_calls, max_requests, max_tokens, temperature, completion } = drawing;
     let defaults = DrawSettings::default();
     let settings = DrawSettings {
         depth,
@@ -121,6 +144,7 @@ fn draw(arguments: Arguments, model: &str) -> VerbResult {
         requests: max_requests,
         tokens: max_tokens,
         temperature,
+        completion: completion.into(),
         candidates: k.map_or(defaults.candidates, NonZeroUsize::get),
         ..defaults
     };
