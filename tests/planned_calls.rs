@@ -221,6 +221,10 @@ async fn the_six_deviations_are_followed() {
             _ => assert_eq!(answer["content"], "The model goes on.", "{deviation}: {answer}"),
         }
         let traces = proxy.traces_after_stop().await;
+        let ended: Vec<&Value> =
+            traces.iter().map(|trace| &trace["plan"]["result"]).filter(|it| *it != "handed").collect();
+        let is_over = ["skips a call", "drops the goal", "answers itself"].contains(&deviation);
+        assert_eq!(ended, vec![&json!("dropped"); usize::from(is_over)], "{deviation}");
         let kinds: Vec<&Value> =
             traces.iter().flat_map(|trace| trace["plan"]["deviations"].as_array().into_iter().flatten()).collect();
         assert!(kinds.iter().any(|it| it["kind"] == told), "{deviation}: {kinds:?}");

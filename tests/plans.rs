@@ -450,3 +450,31 @@ async fn a_client_that_goes_away_while_a_plan_is_drawn_ends_the_turn() {
     assert_eq!(trace["error"], "the client went away", "{trace:#}");
     assert_eq!(upstream.received().len(), 1, "nothing new begins");
 }
+
+#[tokio::test]
+async fn what_the_client_wants_of_the_next_answer_is_kept() {
+    let task = |_: &Value| {
+        let mut task = meeting();
+        task.values.retain(|(_, name, ..)| *name != "end");
+        task
+    };
+    let upstream = planning::upstream(task, |_, _| answer::text("The model.")).await;
+    let api = Server::scripted(|_, received| people_and_rooms(received)).await;
+    let proxy = office(&upstream, &api, RULES).await;
+    let named = json!({"type": "function", "function": {"name": "bookRoom"}});
+    for (key, value, planned) in [
+        ("tool_choice", json!("none"), false),
+        ("tool_choice", named, false),
+        ("n", json!(2), false),
+        // A question would be no call, and no JSON.
+        ("tool_choice", json!("required"), true),
+        ("response_format", json!({"type": "json_object"}), true),
+    ] {
+        let mut request = ask(REQUEST);
+        request[key] = value;
+        assert_eq!(proxy.client().chat(&request).await.message()["content"], "The model.", "{key}");
+        assert_eq!(!planning::split(&upstream).0.is_empty(), planned, "{request}");
+        upstream.take_received();
+    }
+    assert!(api.received().is_empty());
+}

@@ -68,8 +68,20 @@ fn reference_problems(settings: &Settings) -> Vec<Problem> {
             }
         }
     }
+    let (drawer, aliases) = (&settings.planner.alias, settings.aliases.keys().map(String::as_str).collect::<Vec<_>>());
+    if !drawer.is_empty() && !aliases.contains(&drawer.as_str()) {
+        problems.push(unknown_name("planner.alias".to_owned(), "alias", drawer, &aliases));
+    }
+    let temperature = settings.planner.temperature;
+    if !(0.0..=MAX_TEMPERATURE).contains(&temperature) {
+        let message = format!("`planner.temperature` is {temperature}; it must be 0 to {MAX_TEMPERATURE}");
+        problems.push(problem("planner.temperature", message));
+    }
     problems
 }
+
+/// What providers take at most as a temperature (API reference, `temperature`).
+const MAX_TEMPERATURE: f64 = 2.0;
 
 /// `name` at `key` is none of `known`.
 fn unknown_name(key: String, what: &str, name: &str, known: &[&str]) -> Problem {
@@ -134,6 +146,8 @@ mod tests {
             settings.default_upstream = "defalt".to_owned();
             let alias = settings.aliases.entry("fast".to_owned()).or_default();
             alias.upstream = "elsewhere".to_owned();
+            settings.planner.alias = "fats".to_owned();
+            settings.planner.temperature = f64::NAN;
             alias.toolsets = vec!["maps".to_owned()];
         });
         assert_eq!(
@@ -142,6 +156,8 @@ mod tests {
                 "`default_upstream`: there is no upstream `defalt`; did you mean `default`? Known: default",
                 "`aliases.fast.upstream`: there is no upstream `elsewhere`; known: default",
                 "`aliases.fast.toolsets[0]`: there is no toolset `maps`; known: none is configured",
+                "`planner.alias`: there is no alias `fats`; did you mean `fast`? Known: fast",
+                "`planner.temperature` is NaN; it must be 0 to 2",
             ]
         );
     }

@@ -82,6 +82,10 @@ impl Embedder for CachedEmbedder {
         self.model.id()
     }
 
+    fn is_immediate(&self) -> bool {
+        self.model.is_immediate()
+    }
+
     fn dimensions(&self) -> usize {
         self.model.dimensions()
     }

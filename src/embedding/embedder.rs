@@ -15,6 +15,11 @@ pub trait Embedder: fmt::Debug + Send + Sync {
     /// Components of each vector.
     fn dimensions(&self) -> usize;
 
+    /// Does it give vectors at once, without a model that takes its time or a network? A request that may do without vectors waits for no others.
+    fn is_immediate(&self) -> bool {
+        false
+    }
+
     /// One vector for each text, in their order. An empty text has a vector too: it is close to nothing.
     ///
     /// Work that takes longer than an async thread may be held up is done elsewhere; dropping the future abandons it.

@@ -8,6 +8,7 @@ use super::producer_shelf::{Ground, Wanted};
 use super::query_vectors::query_vectors;
 use super::stages::offer::{Offer, Offering};
 use super::turn::Turn;
+use crate::embedding::Embedder;
 use crate::planner::drawing::{PlanTool, Tools};
 use crate::planner::producers::{Asked, Producers, Request};
 use crate::planner::when::Prerequisite;
@@ -68,10 +69,23 @@ impl PlanGround {
         self.ground.prerequisites(position, self)
     }
 
+    /// Reads what a text asks for, by meaning only where its vectors are there at once.
+    pub(crate) async fn ask_at_once(&self, pipeline: &Pipeline, turn: &Turn, text: &str) -> Asked {
+        let embedder = turn.snapshot.shelf.embedder().filter(|embedder| embedder.is_immediate());
+        self.ask_by(pipeline, embedder, text).await
+    }
+
     /// Reads what a text asks for; by words alone where its vectors cannot be had in time, which is counted.
     pub(crate) async fn ask(&self, pipeline: &Pipeline, turn: &Turn, text: &str) -> Asked {
+        self.ask_by(pipeline, turn.snapshot.shelf.embedder(), text).await
+    }
+
+    async fn ask_by(&self, pipeline: &Pipeline, embedder: Option<&Arc<dyn Embedder>>, text: &str) -> Asked {
         let request = Request::read(text);
-        let vectors = match turn.snapshot.shelf.embedder().filter(|_| self.ground.producers.has_vectors()) {
+        if let Some(embedder) = embedder {
+            self.ground.take_own_vectors(embedder.as_ref()).await;
+        }
+        let vectors = match embedder.filter(|_| self.ground.producers.has_vectors()) {
             Some(embedder) => query_vectors(pipeline, embedder, &request.texts(), Stage::Plan).await,
             None => None,
         };

@@ -13,6 +13,7 @@ use super::tool_shelf::ToolShelf;
 use crate::catalog::{Catalog, Operation, Toolset};
 use crate::domain::rules::{ExecuteRule, ExecuteRules, ToolGlobs};
 use crate::domain::{OutputField, Tool};
+use crate::embedding::Embedder;
 use crate::executor::Permissions;
 use crate::planner::Settings;
 use crate::planner::drawing::Tools;
@@ -91,6 +92,8 @@ pub(super) struct Ground {
     reach: Arc<Reach>,
     /// The client's own, behind the catalog's.
     client: Vec<Arc<Tool>>,
+    /// Those, where there are any.
+    own: Option<Arc<Segment>>,
     /// What tools need, looked up before: at most an entry for each tool.
     prerequisites: Mutex<HashMap<usize, Arc<[Prerequisite]>>>,
 }
@@ -179,7 +182,7 @@ impl ProducerShelf {
 impl Ground {
     fn of(reach: Arc<Reach>, client: Vec<Tool>, wanted: Wanted<'_>, edges: &Edges) -> Self {
         if client.is_empty() {
-            return Self::new(reach.producers.clone(), reach, Vec::new());
+            return Self::new(reach.producers.clone(), reach, (Vec::new(), None));
         }
         let shapes: Vec<ToolShape<'_>> = client.iter().map(shape).collect();
         let segment = Arc::new(Segment::build(&shapes));
@@ -194,13 +197,23 @@ impl Ground {
             // What the client has a tool of its own for is not called by that name.
             barred.extend(reach.producers.position(&tool.name));
         }
-        let producers = reach.producers.and(segment).without(barred).with_edges(edges);
-        Self::new(producers, reach, client)
+        let producers = reach.producers.and(Arc::clone(&segment)).without(barred).with_edges(edges);
+        Self::new(producers, reach, (client, Some(segment)))
     }
 
-    fn new(producers: Producers, reach: Arc<Reach>, client: Vec<Tool>) -> Self {
+    fn new(producers: Producers, reach: Arc<Reach>, (client, own): (Vec<Tool>, Option<Arc<Segment>>)) -> Self {
         let client = client.into_iter().map(Arc::new).collect();
-        Self { producers, reach, client, prerequisites: Mutex::default() }
+        Self { producers, reach, client, own, prerequisites: Mutex::default() }
+    }
+
+    /// Has the client's own tools compared by meaning too, where that can be known at once: they come with a request, which waits for nothing
+    /// slower.
+    pub(super) async fn take_own_vectors(&self, embedder: &dyn Embedder) {
+        let Some(own) = self.own.as_ref().filter(|own| embedder.is_immediate() && !own.has_vectors()) else { return };
+        let texts = self.client.iter().map(|tool| shape(tool).embedded()).collect();
+        if let Ok(vectors) = embedder.embed(texts).await {
+            own.take_vectors(&vectors.into());
+        }
     }
 
     /// The keys that the tool at a position requires, with what evidently supplies them, whatever is asked for.

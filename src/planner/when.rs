@@ -59,6 +59,11 @@ fn texts<'a>(occasion: &Occasion<'a>) -> impl Iterator<Item = &'a str> {
     texts.chain(occasion.memory.iter().map(String::as_str))
 }
 
+/// Can a plan ever be needed for a tool: does it require a key? Where none of those that are offered does, a request need not even be read.
+pub fn requires_key(tool: &PlanTool) -> bool {
+    tool.tool.parameters().any(|parameter| parameter.required && is_key(&parameter))
+}
+
 /// Is it a key that only a system knows, and that has no value of its own?
 fn is_key(parameter: &Parameter<'_>) -> bool {
     let has = |keyword: &str| parameter.schema.get(keyword).is_some();
@@ -149,6 +154,6 @@ fn names_thing(producer: &PlanTool, argument: &str) -> bool {
     let (tool, name) = (name_words(producer.tool.name()), name_words(argument));
     let mut things = name.iter().filter(|word| !is_opaque(word)).peekable();
     // Where it takes such a key itself, it is a tool that needs the thing, and does not find it.
-    let takes_key = producer.tool.parameters().any(|parameter| parameter.required && is_key(&parameter));
+    let takes_key = requires_key(producer);
     things.peek().is_some() && things.all(|thing| tool.contains(thing)) && !writes(&tool) && !takes_key
 }

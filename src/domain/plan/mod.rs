@@ -177,15 +177,21 @@ impl Plan {
         self.nodes.iter().filter(move |node| !done.contains(&node.label) && node.arguments.iter().all(is_there))
     }
 
-    /// The same without these calls and those that they feed, at once or through others. What was asked for is what is left of it.
+    /// The same without a call and those that it feeds, at once or through others. What was asked for is what is left of it; calls that it does
+    /// not need any more are left out, but for those of the labels `made`.
     #[must_use]
-    pub fn without(&self, labels: &[&str]) -> Self {
-        let mut gone: HashSet<&str> = labels.iter().copied().collect();
-        labels.iter().for_each(|label| gone.extend(self.dependents(label)));
-        let nodes = self.nodes.iter().filter(|node| !gone.contains(node.label.as_str())).cloned().collect();
-        let finals = self.finals.iter().filter(|label| !gone.contains(label.as_str())).cloned().collect();
-        // What feeds what is left is left, too, and in its order.
-        Self { nodes, finals }
+    pub fn without(&self, label: &str, made: &HashSet<String>) -> Self {
+        let gone: HashSet<&str> = self.dependents(label).into_iter().chain([label]).collect();
+        let finals: Vec<String> = self.finals.iter().filter(|label| !gone.contains(label.as_str())).cloned().collect();
+        let mut needed: HashSet<&str> = finals.iter().chain(made).map(String::as_str).collect();
+        // Calls stand behind those that feed them, so one pass from the end sees them all.
+        for node in self.nodes.iter().rev().filter(|node| !gone.contains(node.label.as_str())) {
+            if needed.contains(node.label.as_str()) {
+                needed.extend(node.feeders());
+            }
+        }
+        let is_left = |node: &&Node| needed.contains(node.label.as_str()) && !gone.contains(node.label.as_str());
+        Self { nodes: self.nodes.iter().filter(is_left).cloned().collect(), finals }
     }
 
     /// The same with nothing in it that anybody said or found out: which tool feeds which is left.

@@ -188,3 +188,27 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn without_a_call_what_nobody_needs_any_more_is_left_out_but_for_what_was_made() {
+    let plan = Plan::new(
+        vec![
+            node("a", "t", &[]),
+            node("b", "t", &[]),
+            node("c", "t", &[("x", Source::Output(reference("a", "/x"))), ("y", Source::Output(reference("b", "/y")))]),
+            node("d", "t", &[("x", Source::Output(reference("b", "/x")))]),
+        ],
+        vec!["c".to_owned(), "d".to_owned()],
+    )
+    .unwrap();
+    let left = |label: &str, made: &[&str]| -> String {
+        let made = made.iter().map(|label| (*label).to_owned()).collect();
+        let plan = plan.without(label, &made);
+        let labels = plan.nodes().iter().map(|node| node.label.as_str());
+        format!("{} for {}", labels.collect::<String>(), plan.finals().concat())
+    };
+    assert_eq!(left("c", &[]), "bd for d");
+    assert_eq!(left("c", &["a"]), "abd for d");
+    assert_eq!(left("b", &[]), " for ");
+    assert_eq!(left("a", &[]), "bd for d");
+}

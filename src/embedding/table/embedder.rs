@@ -59,6 +59,10 @@ impl TableEmbedder {
 }
 
 impl Embedder for TableEmbedder {
+    fn is_immediate(&self) -> bool {
+        true
+    }
+
     fn id(&self) -> &str {
         &self.table.id
     }

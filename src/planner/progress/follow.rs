@@ -55,7 +55,8 @@ impl Progress {
 
     /// Leaves a call out, with all that depends on it.
     pub fn drop_call(&mut self, label: &str) {
-        let plan = self.plan.without(&[label]);
+        let made = self.calls.keys().filter(|made| *made != label).cloned().collect();
+        let plan = self.plan.without(label, &made);
         self.calls.retain(|label, _| plan.node(label).is_some());
         self.plan = plan;
     }

@@ -30,6 +30,10 @@ impl Embedder for MemoEmbedder {
         self.inner.id()
     }
 
+    fn is_immediate(&self) -> bool {
+        self.inner.is_immediate()
+    }
+
     fn dimensions(&self) -> usize {
         self.inner.dimensions()
     }

@@ -22,16 +22,15 @@ use std::time::Instant;
 
 use futures_util::FutureExt;
 
+use crate::domain::PlanResult;
 use crate::domain::rules::{Mode, PlanMode};
-use crate::domain::{Message, PlanResult};
 use crate::openai::{ChatRequest, Completion, ToolChoice};
 use crate::pipeline::Pipeline;
 use crate::pipeline::dialogue::Purpose;
 use crate::pipeline::plan_ground::PlanGround;
 use crate::pipeline::turn::Turn;
 use crate::planner::drawing::Tools;
-use crate::planner::producers::Request;
-use crate::planner::when::needs_plan;
+use crate::planner::when::{needs_plan, requires_key};
 use crate::telemetry::labels::Stage;
 
 use super::compose::Draft;
@@ -65,13 +64,13 @@ pub(crate) async fn plan(
     })
 }
 
-/// Can a plan be followed at all? Not without tools, nor where calls may not be made, nor where there is no one conversation to go on with;
-/// and in the legacy form calls have no ids by which a plan could be found again.
+/// Can a plan be followed at all? Not without tools, nor where calls may not be made or only of some tools, nor where there is no one
+/// conversation to go on with; and in the legacy form calls have no ids by which a plan could be found again.
 fn may_plan(turn: &Turn, offering: &Offering) -> bool {
     turn.policy.mode == Mode::Guard
         && turn.policy.plan != PlanMode::Off
         && turn.request.choice_count() == 1
-        && turn.request.tool_choice() != ToolChoice::None
+        && matches!(turn.request.tool_choice(), ToolChoice::Auto | ToolChoice::Required)
         && !turn.request.is_legacy()
         && offering.offer().is_judged()
 }
@@ -86,18 +85,26 @@ async fn begin(scene: &mut Scene<'_>) -> Option<Course> {
     let reason = match scene.turn.policy.plan {
         PlanMode::Off => return None,
         PlanMode::Always => String::new(),
-        PlanMode::Auto => reason(&ground, &request, &conversation)?,
+        PlanMode::Auto
+            if !ground.offered().iter().any(|at| ground.tool(*at).is_some_and(|tool| requires_key(&tool))) =>
+        {
+            return None;
+        }
+        PlanMode::Auto => {
+            // A simple turn is not to wait for vectors.
+            let asked = ground.ask_at_once(scene.pipeline, scene.turn, &request).await;
+            reason(&Sketch { ground: &ground, asked: &asked, conversation: &conversation })?
+        }
     };
     let asked = ground.ask(scene.pipeline, scene.turn, &request).await;
     let sketch = Sketch { ground: &ground, asked: &asked, conversation: &conversation };
     drawing::begin(scene, &sketch, reason).await
 }
 
-/// Why the request needs a plan; `None` where it needs none. By words alone: a simple turn is not to wait for vectors.
-fn reason(ground: &PlanGround, request: &str, conversation: &[Message]) -> Option<String> {
-    let asked = ground.producers().ask(&Request::read(request), &[]);
-    let why = needs_plan(&Sketch { ground, asked: &asked, conversation }.occasion())?;
-    let name = |position| ground.tool(position).map(|tool| tool.tool.name().to_owned()).unwrap_or_default();
+/// Why the request needs a plan; `None` where it needs none.
+fn reason(sketch: &Sketch<'_>) -> Option<String> {
+    let why = needs_plan(&sketch.occasion())?;
+    let name = |position| sketch.ground.tool(position).map(|tool| tool.tool.name().to_owned()).unwrap_or_default();
     Some(format!("nobody gave `{}` of {}, and {} supplies it", why.argument, name(why.tool), name(why.producer.tool)))
 }
 

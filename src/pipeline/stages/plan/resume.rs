@@ -45,6 +45,11 @@ pub(super) async fn resume(scene: &mut Scene<'_>) -> Option<Course> {
     scene.offer(plan.nodes().iter().map(|node| node.tool.as_str()));
     let offer = scene.offering.offer().clone();
     course.deviations = course.waiting.progress.follow(&returned.seen, |tool| !offer.is_proxys(tool));
+    if course.waiting.progress.plan().finals().is_empty() {
+        course.end(PlanResult::Dropped, "");
+        course.note(scene.turn);
+        return if returned.user_spoke { None } else { Some(course) };
+    }
     let is_done = course.waiting.progress.next() == Next::Done;
     if is_done && (returned.user_spoke || returned.client_answered) {
         // It has ended in an earlier turn.

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::domain::json::raw;
 use crate::domain::{Call, PlanResult, Usage};
-use crate::openai::Completion;
+use crate::openai::{Completion, ToolChoice};
 use crate::pipeline::dialogue::Purpose;
 use crate::planner::progress::Next;
 
@@ -101,8 +101,14 @@ async fn step(scene: &mut Scene<'_>, course: &mut Course) -> Option<Completion> 
     None
 }
 
-/// One question that names all that is missing. What was asked for before is not asked for again: the model goes on then.
+/// One question that names all that is missing. What was asked for before is not asked for again: the model goes on then; as it does where
+/// the client wants a call, or an answer in a form of its own.
 fn ask(scene: &Scene<'_>, course: &mut Course, missing: Vec<Missing>) -> Option<Completion> {
+    let request = &scene.turn.request;
+    if request.tool_choice() != ToolChoice::Auto || request.wants_json() {
+        course.end(PlanResult::GivenUp, "something is missing, and the client takes no question");
+        return None;
+    }
     let questions: Vec<&str> = missing.iter().map(|missing| missing.question.as_str()).collect();
     let text = scene.pipeline.templates.missing_inputs(&questions);
     let asked: Vec<(String, String)> = missing.into_iter().map(|missing| (missing.tool, missing.argument)).collect();
