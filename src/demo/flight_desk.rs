@@ -191,10 +191,7 @@ mod tests {
         let booking = r#"{"flight_id": "f-327", "traveller_id": "t-61"}"#;
         let (status, booked) = send(&server, Method::POST, "/bookings", booking).await;
         assert_eq!((status, &booked["id"], &booked["flight_id"]), (201, &json!("s-1"), &json!("f-327")));
-        assert_eq!(
-            send(&server, Method::POST, "/bookings", booking).await,
-            (409, json!({ "error": "F_TWICE" }))
-        );
+        assert_eq!(send(&server, Method::POST, "/bookings", booking).await, (409, json!({ "error": "F_TWICE" })));
     }
 
     #[tokio::test]

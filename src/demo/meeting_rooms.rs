@@ -55,7 +55,9 @@ impl MeetingRooms {
         let field = |name: &str| fields.get(name).and_then(Value::as_str);
         let result = match operation {
             "findPeople" => people(field("name")),
-            "findFreeRooms" => self.free_rooms(field("start"), field("end"), fields.get("seats").and_then(Value::as_u64)),
+            "findFreeRooms" => {
+                self.free_rooms(field("start"), field("end"), fields.get("seats").and_then(Value::as_u64))
+            }
             "createBooking" => self.book(fields.clone()),
             _ => return None,
         };
@@ -258,7 +260,8 @@ mod tests {
             send(&server, Method::POST, "/bookings", &overlapping).await,
             (409, json!({ "error": "E_CONFLICT" }))
         );
-        let (_, free) = send(&server, Method::GET, "/rooms/free?start=2026-06-02T10:30&end=2026-06-02T12:00&seats=5", "").await;
+        let (_, free) =
+            send(&server, Method::GET, "/rooms/free?start=2026-06-02T10:30&end=2026-06-02T12:00&seats=5", "").await;
         assert_eq!(free, json!({ "rooms": [{ "id": "r-301", "name": "Horizon", "capacity": 20 }] }));
         let later = BOOKING.replace("T11:00", "T12:00").replace("T10:00", "T11:00");
         assert_eq!(send(&server, Method::POST, "/bookings", &later).await.0, 201);

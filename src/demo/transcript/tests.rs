@@ -30,7 +30,7 @@ fn call(id: &str, name: &str, arguments: &str) -> Value {
 fn told(trace: &Trace) -> String {
     let mut out = Vec::new();
     let mut page = Page::new(&mut out);
-    let lines = [turn_lines(trace, "Here you are."), ending_lines(trace)].concat();
+    let lines = [turn_lines(trace, "Here you are.", None), ending_lines(trace)].concat();
     lines.iter().try_for_each(|line| page.line(line)).unwrap();
     anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string()
 }

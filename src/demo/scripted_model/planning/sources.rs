@@ -85,7 +85,8 @@ fn place(outputs: &[String], argument: &str) -> Option<String> {
     let by_key = || {
         let (thing, key) = argument.rsplit_once('_')?;
         let is_of_thing = |pointer: &&String| is_last(pointer, key) && pointer.contains(&format!("/{thing}"));
-        let is_of_people = |pointer: &&String| thing == "person" && is_last(pointer, key) && pointer.contains("/people");
+        let is_of_people =
+            |pointer: &&String| thing == "person" && is_last(pointer, key) && pointer.contains("/people");
         outputs.iter().find(|pointer| is_of_thing(pointer) || is_of_people(pointer))
     };
     by_name.or_else(by_key).cloned()
