@@ -18,7 +18,7 @@ pub(super) fn rooms() -> Value {
         ),
         tool(
             "createBooking",
-            r#"Books a room for a person. Answers like {"id": "b-1", "room_id": "r-204"}"#,
+            "Books a room for a person.",
             &[
                 ("person_id", "Id of the person."),
                 ("room_id", "Id of the room."),
@@ -47,13 +47,13 @@ pub(super) fn flights() -> Value {
             r#"Searches the flights between two cities on a day. Answers like {"flights": [{"id": "f-204", "departs": "08:20", "price": 167}]}"#,
             &[
                 ("origin", "City where the flight starts."),
-                ("destination", "City where the flight ends."),
-                ("date", "The day, year first."),
+                ("destination", "City where the flight ends, such as listTrips tells."),
+                ("date", "The day, year first, such as listTrips tells."),
             ],
         ),
         tool(
             "bookFlight",
-            r#"Books a seat on a flight for a traveller. Answers like {"id": "s-1", "flight_id": "f-204"}"#,
+            "Books a seat on a flight for a traveller.",
             &[("flight_id", "Id of the flight."), ("traveller_id", "Id of the traveller who flies.")],
         ),
     ])

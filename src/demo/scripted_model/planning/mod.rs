@@ -3,8 +3,8 @@
 //! It reads the question and nothing else, by a strategy that is as small as its others:
 //!
 //! - [`goals`]: what is wanted is the tool whose description begins with a verb that the user said;
-//! - [`sources`]: what the user said is a value; what the user did not say, and a tool can find out, comes from that tool; for what is left
-//!   the user is asked;
+//! - [`sources`]: what the user said is a value; what the user did not say, and a tool tells of by name, comes from that tool; for what is
+//!   left the user is asked;
 //! - [`choice`]: of several items the one that the user named, or wished for by a measure, or else the first.
 
 mod choice;

@@ -10,6 +10,11 @@ use super::heard::{Line, said};
 /// A call whose arguments are wanted.
 #[derive(Debug, Deserialize)]
 pub(super) struct Wanted {
+    #[serde(default)]
+    tool: String,
+    /// Calls that this one is needed for.
+    #[serde(default)]
+    needed_for: Vec<Later>,
     arguments: Vec<Argument>,
     /// Tools that may supply arguments.
     #[serde(default)]
@@ -31,14 +36,28 @@ struct Argument {
 }
 
 #[derive(Debug, Deserialize)]
+struct Later {
+    tool: String,
+}
+
+#[derive(Debug, Deserialize)]
 struct Planned {
     call: String,
     tool: String,
 }
 
-/// What the user is asked for, where not by the description of the argument.
-const QUESTIONS: [(&str, &str); 4] =
-    [("start", "From when on?"), ("end", "Until when?"), ("name", "In whose name?"), ("origin", "From where?")];
+/// What no tool knows but the user alone, and how the user is asked for it.
+const QUESTIONS: [(&str, &str); 6] = [
+    ("start", "From when on?"),
+    ("end", "Until when?"),
+    ("name", "In whose name?"),
+    ("origin", "From where?"),
+    ("seats", "For how many people?"),
+    ("capacity", "For how many people?"),
+];
+
+/// What a tool has to say of the things that it finds, so that it comes before others: what is to be booked has to be it.
+const BOOKABLE: &str = "free";
 
 /// The sources of all arguments that the call needs or the user gave.
 pub(super) fn answer(conversation: &[Line], wanted: &Wanted) -> Value {
@@ -69,27 +88,38 @@ pub(super) fn answer(conversation: &[Line], wanted: &Wanted) -> Value {
 }
 
 impl Wanted {
-    /// The first tool that answers with the very thing, and where that stands there; else the first, and all that it answers.
+    /// The first tool that tells of the very thing, or answers with a value of the argument's name, and where that stands there. Of a tool of
+    /// which nobody knows the answers, and that shows none either, it is all that it answers.
     fn supplier(&self, argument: &Argument) -> Option<(&ToolData, String)> {
+        if user_is_asked(argument).is_some() {
+            return None;
+        }
         let named = |name: &String| self.tools.iter().find(|tool| tool.name == *name);
-        let suppliers = || argument.tools.iter().filter_map(named);
-        let exact = suppliers().find_map(|tool| Some((tool, place(&outputs(tool), &argument.name)?)));
-        exact.or_else(|| Some((suppliers().next()?, String::new())))
+        // What this call is part of the way to comes after it.
+        let is_before =
+            |tool: &&ToolData| tool.name != self.tool && self.needed_for.iter().all(|later| later.tool != tool.name);
+        let suppliers = || argument.tools.iter().filter_map(named).filter(is_before);
+        let found = |place: fn(&[String], &str) -> Option<String>| {
+            let mut places = suppliers().filter_map(|tool| Some((tool, place(&outputs(tool), &argument.name)?)));
+            let first = places.next()?;
+            let bookable = |(tool, _): &(&ToolData, _)| tool.description.contains(BOOKABLE);
+            if bookable(&first) { Some(first) } else { places.find(bookable).or(Some(first)) }
+        };
+        let unknown = || suppliers().find(|tool| outputs(tool).is_empty()).map(|tool| (tool, String::new()));
+        found(key_place).or_else(|| found(name_place)).or_else(unknown)
     }
 }
 
-/// Where an answer has what an argument names: a value of its name, or for `room_id` the `id` of one of the `rooms`.
-fn place(outputs: &[String], argument: &str) -> Option<String> {
-    let is_last = |pointer: &&String, name: &str| pointer.rsplit('/').next() == Some(name);
-    let by_name = outputs.iter().find(|pointer| is_last(pointer, argument));
-    let by_key = || {
-        let (thing, key) = argument.rsplit_once('_')?;
-        let is_of_thing = |pointer: &&String| is_last(pointer, key) && pointer.contains(&format!("/{thing}"));
-        let is_of_people =
-            |pointer: &&String| thing == "person" && is_last(pointer, key) && pointer.contains("/people");
-        outputs.iter().find(|pointer| is_of_thing(pointer) || is_of_people(pointer))
-    };
-    by_name.or_else(by_key).cloned()
+/// Where an answer tells of what an argument is the key of: for `room_id` the `id` of one of the `rooms`.
+fn key_place(outputs: &[String], argument: &str) -> Option<String> {
+    let (thing, key) = argument.rsplit_once('_')?;
+    let things = if thing == "person" { "people".to_owned() } else { format!("{thing}s") };
+    outputs.iter().find(|pointer| pointer.ends_with(&format!("/{things}/0/{key}"))).cloned()
+}
+
+/// Where an answer has a value of an argument's name.
+fn name_place(outputs: &[String], argument: &str) -> Option<String> {
+    outputs.iter().find(|pointer| pointer.rsplit('/').next() == Some(argument)).cloned()
 }
 
 /// The values of a tool's answers: as the question tells them, or as an example in the tool's description has them.
@@ -116,9 +146,13 @@ fn collect(value: &Value, at: String, pointers: &mut Vec<String>) {
     }
 }
 
+fn user_is_asked(argument: &Argument) -> Option<&'static str> {
+    QUESTIONS.iter().find(|(name, _)| *name == argument.name).map(|(_, question)| *question)
+}
+
 fn question(argument: &Argument) -> String {
-    if let Some((_, question)) = QUESTIONS.iter().find(|(name, _)| *name == argument.name) {
-        return (*question).to_owned();
+    if let Some(question) = user_is_asked(argument) {
+        return question.to_owned();
     }
     let about = argument.schema.get("description").and_then(Value::as_str).unwrap_or(&argument.name);
     format!("What is this to be: {about}")
@@ -148,11 +182,13 @@ mod tests {
     fn a_value_that_was_said_comes_before_a_tool_and_a_tool_before_a_question() {
         let wanted = json!({
             "arguments": [
-                argument("start", true, &["other"]), argument("end", true, &[]), argument("room_id", true, &["other", "findFreeRooms"]),
-                argument("title", false, &["other"]), argument("colour", true, &[])
+                argument("start", true, &["other"]), argument("end", true, &["other"]),
+                argument("room_id", true, &["other", "rooms", "findFreeRooms"]),
+                argument("title", false, &["other"]), argument("colour", true, &["other"])
             ],
             "tools": [
-                { "name": "other", "description": "Other things", "outputs": { "/id": "string" } },
+                { "name": "other", "description": "Other things", "outputs": { "/id": "string", "/end": "string" } },
+                { "name": "rooms", "description": "All rooms", "outputs": { "/rooms/0/id": "string" } },
                 { "name": "findFreeRooms", "description": "Find rooms\nthat are free", "outputs": { "/rooms/0/id": "string" } }
             ]
         });
@@ -185,6 +221,23 @@ mod tests {
         let mut alone = wanted;
         alone["planned"] = json!([]);
         assert_eq!(asked("Book a flight.", alone)["calls"].as_array().map(Vec::len), Some(1));
+    }
+
+    /// Whatever its answer has, a call cannot supply what is needed to make it, nor what it needs itself.
+    #[test]
+    fn what_comes_later_supplies_nothing() {
+        let outputs = json!({ "/room_id": "", "/rooms/0/id": "" });
+        let tool = |name: &str| json!({ "name": name, "description": "", "outputs": outputs });
+        let answer = |tools: &[&str]| {
+            let wanted = json!({
+                "tool": "wanted", "needed_for": [{ "tool": "later", "task": "" }], "arguments": [argument("room_id", true, tools)],
+                "tools": [tool("wanted"), tool("later"), tool("earlier")]
+            });
+            asked("Book.", wanted)["arguments"][0].clone()
+        };
+        assert_eq!(answer(&["wanted", "later"])["source"], "ask");
+        let found = answer(&["wanted", "later", "earlier"]);
+        assert_eq!(found["outputs"][0], json!({ "call": "earlier", "output": "/rooms/0/id", "item": "choose" }));
     }
 
     #[test]
