@@ -41,7 +41,8 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("feedback", &["domain", "scanner", "watch"]),
     ("explain", &["domain", "embedding", "retrieval"]),
     ("executor", &["domain", "catalog", "scanner", "store"]),
-    ("planner", &["domain", "openai", "upstream", "catalog", "embedding", "retrieval", "scanner"]),
+    // A value of a plan is mended as it would be in a call.
+    ("planner", &["domain", "openai", "upstream", "catalog", "embedding", "repair", "retrieval", "scanner"]),
     // Work on files instead of requests.
     (
         "offline",

@@ -296,9 +296,69 @@ async fn a_model_draws_the_plan_of_each_record() {
     assert!(asked.iter().all(|request| request.json()["temperature"] == json!(0.1)));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn tries_count_among_the_requests_of_a_plan() {
+    let upstream = Server::scripted(|number, request| match number {
+        0 => planner(request),
+        1 => Reply::body(429, &[("retry-after", "0")], "{}"),
+        _ => planner(request),
+    });
+    let upstream = upstream.await;
+    let folder = folder();
+    std::fs::write(folder.path("callwright.toml"), support::config(&upstream.url("/v1"))).unwrap();
+    let said = tokio::task::spawn_blocking(move || {
+        let options = ["plan", "--model", "gpt-test", "--tools", "tools.jsonl", "--words-only", "--max-requests", "2"];
+        folder.run(&options, &to_lines(&[asked("a", None)]))
+    });
+    let said = said.await.unwrap();
+    assert_eq!((said.status, upstream.received().len()), (Some(1), 2), "{}", said.stderr);
+    assert!(said.stderr.contains("no answer within the 2 requests that were left"), "{}", said.stderr);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn arguments_are_asked_for_one_by_one_where_that_is_wanted() {
+    let upstream = Server::scripted(|_, request| planner(request)).await;
+    let folder = folder();
+    std::fs::write(folder.path("callwright.toml"), support::config(&upstream.url("/v1"))).unwrap();
+    let said = tokio::task::spawn_blocking(move || {
+        let options = ["plan", "--model", "gpt-test", "--tools", "tools.jsonl", "--words-only", "--completion"];
+        folder.run(&[&options[..], &["one-by-one"]].concat(), &to_lines(&[asked("a", None)]))
+    });
+    said.await.unwrap();
+    let wanted = upstream.received().into_iter().filter_map(|request| {
+        let data: Value = serde_json::from_str(request.messages()[1]["content"].as_str()?).ok()?;
+        let names = data["wanted"]["arguments"].as_array()?.iter().map(|argument| argument["name"].clone());
+        Some((data["wanted"]["tool"].clone(), names.collect::<Vec<_>>()))
+    });
+    let mut wanted: Vec<_> = wanted.map(|(tool, names)| (tool.to_string(), Value::from(names).to_string())).collect();
+    wanted.dedup();
+    let expected =
+        [("book_room", "room_id"), ("book_room", "person_id"), ("book_room", "start"), ("find_person", "name")];
+    assert_eq!(wanted, expected.map(|(tool, name)| (format!("\"{tool}\""), format!("[\"{name}\"]"))));
+}
+
 #[test]
 fn without_candidates_a_model_has_to_be_named() {
     let said = folder().run(&["plan", "--tools", "tools.jsonl"], b"");
     assert_eq!(said.status, Some(2), "{}", said.stderr);
     assert!(said.stderr.contains("--candidates") || said.stderr.contains("--model"), "{}", said.stderr);
+}
+
+#[test]
+fn whether_a_plan_is_needed_is_told_with_its_reason() {
+    let record = |id: &str, query: &str| json!({"id": id, "query": query, "toolset": "rooms"});
+    let given = "Book the room with the room_id r_17 for the person_id p_3";
+    let lines = [
+        record("needed", "Book the room for Jack from 9 to 10"),
+        record("given", given),
+        record("none", "Which rooms are free?"),
+    ];
+    let said = folder().run(&["plan", "--auto", "--words-only", "--tools", "tools.jsonl"], &to_lines(&lines));
+    assert_eq!(said.status, Some(0), "{}", said.stderr);
+    let [needed, given, none] = said.lines().try_into().unwrap();
+    assert_eq!((&needed["plan_needed"], &needed["why"]["tool"]), (&json!(true), &json!("book_room")), "{needed}");
+    assert!(needed["why"]["producer"]["reasons"].is_object(), "{needed}");
+    assert_eq!(given, json!({"id": "given", "plan_needed": false}));
+    assert_eq!(none, json!({"id": "none", "plan_needed": false}));
+    assert!(said.stderr.contains("1 of them need a plan"), "{}", said.stderr);
 }

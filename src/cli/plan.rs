@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::asked_model::ModelArguments;
 use super::embedding::VectorArguments;
@@ -13,7 +13,7 @@ use super::errors::{BadLines, VerbResult};
 use super::lines::answer_lines;
 use super::scan::threads;
 use crate::offline::{self, CandidatesJob, CandidatesSummary, DrawJob, DrawSummary};
-use crate::planner::drawing::DrawSettings;
+use crate::planner::drawing::{Completion, DrawSettings};
 use crate::planner::producers::Edges;
 use crate::upstream::{Patience, TextModel};
 
@@ -31,8 +31,11 @@ const PATIENCE: Patience = Patience { tries: 4, max_wait: Duration::from_secs(60
 #[command(after_long_help = LINES)]
 pub(super) struct Arguments {
     /// Write for each argument the tools whose answers can supply it; no model is asked.
-    #[arg(long, required_unless_present = "model", conflicts_with = "model")]
+    #[arg(long, required_unless_present_any = ["model", "auto"], conflicts_with_all = ["model", "auto"])]
     candidates: bool,
+    /// Write for each request whether a plan is needed, as a proxy finds out before it asks anybody; no model is asked.
+    #[arg(long, conflicts_with = "model")]
+    auto: bool,
     /// JSON Lines {"id","tools":[{"name","description","parameters","output"}]}: the toolsets.
     #[arg(long, value_name = "FILE")]
     tools: PathBuf,
@@ -82,6 +85,29 @@ struct Drawing {
     /// How freely the model may choose its words.
     #[arg(long, value_name = "T", default_value_t = DrawSettings::default().temperature)]
     temperature: f64,
+    /// In which questions the arguments of a call are asked for: `all` in one, `one-by-one`, or in `three-steps`, what was said before what
+    /// tools find out. The others are there to be compared with `all`.
+    #[arg(long, value_enum, value_name = "HOW", default_value_t)]
+    completion: CompletionName,
+}
+
+/// The names of [`Completion`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum CompletionName {
+    #[default]
+    All,
+    OneByOne,
+    ThreeSteps,
+}
+
+impl From<CompletionName> for Completion {
+    fn from(name: CompletionName) -> Self {
+        match name {
+            CompletionName::All => Self::All,
+            CompletionName::OneByOne => Self::OneByOne,
+            CompletionName::ThreeSteps => Self::ThreeSteps,
+        }
+    }
 }
 
 /// What `--help` says about the lines.
@@ -93,6 +119,8 @@ called, where that is known}. Other members are ignored.
 Lines of --out: {\"id\", \"candidates\": {\"tool.argument\": [names of tools, best first]}} for every argument of the tools that are called, \
 or of all tools; with --details also \"why\": for each candidate its `tool`, where the value stands in the answer (`output`, a JSON Pointer), \
 whether it is one of a list (`in_list`), its `score`, and what that is the sum of (`reasons`).
+With --auto: {\"id\", \"plan_needed\": true or false, \"why\": the `tool` that is asked for, its `argument` that nobody gave, and the `producer` \
+that supplies it, as above}.
 With --model: {\"id\", \"plan\": [{\"name\", \"arguments\", \"label\"}]}; what another call answers with is written \"$label.path$\", inputs \
 that nobody gave stand in `missing`, and why there is no plan in `why`. Texts of tools and requests go to the model's provider.
 
@@ -108,7 +136,7 @@ pub(super) fn run(arguments: Arguments) -> VerbResult {
 
 fn draw(arguments: Arguments, model: &str) -> VerbResult {
     let Arguments { tools, records, output, edges, k, vectors, details, jobs, drawing, .. } = arguments;
-    let Drawing { of, depth, max_calls, max_requests, max_tokens, temperature } = drawing;
+    let Drawing { of, depth, max_calls, max_requests, max_tokens, temperature, completion } = drawing;
     let defaults = DrawSettings::default();
     let settings = DrawSettings {
         depth,
@@ -116,6 +144,7 @@ fn draw(arguments: Arguments, model: &str) -> VerbResult {
         requests: max_requests,
         tokens: max_tokens,
         temperature,
+        completion: completion.into(),
         candidates: k.map_or(defaults.candidates, NonZeroUsize::get),
         ..defaults
     };
@@ -159,17 +188,25 @@ fn print_plans(summary: &DrawSummary, took: Duration) {
 }
 
 fn find_candidates(arguments: Arguments) -> VerbResult {
-    let Arguments { tools, records, output, edges, k, vectors, details, jobs, .. } = arguments;
+    let Arguments { tools, records, output, edges, k, vectors, details, jobs, auto, .. } = arguments;
     let edges = edges.as_deref().map(Edges::of_file).transpose()?.unwrap_or_default();
     let embedder = vectors.embedder()?;
     let (count, jobs) = (k.map_or(CANDIDATES, NonZeroUsize::get), threads(jobs));
-    let job = CandidatesJob { tools, records, candidates: output, edges, count, embedder, details, jobs };
+    let job = CandidatesJob { tools, records, candidates: output, edges, count, embedder, details, auto, jobs };
     let runtime = super::runtime()?;
     let lines = |summary: &CandidatesSummary| {
         let CandidatesSummary { problems, records, toolsets, .. } = *summary;
         BadLines { problems, lines: problems + records + toolsets }
     };
+    let print = if auto { print_needed } else { print };
     answer_lines(&job.candidates, |progress| offline::candidates(&job, runtime.handle(), progress), print, lines)
+}
+
+fn print_needed(summary: &CandidatesSummary, took: Duration) {
+    let CandidatesSummary { toolsets, tools, records, needed, .. } = summary;
+    anstream::eprintln!("{toolsets} toolsets with {tools} tools");
+    let seconds = took.as_secs_f64();
+    anstream::eprintln!("{records} requests in {seconds:.1} s: {needed} of them need a plan");
 }
 
 fn print(summary: &CandidatesSummary, took: Duration) {

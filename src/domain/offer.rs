@@ -54,6 +54,8 @@ pub enum OfferReason {
     Sticky,
     /// It serves what the user said.
     Ranked,
+    /// It supplies a key that a tool requires which serves what the user said, and that nobody gave.
+    Prerequisite,
     /// There would be fewer than policy's minimum otherwise.
     Filled,
 }
@@ -71,6 +73,7 @@ impl OfferReason {
             Self::Whole => "whole",
             Self::Sticky => "sticky",
             Self::Ranked => "ranked",
+            Self::Prerequisite => "prerequisite",
             Self::Filled => "filled",
         }
     }

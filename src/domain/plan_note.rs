@@ -138,3 +138,17 @@ pub enum DeviationKind {
     /// The client answered by itself: the plan has ended.
     AnsweredItself,
 }
+
+impl DeviationKind {
+    /// Value in traces.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Skipped => "skipped",
+            Self::Repeated => "repeated",
+            Self::Changed => "changed",
+            Self::GoalDropped => "goal_dropped",
+            Self::GoalAdded => "goal_added",
+            Self::AnsweredItself => "answered_itself",
+        }
+    }
+}

@@ -7,7 +7,6 @@ mod answer;
 mod approvals;
 mod dialogue;
 mod pass_through;
-#[allow(dead_code, reason = "what draws plans in turns is built on it")]
 mod plan_ground;
 mod planning_models;
 mod producer_shelf;

@@ -10,6 +10,7 @@ use super::stages::offer::{Offer, Offering};
 use super::turn::Turn;
 use crate::planner::drawing::{PlanTool, Tools};
 use crate::planner::producers::{Asked, Producers, Request};
+use crate::planner::when::Prerequisite;
 use crate::scanner::{Toolbook, Validators};
 use crate::telemetry::labels::Stage;
 
@@ -60,6 +61,11 @@ impl PlanGround {
     /// The position of the tool of this name.
     pub(crate) fn position(&self, name: &str) -> Option<usize> {
         self.ground.producers.position(name)
+    }
+
+    /// The keys that the tool at a position requires, with what evidently supplies them.
+    pub(crate) fn prerequisites(&self, position: usize) -> Arc<[Prerequisite]> {
+        self.ground.prerequisites(position, self)
     }
 
     /// Reads what a text asks for; by words alone where its vectors cannot be had in time, which is counted.

@@ -3,8 +3,8 @@
 //! The toolsets' part is made when documents are loaded, and shared by reloads that leave them as they were. What is put together of it
 //! for a turn is kept for the next one: an agent sends the same tools with every request.
 
-use std::collections::HashSet;
-use std::sync::Arc;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use indexmap::Equivalent;
 use moka::sync::Cache;
@@ -15,7 +15,9 @@ use crate::domain::rules::{ExecuteRule, ExecuteRules, ToolGlobs};
 use crate::domain::{OutputField, Tool};
 use crate::executor::Permissions;
 use crate::planner::Settings;
+use crate::planner::drawing::Tools;
 use crate::planner::producers::{CatalogProducers, Edges, Producers, Segment, ToolShape};
+use crate::planner::when::Prerequisite;
 
 /// Sets of toolsets under rules that are kept ready: as many as aliases and policies make.
 const MAX_REACHES: u64 = 64;
@@ -89,6 +91,8 @@ pub(super) struct Ground {
     reach: Arc<Reach>,
     /// The client's own, behind the catalog's.
     client: Vec<Arc<Tool>>,
+    /// What tools need, looked up before: at most an entry for each tool.
+    prerequisites: Mutex<HashMap<usize, Arc<[Prerequisite]>>>,
 }
 
 impl ProducerShelf {
@@ -175,7 +179,7 @@ impl ProducerShelf {
 impl Ground {
     fn of(reach: Arc<Reach>, client: Vec<Tool>, wanted: Wanted<'_>, edges: &Edges) -> Self {
         if client.is_empty() {
-            return Self { producers: reach.producers.clone(), reach, client: Vec::new() };
+            return Self::new(reach.producers.clone(), reach, Vec::new());
         }
         let shapes: Vec<ToolShape<'_>> = client.iter().map(shape).collect();
         let segment = Arc::new(Segment::build(&shapes));
@@ -191,7 +195,23 @@ impl Ground {
             barred.extend(reach.producers.position(&tool.name));
         }
         let producers = reach.producers.and(segment).without(barred).with_edges(edges);
-        Self { producers, reach, client: client.into_iter().map(Arc::new).collect() }
+        Self::new(producers, reach, client)
+    }
+
+    fn new(producers: Producers, reach: Arc<Reach>, client: Vec<Tool>) -> Self {
+        let client = client.into_iter().map(Arc::new).collect();
+        Self { producers, reach, client, prerequisites: Mutex::default() }
+    }
+
+    /// The keys that the tool at a position requires, with what evidently supplies them, whatever is asked for.
+    pub(super) fn prerequisites(&self, position: usize, tools: &dyn Tools) -> Arc<[Prerequisite]> {
+        let known = || self.prerequisites.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = known().get(&position).map(Arc::clone);
+        found.unwrap_or_else(|| {
+            let all: Arc<[Prerequisite]> = Prerequisite::all_of(tools, &self.producers, position).into();
+            known().insert(position, Arc::clone(&all));
+            all
+        })
     }
 
     /// The tool at a position, with what its answers hold; `None` where there is none, or it may not be called.

@@ -182,7 +182,7 @@ async fn hear(
     purpose: Purpose,
 ) -> Heard {
     if dialogue.may_follow_plan()
-        && let Some(completion) = plan::speak(pipeline, turn, offering, draft, course, purpose).await
+        && let Some(completion) = plan::speak(pipeline, turn, (offering, draft), course, purpose).await
     {
         let judged = timed(pipeline, Stage::Judge, || judge::planned(turn, offering.offer(), draft, completion));
         if plan::accepts(turn, course, &judged) {

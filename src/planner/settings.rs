@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::drawing::DrawSettings;
+use super::drawing::{Completion, DrawSettings};
 use crate::domain::Limits;
 
 /// How plans are drawn, and what the search for sources of arguments knows besides the tools (`[planner]`). How much drawing may spend is
@@ -85,6 +85,8 @@ impl Settings {
             schema_bytes: self.schema_bytes,
             options: self.options,
             option_chars: self.option_chars,
+            // The other ways are there to be measured (`callwright plan --completion`).
+            completion: Completion::All,
         }
     }
 }

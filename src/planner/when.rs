@@ -13,10 +13,10 @@ mod tests;
 
 use serde_json::Value;
 
-use self::said::Said;
-use super::drawing::{Occasion, PlanTool};
+pub use self::said::Said;
+use super::drawing::{Occasion, PlanTool, Tools};
 use super::producers::words::{is_opaque, is_verb, name_words, writes};
-use super::producers::{Candidate, Evidence};
+use super::producers::{Asked, Candidate, Evidence, Producers};
 use crate::scanner::Parameter;
 
 /// Candidates of an argument that are looked at: those that a plan's model would be shown first.
@@ -42,7 +42,7 @@ pub fn needs_plan(occasion: &Occasion<'_>) -> Option<Why> {
         let missing = tool.tool.parameters().filter(|parameter| parameter.required && is_key(parameter));
         missing.into_iter().find_map(|parameter| {
             let producer = evident_producer(occasion, leader, parameter.name)?;
-            let said = said.get_or_init(|| Said::read(occasion));
+            let said = said.get_or_init(|| Said::read(texts(occasion)));
             let words = things(&tool, parameter.name);
             (!said.can_be(parameter.schema, &words)).then(|| Why {
                 tool: leader,
@@ -51,6 +51,12 @@ pub fn needs_plan(occasion: &Occasion<'_>) -> Option<Why> {
             })
         })
     })
+}
+
+/// All that was said and is remembered, by whomever.
+fn texts<'a>(occasion: &Occasion<'a>) -> impl Iterator<Item = &'a str> {
+    let texts = occasion.conversation.iter().map(|message| message.text.as_str());
+    texts.chain(occasion.memory.iter().map(String::as_str))
 }
 
 /// Is it a key that only a system knows, and that has no value of its own?
@@ -77,15 +83,48 @@ fn things(tool: &PlanTool, argument: &str) -> Vec<String> {
 /// The best of those candidates that supply the argument without doubt.
 fn evident_producer(occasion: &Occasion<'_>, tool: usize, argument: &str) -> Option<Candidate> {
     let candidates = occasion.producers.candidates(tool, argument, occasion.asked, LOOKED_AT);
-    candidates.into_iter().find(|candidate| is_evident(occasion, argument, candidate))
+    candidates.into_iter().find(|candidate| is_evident(occasion.tools, argument, candidate))
 }
 
-fn is_evident(occasion: &Occasion<'_>, argument: &str, candidate: &Candidate) -> bool {
+/// A required argument of a tool that is a key, with the tools that evidently supply it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prerequisite {
+    schema: Value,
+    things: Vec<String>,
+    /// The positions of those tools, the best first.
+    pub producers: Vec<usize>,
+}
+
+impl Prerequisite {
+    /// What a tool needs, whatever is asked for.
+    pub fn all_of(tools: &dyn Tools, producers: &Producers, position: usize) -> Vec<Self> {
+        let Some(tool) = tools.tool(position) else { return Vec::new() };
+        let nothing = Asked::default();
+        let keys = tool.tool.parameters().filter(|parameter| parameter.required && is_key(parameter));
+        let all = keys.map(|parameter| {
+            let candidates = producers.candidates(position, parameter.name, &nothing, LOOKED_AT).into_iter();
+            let evident = candidates.filter(|candidate| is_evident(tools, parameter.name, candidate));
+            Self {
+                schema: parameter.schema.clone(),
+                things: things(&tool, parameter.name),
+                producers: evident.map(|candidate| candidate.tool).collect(),
+            }
+        });
+        all.filter(|prerequisite| !prerequisite.producers.is_empty()).collect()
+    }
+
+    /// Can something that was said be the argument?
+    pub fn is_given(&self, said: &Said) -> bool {
+        said.can_be(&self.schema, &self.things)
+    }
+}
+
+fn is_evident(tools: &dyn Tools, argument: &str, candidate: &Candidate) -> bool {
     let weight = |evidence: Evidence| {
         candidate.reasons.iter().find(|reason| reason.evidence == evidence).map_or(0.0, |reason| reason.weight)
     };
     let is_there = |evidence: Evidence| weight(evidence) != 0.0;
-    let Some(producer) = occasion.tools.tool(candidate.tool) else { return false };
+    let Some(producer) = tools.tool(candidate.tool) else { return false };
     if weight(Evidence::Confirmed) > 0.0 || weight(Evidence::Linked) > 0.0 {
         return true;
     }

@@ -167,6 +167,7 @@ pub(super) mod tests {
             ("offer: {gap: 2}\n", "team.yaml:1:14: `gap` is 2; it must be 0 to 1"),
             ("offer: {k: 4}\n", "team.yaml:1:8: `min` is 5; it must be 1 to 4"),
             ("offer: {k: 0}\n", "team.yaml:1:12: `k` is 0; it must be 1 to 1000"),
+            ("offer: {prerequisites: 6}\n", "team.yaml:1:24: `prerequisites` is 6; it must be 0 to 5"),
             ("offer:\n  search_tools: {results: 0}\n", "team.yaml:2:27: `results` is 0; it must be 1 to 50"),
             ("offer:\n  never: ['a[']\n", "team.yaml:2:"),
             ("scan:\n  relevance: {share: -1}\n", "team.yaml:2:22: `share` is -1; it must be 0 to 1"),

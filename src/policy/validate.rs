@@ -30,6 +30,8 @@ const SECONDS: RangeInclusive<u64> = 1..=86_400;
 const VALID: RangeInclusive<u64> = 1..=2_592_000;
 /// Tools that a turn has chosen: no provider is known to take more than some hundreds.
 const CHOSEN: RangeInclusive<u64> = 1..=1_000;
+/// Tools that supply one key: who has a choice of more has none.
+const PREREQUISITES: RangeInclusive<u64> = 0..=5;
 /// Tools that one search gives: the model reads a line about each.
 const RESULTS: RangeInclusive<u64> = 1..=50;
 /// Calls of a plan and calls on its longest way: what has more is no plan that anybody could check.
@@ -65,7 +67,8 @@ fn name(name: &str, place: Pointer) -> Result<(), Fault> {
 fn offer(rules: &OfferRules, place: &Pointer) -> Result<(), Fault> {
     share("gap", rules.gap, place)?;
     let min = ("min", u64::from(rules.min), 1..=u64::from(rules.k));
-    within([("k", u64::from(rules.k), CHOSEN), min], place)?;
+    let prerequisites = ("prerequisites", u64::from(rules.prerequisites), PREREQUISITES);
+    within([("k", u64::from(rules.k), CHOSEN), min, prerequisites], place)?;
     let search = &rules.search_tools;
     let ranges = [("per_turn", u64::from(search.per_turn), ROUNDS), ("results", u64::from(search.results), RESULTS)];
     within(ranges, &place.child("search_tools"))

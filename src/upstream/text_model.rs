@@ -58,6 +58,8 @@ pub struct Manner<'a> {
     pub temperature: f64,
     /// JSON Schema that the text is to fit. It is sent to providers that take it; what comes has to be checked all the same.
     pub form: Option<&'a Value>,
+    /// Requests that it may take at most, whatever patience there is; at least one is made.
+    pub requests: Option<u64>,
 }
 
 /// What asking gave, and what it took.
@@ -142,10 +144,14 @@ impl TextModel {
             requests += 1;
             match self.attempt(messages, manner).await {
                 Tried::Done(answered, usage) => return Exchange { answered, requests, usage },
-                Tried::Plainer => {}
                 Tried::Again(_, reason) if tries <= 1 => {
                     return Exchange { answered: Err(reason), requests, usage: None };
                 }
+                Tried::Again(..) | Tried::Plainer if manner.requests.is_some_and(|most| requests >= most) => {
+                    let reason = format!("no answer within the {requests} requests that were left for it");
+                    return Exchange { answered: Err(reason), requests, usage: None };
+                }
+                Tried::Plainer => {}
                 Tried::Again(asked, _) => {
                     tries -= 1;
                     sleep(asked.unwrap_or(wait).min(self.patience.max_wait)).await;

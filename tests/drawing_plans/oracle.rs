@@ -3,10 +3,10 @@
 use std::sync::Mutex;
 
 use callwright::openai::Role;
-use callwright::planner::drawing::{AskError, PlanningModel, Purpose, Question, Reply};
+use callwright::planner::drawing::{AskError, Completion, PlanningModel, Purpose, Question, Reply};
 use callwright::upstream::Answered;
 use futures_util::future::BoxFuture;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::records::{GoldCall, GoldReference, Record, may_be, references};
 
@@ -17,6 +17,10 @@ pub(crate) struct Oracle {
     /// What it could not choose.
     pub(crate) failed: Mutex<Vec<String>>,
     errors: Option<Mutex<fastrand::Rng>>,
+    /// Does it choose outputs that the prompt does not tell of?
+    insists: bool,
+    /// How it is asked.
+    completion: Completion,
     /// How often it erred, and how.
     pub(crate) erred: Mutex<Vec<&'static str>>,
 }
@@ -26,11 +30,26 @@ const ERRING: f64 = 0.2;
 
 impl Oracle {
     pub(crate) fn of(record: &Record) -> Self {
-        Self { record: record.clone(), failed: Mutex::default(), errors: None, erred: Mutex::default() }
+        Self {
+            record: record.clone(),
+            failed: Mutex::default(),
+            errors: None,
+            insists: false,
+            completion: Completion::All,
+            erred: Mutex::default(),
+        }
     }
 
     pub(crate) fn erring(record: &Record, seed: u64) -> Self {
         Self { errors: Some(Mutex::new(fastrand::Rng::with_seed(seed))), ..Self::of(record) }
+    }
+
+    pub(crate) fn asked(self, completion: Completion) -> Self {
+        Self { completion, ..self }
+    }
+
+    pub(crate) fn insisting(record: &Record) -> Self {
+        Self { insists: true, ..Self::of(record) }
     }
 
     fn gold(&self, label: &str) -> Option<&GoldCall> {
@@ -72,9 +91,22 @@ impl Oracle {
             let Some(asked) =
                 wanted["arguments"].as_array().unwrap().iter().find(|asked| asked["name"] == name.as_str())
             else {
+                if self.completion != Completion::All {
+                    continue;
+                }
                 return self.fails(format!("{}.{name} is not asked for", call.name));
             };
             let found = references(value);
+            // The first of the three steps tells of no tools: what comes from one is not said.
+            if self.completion == Completion::ThreeSteps && !found.is_empty() && asked["tools"] == json!([]) {
+                arguments.extend(
+                    asked["required"]
+                        .as_bool()
+                        .filter(|required| *required)
+                        .map(|_| json!({"name": name, "source": "ask"})),
+                );
+                continue;
+            }
             if found.is_empty() {
                 arguments
                     .push(json!({"name": name, "source": "value", "value": value, "words": words_for(value, data)}));
@@ -109,7 +141,8 @@ impl Oracle {
         let tool = wanted["tools"].as_array().unwrap().iter().find(|tool| tool["name"] == source.name.as_str());
         let pointer = reference.pointer();
         let outputs = &tool.ok_or("the tool is not told of")?["outputs"];
-        if outputs.as_object().is_some_and(|outputs| !outputs.keys().any(|field| may_be(field, &pointer))) {
+        let is_told = |outputs: &Map<String, Value>| outputs.keys().any(|field| may_be(field, &pointer));
+        if !self.insists && outputs.as_object().is_some_and(|outputs| !is_told(outputs)) {
             return Err(format!("{} is not among the outputs of {}", pointer, source.name));
         }
         let planned =

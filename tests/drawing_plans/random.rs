@@ -12,11 +12,22 @@ use crate::records::toolset;
 
 /// Answers of any form; most have the right one, with anything in it that the prompt offers.
 #[derive(Debug)]
-struct Anything {
+pub(crate) struct Anything {
     rng: Mutex<fastrand::Rng>,
     /// Always another call, wherever one can be.
     always_tool: bool,
     asked: Mutex<u64>,
+}
+
+impl Anything {
+    /// Always another call, wherever one can be.
+    pub(crate) fn but_always_a_tool(seed: u64) -> Self {
+        Self { rng: Mutex::new(fastrand::Rng::with_seed(seed)), always_tool: true, asked: Mutex::default() }
+    }
+
+    pub(crate) fn asked(&self) -> u64 {
+        *self.asked.lock().unwrap()
+    }
 }
 
 impl PlanningModel for Anything {

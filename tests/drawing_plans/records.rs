@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use callwright::domain::rules::{Report, ScanRules};
+use callwright::domain::rules::{RepairRules, Report, ScanRules};
 use callwright::domain::{Call, FaultCode, Message, Owner, Speaker, Tool};
 use callwright::planner::drawing::{
     DrawSettings, Drawn, Occasion, PlanningModel, Present, Renewal, ToolList, Tools, draw, redraw,
 };
 use callwright::planner::producers::{Producers, Request, ToolShape, told_fields};
+use callwright::repair::mend;
 use callwright::scanner::{CompiledTool, Settings, Toolbook, Validators, scan};
 use serde_json::{Map, Value};
 
@@ -37,6 +38,12 @@ pub(crate) struct Record {
     pub(crate) toolset: String,
     pub(crate) gold: Vec<GoldCall>,
 }
+
+/// The kind of fault that is one of what is told of an answer: the answer may have it all the same.
+pub(crate) const UNPROMISED: &str = "an output that is not promised";
+
+/// The kind of fault that is one of a value alone.
+pub(crate) const MISFIT: &str = "a value does not fit its schema";
 
 /// The tools of a toolset.
 pub(crate) struct Toolset {
@@ -157,6 +164,32 @@ impl Toolset {
         })
     }
 
+    /// The record with names and values as the schemas want them, where that loses nothing: `sortBy` is `sort_by`, `"5"` for a number is 5, and
+    /// 5 for a text `"5"`.
+    pub(crate) fn fitted(&self, record: &Record) -> Record {
+        let mut fitted = record.clone();
+        for call in &mut fitted.gold {
+            let Some(tool) = self.book.get(&call.name) else { continue };
+            let named =
+                std::mem::take(&mut call.arguments).into_iter().map(|(name, value)| (spelled(tool, name), value));
+            call.arguments = named.collect();
+            for (name, value) in &mut call.arguments {
+                let schema = tool.parameter(name).map(|parameter| parameter.schema.clone());
+                let wants_text = schema.is_some_and(|schema| schema["type"] == "string");
+                if wants_text && (value.is_i64() || value.is_u64()) {
+                    *value = value.to_string().into();
+                } else if references(value).is_empty() {
+                    let arguments = serde_json::json!({ name.as_str(): value }).to_string();
+                    let alone = Call { id: String::new(), name: call.name.clone(), arguments };
+                    let rules = RepairRules { names: false, defaults: false, ..RepairRules::default() };
+                    let mended = mend(&alone, 0, &self.book, &ScanRules::default(), &rules).call.arguments;
+                    *value = serde_json::from_str::<Map<String, Value>>(&mended).unwrap()[name].clone();
+                }
+            }
+        }
+        fitted
+    }
+
     /// Why a gold plan does not fit the schemas of its tools, each with what kind of fault it is.
     pub(crate) fn faults_of(&self, record: &Record) -> Vec<(&'static str, String)> {
         let used: Vec<String> =
@@ -192,9 +225,7 @@ impl Toolset {
                 // What comes from another call has no value yet.
                 FaultCode::ParameterMissing if is_fed(&first) => continue,
                 FaultCode::ParameterMissing => "a required parameter is not there",
-                FaultCode::TypeMismatch | FaultCode::Constraint | FaultCode::Placeholder => {
-                    "a value does not fit its schema"
-                }
+                FaultCode::TypeMismatch | FaultCode::Constraint | FaultCode::Placeholder => MISFIT,
                 _ => "there is no such parameter",
             };
             faults.push((kind, format!("{}: {}", call.name, diagnosis.message)));
@@ -205,9 +236,7 @@ impl Toolset {
         for reference in call.references() {
             match record.gold.iter().find(|other| other.label == reference.label) {
                 Some(source) if self.promises(&source.name, &reference.pointer()) => {}
-                Some(source) => {
-                    faults.push(("an output that is not promised", format!("{}{}", source.name, reference.path)))
-                }
+                Some(source) => faults.push((UNPROMISED, format!("{}{}", source.name, reference.path))),
                 None => faults.push(("there is no such call", reference.text)),
             }
         }
@@ -217,6 +246,14 @@ impl Toolset {
         let known = self.outputs.get(tool).map_or(&[] as &[_], Vec::as_slice);
         known.is_empty() || known.iter().any(|field| may_be(field, pointer))
     }
+}
+
+/// A parameter's name in its own notation.
+fn spelled(tool: &CompiledTool, name: String) -> String {
+    let letters = |name: &str| name.to_lowercase().replace(['_', '-', '.'], "");
+    let own = tool.parameters().find(|parameter| parameter.name == name);
+    let same = || tool.parameters().find(|parameter| letters(parameter.name) == letters(&name));
+    own.or_else(same).map_or(name.clone(), |parameter| parameter.name.to_owned())
 }
 
 /// A message with this text alone.

@@ -83,6 +83,14 @@ fn each_fault_is_named() {
 }
 
 #[test]
+fn what_is_meant_beyond_doubt_needs_no_second_answer() {
+    let mut written = booking();
+    written["arguments"][1]["name"] = json!("personId");
+    let (drawn, script) = draw(&[goal(), written, start(), jack()]);
+    assert_eq!((plan(&drawn).to_string().as_str(), script.count()), (MEETING, 4));
+}
+
+#[test]
 fn calls_that_are_the_same_become_one() {
     let two = json!({"goals": [{"tool": "book_room", "task": "a"}, {"tool": "find_person", "task": "b"}]});
     let (drawn, _) = draw(&[two, booking(), jack(), start(), jack()]);
@@ -156,4 +164,25 @@ fn a_model_that_is_gone_ends_it() {
         "{:?}",
         drawn.result
     );
+}
+
+#[test]
+fn an_output_that_nothing_tells_of_is_doubted_once() {
+    let mut open = booking();
+    open["arguments"][1]["outputs"][0]["output"] = json!("/key");
+    let (drawn, script) = draw(&[goal(), open.clone(), open, start(), jack()]);
+    assert!(script.told(2).contains("`find_person` has no output `/key`"), "{}", script.told(2));
+    let booked = plan(&drawn).nodes().last().unwrap();
+    assert_eq!(booked.argument("person_id").unwrap().source.written(), json!("$call2.key$"));
+    assert!(drawn.notes.len() == 1 && drawn.notes[0].contains("/key"), "{:?}", drawn.notes);
+}
+
+#[test]
+fn an_output_that_can_never_be_the_argument_is_doubted_once() {
+    let mut open = booking();
+    open["arguments"][3] = output("seats", "r", "/rooms", None);
+    let (drawn, script) = draw(&[goal(), open, booking(), start(), jack()]);
+    let told = script.told(2);
+    assert!(told.contains("`seats`: the output `/rooms` is array, which the argument can never be"), "{told}");
+    assert_eq!(plan(&drawn).to_string(), MEETING);
 }

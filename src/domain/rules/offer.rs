@@ -18,6 +18,8 @@ pub struct OfferRules {
     pub min: u32,
     /// Score-gap cut-off: tools whose score is below this share of the best one's, 0 to 1, are not chosen; 0 cuts nothing off.
     pub gap: f64,
+    /// Tools at most that are offered for each key that a chosen tool requires and nobody gave: those whose answers evidently have it.
+    pub prerequisites: u32,
     /// Globs on `toolset/tool`: always offered.
     pub always: ToolGlobs,
     /// Globs on `toolset/tool`: never offered, never found, never called; it wins over everything else.
@@ -39,6 +41,7 @@ impl Default for OfferRules {
             k: 16,
             min: 5,
             gap: 0.1,
+            prerequisites: 1,
             always: ToolGlobs::default(),
             never: ToolGlobs::default(),
             sticky: true,

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
+use super::trace_plan;
 use crate::domain::trace::{Attempt, Enrichment, Execution, Observation, Round};
 use crate::domain::{Call, Diagnosis, Explanation, OfferNote, OfferReason, Repair, Trace};
 use crate::openai::{ChatRequest, Completion};
@@ -24,6 +25,10 @@ pub(super) fn write(trace: &Trace) -> String {
     page.items("Failures that the client's tool messages report", &trace.observed, observation);
     if trace.observed_left_out > 0 {
         page.line(&format!("{} older ones are neither listed nor explained any more", trace.observed_left_out));
+    }
+    if let Some(plan) = &trace.plan {
+        page.section("Plan");
+        page.text(&trace_plan::lines(plan));
     }
     page.items("Attempts", &trace.attempts, attempt);
     page.items("Executions", &trace.executions, execution);

@@ -35,6 +35,8 @@ enum Format {
     Json,
     /// As a person reads it.
     Text,
+    /// Its plan alone, as a drawing.
+    Mermaid,
 }
 
 /// The query of one trace.
@@ -45,7 +47,8 @@ pub(in crate::http) struct ShowQuery {
     format: Option<Format>,
 }
 
-/// One trace, whole: as JSON or, where the query (`format=text`) or the header `Accept` asks for that, as text for a person.
+/// One trace, whole: as JSON or, where the query (`format=text`) or the header `Accept` asks for that, as text for a person. `format=mermaid` gives its
+/// plan alone.
 pub(in crate::http) async fn show(
     State(side): State<OperatorSide>,
     Path(id): Path<String>,
@@ -60,6 +63,13 @@ pub(in crate::http) async fn show(
     };
     match side.store.get(&id).await {
         Ok(Some(trace)) if format == Format::Text => trace_text::write(&trace).into_response(),
+        Ok(Some(trace)) if format == Format::Mermaid => match trace.plan.and_then(|note| note.plan) {
+            Some(plan) => plan.mermaid().into_response(),
+            None => {
+                let message = format!("the turn of trace `{id}` drew no plan; ask for it without `format=mermaid`");
+                error::invalid_request(StatusCode::NOT_FOUND, message, "no_plan")
+            }
+        },
         Ok(Some(trace)) => json::value(StatusCode::OK, &trace),
         Ok(None) => {
             let message = format!(

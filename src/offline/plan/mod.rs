@@ -1,6 +1,7 @@
 //! `plan`: recorded requests, each with its plan, or with the tools that can supply the arguments of the tools that it may need.
 
 mod drawn;
+mod needed;
 mod record;
 mod summary;
 mod toolsets;
@@ -17,6 +18,7 @@ use super::output::Output;
 use super::{OfflineError, Watcher};
 use crate::embedding::Embedder;
 use crate::planner::producers::{Edges, Request};
+use crate::scanner::{self, Validators};
 
 pub use drawn::{DrawJob, DrawSummary, plans};
 use record::{PlanRecord, write};
@@ -40,6 +42,8 @@ pub struct CandidatesJob {
     pub embedder: Option<Arc<dyn Embedder>>,
     /// Is it written too why each is a candidate?
     pub details: bool,
+    /// Is it written whether a plan is needed, in place of the candidates?
+    pub auto: bool,
     /// Threads that search.
     pub jobs: usize,
 }
@@ -59,7 +63,8 @@ pub fn candidates(
     }
     let mut summary = CandidatesSummary::default();
     let CandidatesJob { tools, edges, embedder, .. } = job;
-    let from = Ingredients { tools, edges, embedder: embedder.as_ref(), validators: None };
+    let validators = job.auto.then(|| Validators::new(&scanner::Settings::default()));
+    let from = Ingredients { tools, edges, embedder: embedder.as_ref(), validators: validators.as_ref() };
     let toolsets = runtime.block_on(Toolsets::read(from, watcher, &mut summary))?;
     let records = Lines::of(Input::open(&job.records)?);
     let output = Output::create(&job.candidates, &[&job.tools, &job.records])?;
@@ -95,6 +100,10 @@ fn of_batch(
     for (request, record, toolset) in &records {
         let (of_request, others) = vectors.split_at_checked(request.texts().len()).unwrap_or((&[], vectors));
         vectors = others;
+        if job.auto {
+            needed::write(record, toolset, request, of_request, answers);
+            continue;
+        }
         let found = toolset.candidates(request, of_request, record.calls.as_deref(), job.count);
         answers.summary.count(&found);
         write(record, &found, toolset, job.details, &mut answers.lines);

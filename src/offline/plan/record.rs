@@ -76,7 +76,7 @@ pub(super) fn write(
     lines.push(b'\n');
 }
 
-fn told(candidate: &Candidate, toolset: &Toolset) -> Value {
+pub(super) fn told(candidate: &Candidate, toolset: &Toolset) -> Value {
     let reasons = candidate.reasons.iter().map(|reason| (reason.evidence.to_string(), Value::from(reason.weight)));
     serde_json::json!({
         "tool": toolset.name(candidate.tool),

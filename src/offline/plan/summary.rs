@@ -14,6 +14,8 @@ pub struct CandidatesSummary {
     pub repeated: u64,
     /// Records that were answered.
     pub records: u64,
+    /// Records that need a plan, where that is asked.
+    pub needed: u64,
     /// Arguments that were looked at.
     pub arguments: u64,
     /// Those of them without any candidate.
@@ -36,6 +38,7 @@ impl CandidatesSummary {
 impl Summary for CandidatesSummary {
     fn add(&mut self, other: &Self) {
         self.records += other.records;
+        self.needed += other.needed;
         self.arguments += other.arguments;
         self.empty += other.empty;
         self.unknown_calls += other.unknown_calls;

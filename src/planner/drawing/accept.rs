@@ -2,22 +2,19 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::answer::{Completion, Given, Goal, NewCall, Origin, Selection, Taken, Which, read};
+use super::QUOTED_CHARS;
+use super::answer::{Completion, Given, Goal, NewCall, Origin, Selection, Taken, read};
 use super::converse::Judged;
 use super::draft::{Draft, DraftNode};
+use super::fitting::Fitting;
 use super::ground::Ground;
+use super::place::{kind_of, may_have, place};
+use super::shown::named;
 use super::tools::PlanTool;
-use crate::domain::json::{Pointer, raw};
-use crate::domain::plan::{Argument, Item, Reference, Source};
-use crate::domain::rules::{Report, ScanRules};
-use crate::domain::{Call, OutputField};
+use crate::domain::plan::{Argument, Reference, Source};
 use crate::scanner::excerpt::excerpt;
-use crate::scanner::{Toolbook, scan};
-
-/// Characters of a name that a fault quotes.
-const QUOTED_CHARS: usize = 80;
 
 /// The goals of a selection: `tools` are the names that may be chosen, and a plan has room for `at_most` calls.
 pub(super) fn selected(text: &str, tools: &HashSet<&str>, at_most: usize) -> Judged<Vec<Goal>> {
@@ -76,6 +73,16 @@ pub(super) struct Completed {
     pub(super) calls: Vec<(usize, String, Vec<String>)>,
 }
 
+/// What is taken of one answer.
+struct Taking<'c> {
+    /// The new calls that it tells of.
+    told: &'c [NewCall],
+    /// Those of them that are used.
+    made: Vec<&'c NewCall>,
+    /// What speaks against an argument and does not forbid it: the model is told once, and may say it again.
+    doubts: Vec<String>,
+}
+
 impl Standard<'_> {
     /// What can be taken of an answer. What is faulty is missing then, or left out where the call can do without.
     pub(super) fn judge(&self, text: &str) -> Judged<Completed> {
@@ -84,35 +91,40 @@ impl Standard<'_> {
             Err(fault) => return Judged::unusable(fault),
         };
         let mut faults = Vec::new();
+        let mut taking = Taking { told: &calls, made: Vec::new(), doubts: Vec::new() };
         let mut known: HashMap<&str, &Given> = HashMap::new();
         for given in &arguments {
-            if !self.arguments.iter().any(|asked| asked.name == given.name) {
+            let Some(asked) = self.asked(&given.name) else {
                 let tool = quoted(self.tool.tool.name());
                 faults.push(format!("`{tool}` has no argument `{}`", quoted(&given.name)));
-            } else if known.insert(&given.name, given).is_some() {
+                continue;
+            };
+            if known.insert(&asked.name, given).is_some() {
                 faults.push(format!("the argument `{}` stands there twice", quoted(&given.name)));
             }
         }
         let mut completed = Completed::default();
-        let mut made: Vec<&NewCall> = Vec::new();
         for asked in self.arguments {
-            let before = made.len();
+            let before = taking.made.len();
             let source = match known.get(asked.name.as_str()) {
-                Some(given) => self.source(asked, given, &calls, &mut made).map(Some),
-                None if asked.required => match self.default_of(&asked.name) {
+                Some(given) => self.source(asked, given, &mut taking).map(Some),
+                None if asked.required => match self.fitting().default_of(&asked.name) {
                     Some(value) => Ok(Some(Source::Value { value, words: String::new() })),
                     None => Err("it is required, and is not there; say where it comes from".to_owned()),
                 },
                 None => Ok(None),
             };
             let source = source.unwrap_or_else(|fault| {
-                made.truncate(before);
+                taking.made.truncate(before);
+                taking.doubts.clear();
                 faults.push(format!("the argument `{}`: {fault}", quoted(&asked.name)));
                 asked.required.then(|| self.missing(&asked.name))
             });
+            let doubts = taking.doubts.drain(..);
+            faults.extend(doubts.map(|doubt| format!("the argument `{}`: {doubt}", quoted(&asked.name))));
             completed.arguments.extend(source.map(|source| Argument { name: asked.name.clone(), source }));
         }
-        for (number, call) in made.iter().enumerate() {
+        for (number, call) in taking.made.iter().enumerate() {
             let label = self.draft.label(self.draft.len() + number);
             let supplies = completed
                 .arguments
@@ -125,6 +137,16 @@ impl Standard<'_> {
         Judged { taken: Some(completed), faults }
     }
 
+    /// The argument of this name, or the one whose name has the same letters in another notation (`sortBy`, `sort_by`).
+    fn asked(&self, name: &str) -> Option<&AskedFor> {
+        let letters = |name: &str| -> String {
+            name.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+        };
+        let exact = self.arguments.iter().find(|asked| asked.name == name);
+        let mut alike = self.arguments.iter().filter(|asked| letters(&asked.name) == letters(name));
+        exact.or_else(|| alike.next().filter(|_| alike.next().is_none()))
+    }
+
     /// All that is required, from the user.
     pub(super) fn all_missing(&self) -> Completed {
         let required = self.arguments.iter().filter(|asked| asked.required);
@@ -132,13 +154,7 @@ impl Standard<'_> {
         Completed { arguments: required.map(missing).collect(), calls: Vec::new() }
     }
 
-    fn source<'c>(
-        &self,
-        asked: &AskedFor,
-        given: &Given,
-        calls: &'c [NewCall],
-        made: &mut Vec<&'c NewCall>,
-    ) -> Result<Source, String> {
+    fn source<'c>(&self, asked: &AskedFor, given: &Given, taking: &mut Taking<'c>) -> Result<Source, String> {
         match given.source {
             Origin::Ask => {
                 let question = given.question.as_deref().unwrap_or_default().trim();
@@ -150,18 +166,39 @@ impl Standard<'_> {
             Origin::Tool => {
                 let outputs = given.outputs.as_deref().unwrap_or_default();
                 let references: Result<Vec<_>, _> =
-                    outputs.iter().map(|taken| self.reference(asked, taken, calls, made)).collect();
-                self.made_of(asked, &given.value, references?)
+                    outputs.iter().map(|taken| self.reference(asked, taken, taking)).collect();
+                let source = self.made_of(asked, &given.value, references?)?;
+                taking.doubts.extend(self.misfit(asked, &source, taking));
+                Ok(source)
             }
         }
+    }
+
+    /// Why an output can never be the argument: said once, for what is told of answers may be wrong.
+    fn misfit(&self, asked: &AskedFor, source: &Source, taking: &Taking<'_>) -> Option<String> {
+        let Source::Output(reference) = source else { return None };
+        let planned = self.draft.at(&reference.node).and_then(|at| self.draft.get(at)).map(|node| &node.tool);
+        let supplier = planned.or_else(|| {
+            let new =
+                (0..taking.made.len()).find(|number| self.draft.label(self.draft.len() + number) == reference.node);
+            self.suppliers.get(&taking.made.get(new?)?.tool).map(|(_, tool)| tool)
+        })?;
+        let kind = kind_of(&supplier.outputs, reference)?;
+        let place = quoted(reference.output.as_str());
+        let misfit = format!("the output `{place}` is {}, which the argument can never be", named(kind));
+        (!self.fitting().can_be(&asked.name, kind)).then_some(misfit)
+    }
+
+    fn fitting(&self) -> Fitting<'_> {
+        Fitting { tool: &self.tool.tool }
     }
 
     fn value(&self, asked: &AskedFor, given: &Given) -> Result<Source, String> {
         if given.value.is_null() {
             return Err("its source is `value`, and there is none".to_owned());
         }
-        let value = self.as_wanted(&asked.name, &given.value)?;
-        if self.default_of(&asked.name).as_ref() == Some(&value) {
+        let value = self.fitting().as_wanted(&asked.name, &given.value)?;
+        if self.fitting().default_of(&asked.name).as_ref() == Some(&value) {
             return Ok(Source::Value { value, words: String::new() });
         }
         let words = self.ground.words_for(&value, given.words.as_deref().unwrap_or_default());
@@ -172,47 +209,11 @@ impl Standard<'_> {
         Ok(Source::Value { value, words })
     }
 
-    /// The value, or what it spells as JSON where the schema wants that.
-    fn as_wanted(&self, name: &str, value: &Value) -> Result<Value, String> {
-        let Err(fault) = self.check(name, value) else { return Ok(value.clone()) };
-        let spelled = value.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
-        let fits = spelled.filter(|spelled| self.check(name, spelled).is_ok());
-        fits.ok_or_else(|| format!("the value {} does not fit: {fault}", excerpt(&value.to_string(), QUOTED_CHARS)))
-    }
-
-    /// Holds one value against its parameter's schema.
-    fn check(&self, name: &str, value: &Value) -> Result<(), String> {
-        let arguments = Map::from_iter([(name.to_owned(), value.clone())]);
-        let tool = &self.tool.tool;
-        let call =
-            Call { id: String::new(), name: tool.name().to_owned(), arguments: raw(&arguments).get().to_owned() };
-        let rules = ScanRules { report: Report::All, ..ScanRules::default() };
-        let Err(found) = scan(&call, 0, &Toolbook::of(std::sync::Arc::clone(tool)), &rules) else { return Ok(()) };
-        // The other arguments are not there, which is no fault of this one.
-        let of_value =
-            found.iter().filter(|diagnosis| diagnosis.path.tokens().first().is_some_and(|first| first == name));
-        let messages: Vec<&str> = of_value.map(|diagnosis| diagnosis.message.as_str()).collect();
-        if messages.is_empty() { Ok(()) } else { Err(messages.join("; ")) }
-    }
-
-    /// The value that the schema gives, where nobody needs to say one.
-    fn default_of(&self, name: &str) -> Option<Value> {
-        let schema = self.tool.tool.parameter(name)?.schema;
-        let only = schema.get("enum").and_then(Value::as_array).filter(|values| values.len() == 1);
-        schema.get("default").or(schema.get("const")).or(only.and_then(|values| values.first())).cloned()
-    }
-
-    fn reference<'c>(
-        &self,
-        asked: &AskedFor,
-        taken: &Taken,
-        calls: &'c [NewCall],
-        made: &mut Vec<&'c NewCall>,
-    ) -> Result<Reference, String> {
+    fn reference<'c>(&self, asked: &AskedFor, taken: &Taken, taking: &mut Taking<'c>) -> Result<Reference, String> {
         if asked.suppliers.is_empty() {
             return Err("no tool can supply it; give a `value` that was said, or `ask`".to_owned());
         }
-        let call = calls.iter().find(|call| call.call == taken.call);
+        let call = taking.told.iter().find(|call| call.call == taken.call);
         let (node, supplier) = match self.planned(&taken.call, call) {
             Some((at, node)) => {
                 self.no_circle(at)?;
@@ -223,14 +224,16 @@ impl Standard<'_> {
                 let call = call.ok_or_else(|| {
                     format!("the call `{}` stands neither in `calls` nor in `planned`", quoted(&taken.call))
                 })?;
-                let (node, tool) = self.new_call(asked, call, made)?;
+                let (node, tool) = self.new_call(asked, call, &mut taking.made)?;
                 (node, tool.clone())
             }
         };
-        let (output, item) = place(taken, &supplier.outputs).ok_or_else(|| {
-            let tool = quoted(supplier.tool.name());
-            format!("`{tool}` has no output `{}`; take one of its `outputs`", quoted(&taken.output))
-        })?;
+        let none = || format!("`{}` has no output `{}`", quoted(supplier.tool.name()), quoted(&taken.output));
+        let (output, item) = place(taken).ok_or_else(none)?;
+        // What documents say of answers is often not all: who insists has it. An answer without it has the call asked for again.
+        if !may_have(&supplier.outputs, output.as_str()) {
+            taking.doubts.push(format!("{} that is told of; take one of its `outputs`, if one will do", none()));
+        }
         Ok(Reference { node, output, item })
     }
 
@@ -306,7 +309,7 @@ impl Standard<'_> {
     fn composed(&self, asked: &AskedFor, template: &Value, outputs: Vec<Reference>) -> Result<Source, String> {
         let mut value = template.clone();
         // A list or an object is written as a text where the answer's form has room for texts alone.
-        if let Some(text) = template.as_str().filter(|_| self.check(&asked.name, template).is_err()) {
+        if let Some(text) = template.as_str().filter(|_| self.fitting().check(&asked.name, template).is_err()) {
             let spelled =
                 serde_json::from_str::<Value>(text).ok().filter(|value| value.is_array() || value.is_object());
             value = spelled.unwrap_or(value);
@@ -330,51 +333,6 @@ impl Standard<'_> {
         };
         Source::Missing { question }
     }
-}
-
-/// Where a value stands in an answer, where the answer may have it there; and which item of a list.
-fn place(taken: &Taken, fields: &[OutputField]) -> Option<(Pointer, Item)> {
-    let written = Pointer::from(taken.output.as_str());
-    let (mut output, mut index) = (Pointer::root(), None);
-    for token in written.tokens() {
-        if is_index(&token) {
-            index = Some(token.parse::<usize>().ok()?);
-            output = output.item(0);
-        } else {
-            output = output.child(&token);
-        }
-    }
-    if !fields.is_empty() && !may_have(fields, output.as_str()) {
-        return None;
-    }
-    Some(match (index, taken.item) {
-        (Some(0) | None, Some(Which::First)) => (with_item(output, index), Item::Index(0)),
-        (Some(0) | None, Some(Which::Choose)) => (with_item(output, index), Item::Chosen),
-        (None, _) | (Some(0), Some(Which::All)) => (output, Item::Whole),
-        (Some(0), None) => (output, Item::Chosen),
-        (Some(index), _) => (output, Item::Index(index)),
-    })
-}
-
-/// May an answer with these values have something there: one of them, what holds some of them, or a part of one of which nothing more is told?
-fn may_have(fields: &[OutputField], output: &str) -> bool {
-    let is_below = |longer: &str, shorter: &str| {
-        longer.strip_prefix(shorter).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
-    let is_told = |of: &str| fields.iter().any(|field| field.pointer != of && is_below(&field.pointer, of));
-    fields.iter().any(|field| {
-        let pointer = field.pointer.as_str();
-        is_below(pointer, output) || (is_below(output, pointer) && !is_told(pointer))
-    })
-}
-
-/// The place of an item, where that of its list is given.
-fn with_item(output: Pointer, index: Option<usize>) -> Pointer {
-    if index.is_some() { output } else { output.item(0) }
-}
-
-fn is_index(token: &str) -> bool {
-    !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Is it one task of one tool, whatever the case and the spaces?

@@ -113,6 +113,7 @@ fn question(chance: &Chance<'_>, settings: &DrawSettings) -> Question {
         messages: vec![(Role::System, system), (Role::User, raw(&data).get().to_owned())],
         form: object(json!({"choice": {"type": ["integer", "null"]}})),
         temperature: settings.temperature,
+        requests: settings.requests,
     }
 }
 

@@ -70,7 +70,7 @@ impl Asker<'_> {
         mut question: Question,
         judge: impl Fn(&str) -> Judged<T>,
     ) -> Result<Judged<T>, Undrawn> {
-        let text = self.ask(&question).await?;
+        let text = self.ask(&mut question).await?;
         let first = judged(text.as_deref(), &judge);
         if first.faults.is_empty() {
             return Ok(first);
@@ -78,7 +78,7 @@ impl Asker<'_> {
         let told: Vec<String> = first.faults.iter().take(MAX_FAULTS).cloned().collect();
         question.messages.push((Role::Assistant, beginning(&text.unwrap_or_default(), RETURNED_CHARS).to_owned()));
         question.messages.push((Role::User, repair(&told)));
-        let second = match self.ask(&question).await {
+        let second = match self.ask(&mut question).await {
             Ok(text) => judged(text.as_deref(), &judge),
             // What the first answer had that can be used is better than nothing.
             Err(Undrawn::Limit(_)) if first.taken.is_some() => return Ok(first),
@@ -88,7 +88,7 @@ impl Asker<'_> {
     }
 
     /// The text of an answer; `None` where it was cut off.
-    async fn ask(&mut self, question: &Question) -> Result<Option<String>, Undrawn> {
+    async fn ask(&mut self, question: &mut Question) -> Result<Option<String>, Undrawn> {
         let prompt: usize = question.messages.iter().map(|(_, text)| estimated(text)).sum();
         let prompt = u64::try_from(prompt).unwrap_or(u64::MAX);
         let total = self.spent.total();
@@ -98,6 +98,7 @@ impl Asker<'_> {
         if total.tokens().saturating_add(prompt) > self.settings.tokens {
             return Err(Undrawn::Limit(Limit::Tokens(self.settings.tokens)));
         }
+        question.requests = self.settings.requests - total.requests;
         let asked = self.model.ask(question).await;
         let mut cost = Cost { requests: 1, prompt_tokens: prompt, completion_tokens: 0 };
         if let Ok(Reply { said, prompt_tokens, completion_tokens, requests }) = &asked {

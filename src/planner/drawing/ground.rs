@@ -6,6 +6,7 @@
 
 use serde_json::Value;
 
+use super::number_words::{in_words, telling_digits};
 use crate::domain::json::scalar_text;
 
 /// Digits in a row from which on they are taken for something that nobody guesses.
@@ -41,10 +42,14 @@ impl Ground {
     /// What is not there, in words for the model.
     pub(super) fn words_for(&self, value: &Value, words: &str) -> Result<String, String> {
         let own = scalar_text(value).unwrap_or_default();
+        let in_words = value.as_u64().and_then(in_words).unwrap_or_default();
         let words = if self.says(words) {
+            another_number(value, words)?;
             words.trim().to_owned()
         } else if self.says(&own) {
             own
+        } else if self.says(&in_words) {
+            in_words
         } else if words.trim().is_empty() {
             return Err("it comes without words of the conversation or memory that it rests on".to_owned());
         } else {
@@ -77,6 +82,17 @@ impl Ground {
             && (self.words.contains(&folded)
                 || last.chars().count() >= BEGINNING_CHARS && self.words.contains(open_end)
                 || has_no_spaces(words) && self.words.contains(open_end.trim_start()))
+    }
+}
+
+/// Refuses words that are a number and nothing else, where the value is a number and another one.
+fn another_number(value: &Value, words: &str) -> Result<(), String> {
+    let own = value.as_number().and_then(|number| telling_digits(number.to_string().trim_start_matches('-')));
+    match (own, telling_digits(words)) {
+        (Some(own), Some(said)) if own != said => {
+            Err(format!("the words `{}` are another number than {value}", words.trim()))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -147,6 +163,20 @@ mod tests {
         assert!(words(json!("Jill"), "").unwrap_err().contains("without words"));
         assert!(words(json!("Jill"), "for Jill").unwrap_err().contains("nowhere"));
         assert!(words(json!("x"), "ack").is_err(), "part of a word is no word");
+    }
+
+    #[test]
+    fn numbers_may_be_said_in_words_and_are_no_others() {
+        let ground = Ground::of(["A table for two, twenty-five minutes from now, 9 chairs, at 4.5 %."]);
+        let words = |value: Value, words: &str| ground.words_for(&value, words);
+        assert_eq!(words(json!(2), "").as_deref(), Ok("two"));
+        assert_eq!(words(json!(25), "for 25 minutes").as_deref(), Ok("twenty five"));
+        assert_eq!(words(json!(2), "two").as_deref(), Ok("two"));
+        assert_eq!(words(json!(0.045), "4.5").as_deref(), Ok("4.5"));
+        assert_eq!(words(json!(14), "for two").as_deref(), Ok("for two"), "what is reckoned may come of words");
+        assert!(words(json!(3), "two").unwrap_err().contains("another number"));
+        assert!(words(json!(8), "9").unwrap_err().contains("another number"));
+        assert!(words(json!(7), "").is_err());
     }
 
     #[test]

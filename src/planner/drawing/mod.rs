@@ -9,12 +9,16 @@
 mod accept;
 mod answer;
 mod choose;
+mod complete;
 mod converse;
 mod draft;
 mod draw;
 mod finish;
+mod fitting;
 mod ground;
 mod model;
+mod number_words;
+mod place;
 mod prompts;
 mod redraw;
 mod renewed_goals;
@@ -28,5 +32,8 @@ pub use converse::Spent;
 pub use draw::{Drawn, Limit, Occasion, Undrawn, draw};
 pub use model::{AskError, PlanningModel, Purpose, Question, Reply};
 pub use redraw::{Present, Renewal, redraw};
-pub use settings::DrawSettings;
+pub use settings::{Completion, DrawSettings};
 pub use tools::{PlanTool, ToolList, Tools};
+
+/// Characters of a name or a value that a fault quotes.
+const QUOTED_CHARS: usize = 80;

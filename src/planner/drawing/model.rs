@@ -29,6 +29,8 @@ pub struct Question {
     pub form: Value,
     /// How freely the model may choose its words.
     pub temperature: f64,
+    /// Requests that the answer may take, tries where a provider is busy included; 0 is as 1.
+    pub requests: u64,
 }
 
 /// What a question is for.

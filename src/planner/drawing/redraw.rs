@@ -4,8 +4,9 @@ use std::collections::HashSet;
 
 use super::accept::is_same;
 use super::answer::Goal;
+use super::complete::before;
 use super::draft::{Draft, DraftNode, Standing};
-use super::draw::{Drawing, Drawn, Occasion, Undrawn, before};
+use super::draw::{Drawing, Drawn, Occasion, Undrawn};
 use super::model::{PlanningModel, Purpose, Question};
 use super::renewed_goals::{PresentCall, PresentData, PresentGoal, Renewed, form, question, renewed};
 use super::settings::DrawSettings;
@@ -155,6 +156,7 @@ impl Drawing<'_> {
             messages: question(&self.heard, &present, &told, self.settings),
             form: form(&present, &told),
             temperature: self.settings.temperature,
+            requests: self.settings.requests,
         };
         let most = self.settings.nodes;
         let judged = self.asker.converse(question, |text| renewed(text, &present, &names, most)).await?;

@@ -13,6 +13,8 @@ pub struct DrawSettings {
     pub tokens: u64,
     /// Low, because the same question is to have the same answer (the paper's own, appendix A.4).
     pub temperature: f64,
+    /// In which questions the arguments of a call are asked for.
+    pub completion: Completion,
     /// Tools that are named for one argument.
     pub candidates: usize,
     /// Values of a tool's answer that are shown.
@@ -31,6 +33,19 @@ pub struct DrawSettings {
     pub option_chars: usize,
 }
 
+/// In which questions the arguments of a call are asked for (the paper's section 4.2.2). The others are there to be compared.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Completion {
+    /// All in one.
+    #[default]
+    All,
+    /// Each in its own, one after the other.
+    OneByOne,
+    /// First what the conversation says of them, with no tool in sight; then which tools find out the others. With the selection these are
+    /// the three steps.
+    ThreeSteps,
+}
+
 impl Default for DrawSettings {
     fn default() -> Self {
         Self {
@@ -39,6 +54,7 @@ impl Default for DrawSettings {
             requests: 40,
             tokens: 200_000,
             temperature: 0.1,
+            completion: Completion::All,
             candidates: 8,
             outputs: 24,
             arguments: 64,

@@ -33,15 +33,20 @@ pub(super) fn shown_outputs(
     (!fields.is_empty()).then(|| shown.collect())
 }
 
-fn told(field: &OutputField, settings: &DrawSettings) -> Value {
-    let kind = field.kind.map(|kind| match kind {
+/// What a kind is called.
+pub(super) fn named(kind: ValueKind) -> &'static str {
+    match kind {
         ValueKind::Boolean => "boolean",
         ValueKind::Integer => "integer",
         ValueKind::Number => "number",
         ValueKind::String => "string",
         ValueKind::Array => "array",
         ValueKind::Object => "object",
-    });
+    }
+}
+
+fn told(field: &OutputField, settings: &DrawSettings) -> Value {
+    let kind = field.kind.map(named);
     let about = excerpt(&field.description, settings.description_chars);
     match (kind, about.is_empty()) {
         (Some(kind), true) => kind.into(),

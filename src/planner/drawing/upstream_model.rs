@@ -8,7 +8,8 @@ use crate::upstream::{Manner, TextModel};
 impl PlanningModel for TextModel {
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Reply, AskError>> {
         Box::pin(async move {
-            let manner = Manner { temperature: question.temperature, form: Some(&question.form) };
+            let requests = Some(question.requests);
+            let manner = Manner { temperature: question.temperature, form: Some(&question.form), requests };
             let exchange = Self::ask(self, &question.messages, manner).await;
             let said = exchange.answered.map_err(AskError)?;
             let (prompt_tokens, completion_tokens) =

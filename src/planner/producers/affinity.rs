@@ -54,9 +54,15 @@ pub(super) fn of_tool(taker: &Taker<'_>, maker: &Known, is_itself: bool, tally: 
     }
 }
 
-/// What speaks for the answer of a tool of which nobody says what it holds: that the tool's name says what the argument's does.
+/// What speaks for the answer of a tool of which nobody says what it holds: that the tool's name says what the argument's does. A tool that is
+/// about the thing that the argument stands for most likely answers with what stands for it.
 pub(super) fn of_answer(taker: &Taker<'_>, maker: &Known, tally: &mut Tally) {
     tally.add(Evidence::SharedWords, share(&taker.profile.words, &maker.subject));
+    let things = &taker.input.things;
+    if taker.profile.stands_for_thing() && !things.is_empty() {
+        let known = things.iter().filter(|thing| maker.things.binary_search(thing).is_ok()).count();
+        tally.add(Evidence::Key, known as f32 / things.len() as f32);
+    }
 }
 
 /// What speaks for and against a field of a tool's answer. `bearers` are the tools of its segment that have a field of this name.

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
-use super::affinity::{Taker, of_field, of_tool};
+use super::affinity::{Taker, of_answer, of_field, of_tool};
 use super::candidate::Tally;
 use super::profile::Profile;
 use super::shape::ToolShape;
@@ -208,7 +208,11 @@ impl Segment {
             of_field(taker, maker, output, field, self.bearers(field.whole), &mut tally);
             Some(tally.score)
         });
-        of_maker.score + scores.reduce(f32::max).unwrap_or_default()
+        let best = scores.reduce(f32::max);
+        if maker.outputs.is_empty() {
+            of_answer(taker, maker, &mut of_maker);
+        }
+        of_maker.score + best.unwrap_or_default()
     }
 }
 
@@ -231,7 +235,7 @@ struct Makers {
     by_field_word: HashMap<Term, Vec<u32>>,
     /// The tools with a field of this name.
     by_whole: HashMap<Term, Vec<u32>>,
-    /// The tools with a field that identifies something, by what they or those fields are about.
+    /// The tools with a field that identifies something, by what they or those fields are about; and those of which nobody knows the fields.
     by_thing: HashMap<Term, Vec<u32>>,
     by_path: HashMap<Box<str>, Vec<u32>>,
     /// The tools with a word in their name.
@@ -252,6 +256,8 @@ impl Makers {
         };
         for (at, tool) in (0_u32..).zip(&segment.tools) {
             if tool.outputs.is_empty() {
+                // Nobody says what it answers; its name says about what.
+                tool.things.iter().for_each(|thing| push(&mut makers.by_thing, *thing, at));
                 continue;
             }
             let profiles = tool.outputs.iter().filter_map(|output| segment.profile(output.profile));

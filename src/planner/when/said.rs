@@ -4,7 +4,6 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::planner::drawing::Occasion;
 use crate::planner::producers::words::{is_opaque, name_words};
 
 /// Words that are read. In a longer conversation there may always be one that is a key.
@@ -15,7 +14,7 @@ const NUMBER_SIGNS: [&str; 4] = ["no", "nr", "number", "#"];
 
 /// What may be a key.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub struct Said {
     /// Words that are written as keys are: `8f2c`, `u_17`, `48151`, and what stands between quotation marks.
     keys: HashSet<String>,
     /// Plain short numbers with the word before: `room 12`.
@@ -25,12 +24,11 @@ pub(super) struct Said {
 }
 
 impl Said {
-    /// Reads all that was said and is remembered, by whomever.
-    pub(super) fn read(occasion: &Occasion<'_>) -> Self {
+    /// Reads what was said.
+    pub fn read<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
         let mut said = Self::default();
         let mut left = MOST_WORDS;
-        let texts = occasion.conversation.iter().map(|message| message.text.as_str());
-        for text in texts.chain(occasion.memory.iter().map(String::as_str)) {
+        for text in texts {
             said.read_text(text, &mut left);
         }
         said.is_long = left == 0;

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `mode` | `off`, `shadow`, `guard` |
 //! | `limits.*` | the larger number, the smaller; for `tokens`, 0 (no limit) is the largest |
-//! | `offer.whole`, `offer.k`, `offer.min`, `offer.search_tools.per_turn`, `offer.search_tools.results` | the larger number, the smaller (less is offered) |
+//! | `offer.whole`, `offer.k`, `offer.min`, `offer.prerequisites`, `offer.search_tools.per_turn`, `offer.search_tools.results` | the larger number, the smaller (less is offered) |
 //! | `offer.gap` | the lower share, the higher |
 //! | `offer.never` | the tools that one of them names are not offered |
 //! | `offer.client_tools` | `keep`, `narrow` |
@@ -89,6 +89,7 @@ fn offer(base: &OfferRules, requested: &OfferRules) -> OfferRules {
         // Each policy has no larger minimum than its own `k`, and this `k` is one of the two.
         min: base.min.min(requested.min).min(k),
         gap: base.gap.max(requested.gap),
+        prerequisites: base.prerequisites.min(requested.prerequisites),
         always: base.always.clone(),
         never: base.never.and(&requested.never),
         sticky: base.sticky,

@@ -43,6 +43,7 @@ fn the_stricter_value_of_each_rule_holds_whichever_policy_has_it() {
     assert_stricter("whole", |it| it.offer.whole = 40, |it| it.offer.whole = 10);
     assert_stricter("k", |it| it.offer.k = 16, |it| it.offer.k = 8);
     assert_stricter("min", |it| it.offer.min = 5, |it| it.offer.min = 1);
+    assert_stricter("prerequisites", |it| it.offer.prerequisites = 2, |it| it.offer.prerequisites = 0);
     assert_stricter("gap", |it| it.offer.gap = 0.1, |it| it.offer.gap = 0.5);
     assert_stricter(
         "keep < narrow",

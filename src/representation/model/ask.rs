@@ -12,7 +12,7 @@ pub(super) use crate::upstream::Answered;
 use crate::upstream::{Manner, Patience, TextModel, Upstream};
 
 /// The same question is to have the same answer. Answers are lists and letters, which are read strictly: no form is sent.
-const MANNER: Manner<'static> = Manner { temperature: 0.0, form: None };
+const MANNER: Manner<'static> = Manner { temperature: 0.0, form: None, requests: None };
 
 /// Characters of a model's own words that a message quotes.
 const QUOTED_CHARS: usize = 160;

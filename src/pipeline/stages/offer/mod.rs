@@ -14,6 +14,7 @@ pub(crate) mod find;
 mod memory;
 mod offering;
 mod pool;
+mod prerequisites;
 mod ranking;
 mod search;
 
@@ -34,6 +35,7 @@ use choose::{Chosen, Pick, Rules};
 use conversation::{Conversation, Step};
 use memory::Remembered;
 use pool::{Pool, Side};
+use prerequisites::Prerequisites;
 use ranking::{Query, Searches, Vectors};
 
 pub(crate) use compiled::{Offer, Offers, Sent};
@@ -150,8 +152,13 @@ async fn choose(pipeline: &Pipeline, turn: &Turn, offering: &mut Offering) {
     let (vectors, words_alone) = vectors(pipeline, turn, &offering.pools, rules, &said).await;
     let searches = Searches::default();
     let rank = |pool: &Pool, step: Step<'_>| ranking::rank(pool, &Query::of(step.said, &vectors), &searches);
+    let prerequisites = is_choice.then(|| Prerequisites::of(pipeline, turn, offering)).flatten();
     for step in steps {
         chosen.advance(&offering.pools, rules, *step, &rank);
+        if let Some(prerequisites) = &prerequisites {
+            let tools = prerequisites.of_step(&chosen, &offering.pools, step.said);
+            chosen.add(&tools, OfferReason::Prerequisite, rules.room);
+        }
     }
     if is_choice {
         pipeline.metrics.retrieval_duration.observe(started.elapsed().as_secs_f64());

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::domain::{Call, Cost, Outcome, PlanChoice, PlanDeviation, PlanNote, PlanResult, PlanStep};
+use crate::domain::{Call, Cost, Outcome, Plan, PlanChoice, PlanDeviation, PlanNote, PlanResult, PlanStep};
 use crate::pipeline::turn::Turn;
 use crate::planner::progress::{Next, Progress};
 use crate::scanner::Expectations;
@@ -50,7 +50,13 @@ pub(super) enum Standing {
 }
 
 impl Course {
-    /// A plan that is begun or gone on with.
+    /// A plan of which nothing was done yet.
+    pub(super) fn begin(plan: Plan, reason: String) -> Self {
+        let progress = Progress::begin(plan);
+        Self::of(Waiting { progress, reason, asked: Vec::new(), unapproved: false })
+    }
+
+    /// A plan that goes on.
     pub(super) fn of(waiting: Waiting) -> Self {
         let (choices, deviations, notes, steps) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         Self { standing: Standing::UnderWay, waiting, choices, deviations, notes, steps, cost: Cost::default() }

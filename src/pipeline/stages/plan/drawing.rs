@@ -8,20 +8,18 @@ use tokio_util::sync::CancellationToken;
 
 use crate::domain::trace::Attempt;
 use crate::domain::{Cost, Message, Plan, PlanResult, Usage};
-use crate::pipeline::Pipeline;
 use crate::pipeline::plan_ground::PlanGround;
 use crate::pipeline::record::milliseconds;
-use crate::pipeline::turn::Turn;
 use crate::planner::drawing::{
     AskError, Chance, Chosen, DrawSettings, Drawn, Occasion, PlanningModel, Present, Question, Renewal, Reply, Undrawn,
     choose, draw, redraw,
 };
 use crate::planner::producers::Asked;
-use crate::planner::progress::Progress;
 use crate::telemetry::labels::{Label, Purpose};
 use crate::upstream::TextModel;
 
-use super::course::{Course, Waiting};
+use super::course::Course;
+use super::scene::Scene;
 
 /// What a plan is drawn from in a turn.
 #[derive(Debug, Clone, Copy)]
@@ -45,62 +43,49 @@ impl Sketch<'_> {
 }
 
 /// Draws a plan. Where there is none, the trace tells why, and the turn goes on without.
-pub(super) async fn begin(pipeline: &Pipeline, turn: &mut Turn, sketch: &Sketch<'_>, reason: String) -> Option<Course> {
+pub(super) async fn begin(scene: &mut Scene<'_>, sketch: &Sketch<'_>, reason: String) -> Option<Course> {
     let mut cost = Cost::default();
-    let Drawn { result, notes, .. } =
-        asking(pipeline, turn, &mut cost, async |model, settings| draw(&sketch.occasion(), model, settings).await)
-            .await;
-    match result {
-        Ok(plan) => {
-            let waiting = Waiting { progress: Progress::begin(plan), reason, asked: Vec::new(), unapproved: false };
-            let mut course = Course::of(waiting);
-            (course.cost, course.notes) = (cost, notes);
-            course.note(turn);
-            Some(course)
-        }
-        Err(undrawn) => {
-            let waiting =
-                Waiting { progress: Progress::begin(Plan::default()), reason, asked: Vec::new(), unapproved: false };
-            let mut course = Course::of(waiting);
-            (course.cost, course.notes) = (cost, notes);
-            course.end(result_of(&undrawn), undrawn.to_string());
-            course.note(turn);
-            None
-        }
+    let draw = async |model: &Metered, settings: &DrawSettings| draw(&sketch.occasion(), model, settings).await;
+    let Drawn { result, notes, .. } = asking(scene, &mut cost, draw).await;
+    let (plan, undrawn) = match result {
+        Ok(plan) => (plan, None),
+        Err(undrawn) => (Plan::default(), Some(undrawn)),
+    };
+    let mut course = Course::begin(plan, reason);
+    (course.cost, course.notes) = (cost, notes);
+    if let Some(undrawn) = &undrawn {
+        course.end(result_of(undrawn), undrawn.to_string());
     }
+    course.note(scene.turn);
+    undrawn.is_none().then_some(course)
 }
 
-/// Draws a part of a course's plan anew; `mends` tells whether something had failed. Says whether the plan goes on: it ends where nothing
-/// better came.
+/// Draws a part of a course's plan anew; `mends` tells whether something had failed.
+///
+/// # Errors
+/// [`Undrawn`]: there is no plan any more.
 pub(super) async fn renew(
-    pipeline: &Pipeline,
-    turn: &mut Turn,
+    scene: &mut Scene<'_>,
     course: &mut Course,
     sketch: &Sketch<'_>,
     renewal: Renewal<'_>,
     mends: bool,
 ) -> Result<(), Undrawn> {
-    let progress = &course.waiting.progress;
-    let (plan, made) = (progress.plan().clone(), progress.made());
+    let (plan, made) = (course.waiting.progress.plan().clone(), course.waiting.progress.made());
     let present = Present { plan: &plan, made: &made };
-    let mut cost = course.cost;
-    let Drawn { result, notes, .. } = asking(pipeline, turn, &mut cost, async |model, settings| {
+    let draw = async |model: &Metered, settings: &DrawSettings| {
         redraw(&sketch.occasion(), &present, &renewal, model, settings).await
-    })
-    .await;
-    course.cost = cost;
+    };
+    let Drawn { result, notes, .. } = asking(scene, &mut course.cost, draw).await;
     course.notes.extend(notes);
-    let plan = result?;
-    course.waiting.progress.replace(plan, mends);
+    course.waiting.progress.replace(result?, mends);
     Ok(())
 }
 
 /// Asks which item of a list is meant.
-pub(super) async fn item(pipeline: &Pipeline, turn: &mut Turn, course: &mut Course, chance: &Chance<'_>) -> Chosen {
-    let mut cost = course.cost;
-    let chosen = asking(pipeline, turn, &mut cost, async |model, settings| choose(chance, model, settings).await).await;
-    course.cost = cost;
-    chosen
+pub(super) async fn choose_item(scene: &mut Scene<'_>, course: &mut Course, chance: &Chance<'_>) -> Chosen {
+    let ask = async |model: &Metered, settings: &DrawSettings| choose(chance, model, settings).await;
+    asking(scene, &mut course.cost, ask).await
 }
 
 /// What ending a plan without a result means for the trace.
@@ -112,12 +97,8 @@ pub(super) fn result_of(undrawn: &Undrawn) -> PlanResult {
 }
 
 /// Runs something that asks the model, within what is left of the limits; what it cost goes into the trace and is added to `cost`.
-async fn asking<T>(
-    pipeline: &Pipeline,
-    turn: &mut Turn,
-    cost: &mut Cost,
-    run: impl AsyncFnOnce(&Metered, &DrawSettings) -> T,
-) -> T {
+async fn asking<T>(scene: &mut Scene<'_>, cost: &mut Cost, run: impl AsyncFnOnce(&Metered, &DrawSettings) -> T) -> T {
+    let (pipeline, turn) = (scene.pipeline, &mut *scene.turn);
     let limits = &turn.policy.limits;
     let mut settings = pipeline.planner.drawing(limits);
     settings.requests = settings.requests.saturating_sub(cost.requests);

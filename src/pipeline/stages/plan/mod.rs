@@ -8,10 +8,13 @@
 //! `speak` says what comes next, `keep` commits the state that an answer depends on. A plan that breaks is given up and counted; it never
 //! costs a turn its answer.
 
+mod choosing;
 mod course;
 mod drawing;
 mod keep;
+mod mending;
 mod resume;
+mod scene;
 mod speak;
 
 use std::panic::AssertUnwindSafe;
@@ -19,10 +22,11 @@ use std::time::Instant;
 
 use futures_util::FutureExt;
 
-use crate::domain::Message;
 use crate::domain::rules::{Mode, PlanMode};
-use crate::openai::{ChatRequest, ToolChoice};
+use crate::domain::{Message, PlanResult};
+use crate::openai::{ChatRequest, Completion, ToolChoice};
 use crate::pipeline::Pipeline;
+use crate::pipeline::dialogue::Purpose;
 use crate::pipeline::plan_ground::PlanGround;
 use crate::pipeline::turn::Turn;
 use crate::planner::drawing::Tools;
@@ -36,7 +40,7 @@ use super::offer::Offering;
 pub(crate) use course::Course;
 use drawing::Sketch;
 pub(crate) use keep::keep;
-pub(crate) use speak::speak;
+use scene::Scene;
 
 /// The plan that this turn follows: one that waited for the client, or a new one where policy wants one.
 pub(crate) async fn plan(
@@ -50,7 +54,8 @@ pub(crate) async fn plan(
     }
     let (started, elsewhere) = (Instant::now(), turn.record.elsewhere());
     // A helping stage: whatever breaks here does not cost the turn.
-    let begun = AssertUnwindSafe(begin(pipeline, turn, offering, draft)).catch_unwind().await;
+    let mut scene = Scene { pipeline, turn: &mut *turn, offering, draft };
+    let begun = AssertUnwindSafe(begin(&mut scene)).catch_unwind().await;
     let asking = turn.record.elsewhere().saturating_sub(elsewhere);
     pipeline.metrics.overhead.observe(Stage::Plan, started.elapsed().saturating_sub(asking));
     begun.unwrap_or_else(|_| {
@@ -71,21 +76,21 @@ fn may_plan(turn: &Turn, offering: &Offering) -> bool {
         && offering.offer().is_judged()
 }
 
-async fn begin(pipeline: &Pipeline, turn: &mut Turn, offering: &mut Offering, draft: &mut Draft) -> Option<Course> {
-    if let Some(course) = resume::resume(pipeline, turn, offering, draft).await {
+async fn begin(scene: &mut Scene<'_>) -> Option<Course> {
+    if let Some(course) = resume::resume(scene).await {
         return Some(course);
     }
-    let request = asked_now(&turn.request)?;
-    let ground = PlanGround::of(pipeline, turn, offering);
-    let conversation = conversation(draft);
-    let reason = match turn.policy.plan {
+    let request = asked_now(&scene.turn.request)?;
+    let ground = PlanGround::of(scene.pipeline, scene.turn, scene.offering);
+    let conversation = scene.conversation();
+    let reason = match scene.turn.policy.plan {
         PlanMode::Off => return None,
         PlanMode::Always => String::new(),
         PlanMode::Auto => reason(&ground, &request, &conversation)?,
     };
-    let asked = ground.ask(pipeline, turn, &request).await;
-    drawing::begin(pipeline, turn, &Sketch { ground: &ground, asked: &asked, conversation: &conversation }, reason)
-        .await
+    let asked = ground.ask(scene.pipeline, scene.turn, &request).await;
+    let sketch = Sketch { ground: &ground, asked: &asked, conversation: &conversation };
+    drawing::begin(scene, &sketch, reason).await
 }
 
 /// Why the request needs a plan; `None` where it needs none. By words alone: a simple turn is not to wait for vectors.
@@ -96,9 +101,23 @@ fn reason(ground: &PlanGround, request: &str, conversation: &[Message]) -> Optio
     Some(format!("nobody gave `{}` of {}, and {} supplies it", why.argument, name(why.tool), name(why.producer.tool)))
 }
 
-/// The conversation as it goes to the model.
-fn conversation(draft: &Draft) -> Vec<Message> {
-    draft.conversation().messages().into_iter().map(Message::from).collect()
+/// What the plan says next, as a model's answer; `None` where the upstream is to be asked.
+pub(crate) async fn speak(
+    pipeline: &Pipeline,
+    turn: &mut Turn,
+    (offering, draft): (&mut Offering, &mut Draft),
+    course: &mut Option<Course>,
+    purpose: Purpose,
+) -> Option<Completion> {
+    let course = course.as_mut().filter(|course| course.is_under_way())?;
+    let mut scene = Scene { pipeline, turn, offering, draft };
+    let said = AssertUnwindSafe(speak::speak(&mut scene, course, purpose)).catch_unwind().await;
+    said.unwrap_or_else(|_| {
+        tracing::error!(trace = turn.record.trace().id, "a plan breaks: the turn goes on without");
+        pipeline.metrics.stage_degraded.inc(Stage::Plan);
+        course.end(PlanResult::GivenUp, "");
+        None
+    })
 }
 
 /// Is what the plan said right? If it is faulty, the plan is given up, and the upstream is asked. (Unless the proxy runs it, the client

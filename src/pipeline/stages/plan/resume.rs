@@ -13,12 +13,12 @@ use crate::planner::progress::{Next, SeenCall};
 use crate::store::{PlanRow, StoreError};
 use crate::telemetry::labels::Stage;
 
-use super::super::compose::Draft;
 use super::super::kept_key;
-use super::super::offer::Offering;
 use super::course::{Course, Waiting, value_of};
+use super::drawing::result_of;
 use super::keep::question_key;
-use super::speak::renew;
+use super::mending::renew;
+use super::scene::Scene;
 
 /// Messages, counted back from the last, whose calls may be those of a plan.
 const LOOKED_BACK: usize = 64;
@@ -39,18 +39,11 @@ struct Return {
 }
 
 /// Finds the plan that waits for this conversation, and takes over what became of it meanwhile.
-pub(super) async fn resume(
-    pipeline: &Pipeline,
-    turn: &mut Turn,
-    offering: &mut Offering,
-    draft: &mut Draft,
-) -> Option<Course> {
-    let (mut course, returned) = found(pipeline, turn).await?;
-    let tools: Vec<String> = course.waiting.progress.plan().nodes().iter().map(|node| node.tool.clone()).collect();
-    if offering.take_in(pipeline, turn, tools.iter().map(String::as_str)) {
-        draft.offer(offering.offer());
-    }
-    let offer = offering.offer().clone();
+pub(super) async fn resume(scene: &mut Scene<'_>) -> Option<Course> {
+    let (mut course, returned) = found(scene.pipeline, scene.turn).await?;
+    let plan = course.waiting.progress.plan();
+    scene.offer(plan.nodes().iter().map(|node| node.tool.as_str()));
+    let offer = scene.offering.offer().clone();
     course.deviations = course.waiting.progress.follow(&returned.seen, |tool| !offer.is_proxys(tool));
     let is_done = course.waiting.progress.next() == Next::Done;
     if is_done && (returned.user_spoke || returned.client_answered) {
@@ -60,41 +53,41 @@ pub(super) async fn resume(
     if returned.client_answered {
         course.deviations.push(PlanDeviation { kind: DeviationKind::AnsweredItself, call: String::new() });
         course.end(PlanResult::Dropped, "");
-        course.note(turn);
+        course.note(scene.turn);
         // What the user asks for now may need a plan of its own.
         return if returned.user_spoke { None } else { Some(course) };
     }
     if returned.is_answer && !course.waiting.unapproved {
-        answered(pipeline, turn, offering, draft, &mut course).await;
+        answered(scene, &mut course).await;
     } else if returned.user_spoke || returned.is_answer {
         course.waiting.unapproved = false;
-        spoken(pipeline, turn, offering, draft, &mut course).await;
+        spoken(scene, &mut course).await;
     }
-    course.note(turn);
+    course.note(scene.turn);
     Some(course)
 }
 
 /// The user answered what was asked: the calls that miss something are completed anew.
-async fn answered(pipeline: &Pipeline, turn: &mut Turn, offering: &Offering, draft: &Draft, course: &mut Course) {
+async fn answered(scene: &mut Scene<'_>, course: &mut Course) {
     let missing: BTreeSet<String> =
         course.waiting.progress.plan().missing().map(|input| input.node.label.clone()).collect();
     let labels: Vec<String> = missing.into_iter().collect();
-    let renewed = renew(pipeline, turn, offering, draft, course, Renewal::Calls { labels: &labels }, false).await;
+    let renewed = renew(scene, course, Renewal::Calls { labels: &labels }, false).await;
     if let Err(undrawn) = renewed {
-        course.end(super::drawing::result_of(&undrawn), undrawn.to_string());
+        course.end(result_of(&undrawn), undrawn.to_string());
     }
 }
 
 /// The user spoke in the middle: what is wanted is selected anew, and what serves it stays.
-async fn spoken(pipeline: &Pipeline, turn: &mut Turn, offering: &Offering, draft: &Draft, course: &mut Course) {
+async fn spoken(scene: &mut Scene<'_>, course: &mut Course) {
     let before = course.waiting.progress.plan().clone();
-    match renew(pipeline, turn, offering, draft, course, Renewal::Goals, false).await {
+    match renew(scene, course, Renewal::Goals, false).await {
         Ok(()) => course.deviations.extend(changed_goals(&before, course.waiting.progress.plan())),
         Err(Undrawn::Nothing) => {
             course.deviations.push(PlanDeviation { kind: DeviationKind::GoalDropped, call: String::new() });
             course.end(PlanResult::Dropped, "");
         }
-        Err(undrawn) => course.end(super::drawing::result_of(&undrawn), undrawn.to_string()),
+        Err(undrawn) => course.end(result_of(&undrawn), undrawn.to_string()),
     }
 }
 

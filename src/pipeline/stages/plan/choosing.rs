@@ -1,0 +1,87 @@
+//! Which item of a list a call takes.
+
+use serde_json::Value;
+
+use crate::domain::{ChosenBy, Message, PlanChoice, PlanResult, Speaker};
+use crate::planner::drawing::Chance;
+use crate::planner::progress::{Options, by_words};
+
+use super::course::Course;
+use super::drawing;
+use super::scene::Scene;
+
+/// A choice among the items of a list.
+pub(super) struct Choice {
+    /// The label of the call that takes the value.
+    taker: String,
+    tool: String,
+    task: String,
+    argument: String,
+    /// The label of the call whose answer has the list.
+    from: String,
+    items: Vec<Value>,
+    /// What would be taken of each.
+    values: Vec<Value>,
+}
+
+impl Choice {
+    pub(super) fn of(options: Options<'_>) -> Self {
+        let (items, values) = options.items.into_iter().unzip();
+        Self {
+            taker: options.node.label.clone(),
+            tool: options.node.tool.clone(),
+            task: options.node.task.clone(),
+            argument: options.argument.to_owned(),
+            from: options.from.node.clone(),
+            items,
+            values,
+        }
+    }
+
+    /// The item that is meant without anybody being asked: the only value, or what the words of the user and of the call's task name.
+    fn by_rule(&self, conversation: &[Message]) -> Option<(usize, ChosenBy)> {
+        if self.values.windows(2).all(|pair| pair.first() == pair.last()) {
+            return Some((0, ChosenBy::Only));
+        }
+        let users = conversation.iter().filter(|message| message.speaker == Speaker::User);
+        let said: Vec<&str> = users.map(|message| message.text.as_str()).chain([self.task.as_str()]).collect();
+        by_words(&self.items, &said).map(|item| (item, ChosenBy::Said))
+    }
+}
+
+/// Chooses by rule, else by the model that draws plans; where neither can say, the plan is given up.
+pub(super) async fn choose(scene: &mut Scene<'_>, course: &mut Course, choice: Choice) {
+    let conversation = scene.conversation();
+    let chosen = match choice.by_rule(&conversation) {
+        Some(chosen) => Some(chosen),
+        None => by_model(scene, course, &choice, &conversation).await.map(|item| (item, ChosenBy::Model)),
+    };
+    let Some((taken, by)) = chosen else {
+        return course.end(PlanResult::GivenUp, format!("nobody could say which item `{}` takes", choice.argument));
+    };
+    course.waiting.progress.choose(&choice.taker, &choice.from, taken);
+    let items = choice.items.len();
+    course.choices.push(PlanChoice { call: choice.taker, from: choice.from, items, taken, by });
+}
+
+async fn by_model(
+    scene: &mut Scene<'_>,
+    course: &mut Course,
+    choice: &Choice,
+    conversation: &[Message],
+) -> Option<usize> {
+    let tool = scene.offering.offer().toolbook.get(&choice.tool);
+    let schema = tool.and_then(|tool| Some(tool.parameter(&choice.argument)?.schema.clone())).unwrap_or_default();
+    let chance = Chance {
+        conversation,
+        memory: &[],
+        tool: &choice.tool,
+        task: &choice.task,
+        argument: &choice.argument,
+        schema: &schema,
+        options: &choice.items,
+    };
+    let chosen = drawing::choose_item(scene, course, &chance).await;
+    course.notes.extend(chosen.undecided.map(|undecided| undecided.to_string()));
+    chosen.index
+}

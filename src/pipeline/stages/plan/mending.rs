@@ -1,0 +1,43 @@
+//! A part of a plan is drawn anew: a call failed, or the user spoke.
+
+use crate::domain::PlanResult;
+use crate::pipeline::plan_ground::PlanGround;
+use crate::planner::drawing::{Renewal, Undrawn};
+
+use super::course::Course;
+use super::drawing::{self, Sketch};
+use super::scene::Scene;
+
+/// Draws a call anew that failed or cannot be made, as often as there may be rounds of dynamic feedback.
+pub(super) async fn mend(scene: &mut Scene<'_>, course: &mut Course, label: String, why: String) {
+    if course.waiting.progress.mended() >= scene.turn.policy.limits.dynamic_feedback {
+        return course.end(PlanResult::GivenUp, why);
+    }
+    let before = course.waiting.progress.plan().clone();
+    let labels = [label];
+    match renew(scene, course, Renewal::Calls { labels: &labels }, true).await {
+        Err(undrawn) => course.end(drawing::result_of(&undrawn), format!("{why}; {undrawn}")),
+        // The same call would fail again.
+        Ok(()) if *course.waiting.progress.plan() == before => {
+            course.end(PlanResult::GivenUp, format!("{why}, and nothing else is known"));
+        }
+        Ok(()) => course.notes.push(why),
+    }
+}
+
+/// Draws a part of the plan anew, from the conversation as it is now; `mends` tells whether something had failed.
+///
+/// # Errors
+/// [`Undrawn`]: there is no plan any more.
+pub(super) async fn renew(
+    scene: &mut Scene<'_>,
+    course: &mut Course,
+    renewal: Renewal<'_>,
+    mends: bool,
+) -> Result<(), Undrawn> {
+    let ground = PlanGround::of(scene.pipeline, scene.turn, scene.offering);
+    let asked = ground.ask(scene.pipeline, scene.turn, &scene.request()).await;
+    let conversation = scene.conversation();
+    let sketch = Sketch { ground: &ground, asked: &asked, conversation: &conversation };
+    drawing::renew(scene, course, &sketch, renewal, mends).await
+}

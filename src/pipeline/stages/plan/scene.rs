@@ -1,0 +1,37 @@
+//! What a plan acts in.
+
+use crate::domain::{Message, Speaker};
+use crate::pipeline::Pipeline;
+use crate::pipeline::turn::Turn;
+
+use super::super::compose::Draft;
+use super::super::offer::Offering;
+
+/// The turn, what it is offered and the request that grows: what a plan reads, and what it may change.
+pub(super) struct Scene<'a> {
+    pub(super) pipeline: &'a Pipeline,
+    pub(super) turn: &'a mut Turn,
+    pub(super) offering: &'a mut Offering,
+    pub(super) draft: &'a mut Draft,
+}
+
+impl Scene<'_> {
+    /// Offers tools that the plan calls, as far as the turn could be offered them: calls of others are not judged.
+    pub(super) fn offer<'t>(&mut self, tools: impl Iterator<Item = &'t str>) {
+        if self.offering.take_in(self.pipeline, self.turn, tools) {
+            self.draft.offer(self.offering.offer());
+        }
+    }
+
+    /// The conversation as it goes to the model: with what the proxy ran, and what failed.
+    pub(super) fn conversation(&self) -> Vec<Message> {
+        self.draft.conversation().messages().into_iter().map(Message::from).collect()
+    }
+
+    /// What the user said last; empty where no user said anything.
+    pub(super) fn request(&self) -> String {
+        let conversation = self.conversation();
+        let last = conversation.into_iter().rev().find(|message| message.speaker == Speaker::User);
+        last.map(|message| message.text).unwrap_or_default()
+    }
+}

@@ -1,0 +1,82 @@
+//! Numbers as people write them: `two`, `twenty-five`. English alone; other languages' numbers rest on the words that a model names.
+
+/// Below twenty each number has a word of its own.
+const SMALL: [&str; 20] = [
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+];
+
+const TENS: [&str; 8] = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"];
+
+/// The largest number that is known by its words.
+const MOST: u64 = 99;
+
+/// A number in words, with spaces between them.
+pub(super) fn in_words(number: u64) -> Option<String> {
+    let at = usize::try_from(number).ok()?;
+    if let Some(small) = SMALL.get(at) {
+        return Some((*small).to_owned());
+    }
+    let tens = TENS.get((at / 10).checked_sub(2)?)?;
+    match at % 10 {
+        0 => Some((*tens).to_owned()),
+        ones => Some(format!("{tens} {}", SMALL.get(ones)?)),
+    }
+}
+
+/// The digits that tell a number, of a text that is a number and nothing else, in digits or words; zeros around them and the point do not
+/// tell: 5 % is 0.05.
+pub(super) fn telling_digits(text: &str) -> Option<String> {
+    let text = text.trim().to_lowercase().replace('-', " ");
+    if let Some(number) = (0..=MOST).find(|number| in_words(*number).is_some_and(|words| words == text)) {
+        return Some(number.to_string().trim_matches('0').to_owned());
+    }
+    let is_number = text.bytes().any(|byte| byte.is_ascii_digit())
+        && text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b','));
+    let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+    is_number.then(|| digits.trim_matches('0').to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_known_by_their_words() {
+        for (number, words) in [(0, "zero"), (13, "thirteen"), (20, "twenty"), (25, "twenty five"), (99, "ninety nine")]
+        {
+            assert_eq!(in_words(number).as_deref(), Some(words));
+        }
+        assert_eq!((in_words(100), in_words(u64::MAX)), (None, None));
+    }
+
+    #[test]
+    fn what_is_a_number_alone_has_digits_that_tell_it() {
+        for (text, digits) in
+            [("Two", "2"), ("twenty-five", "25"), ("0.05", "5"), ("5", "5"), ("2,000", "2"), (" 4.50 ", "45")]
+        {
+            assert_eq!(telling_digits(text).as_deref(), Some(digits), "{text}");
+        }
+        for text in ["", "two weeks", "9:30", "5 %", ".", "one of them"] {
+            assert_eq!(telling_digits(text), None, "{text}");
+        }
+    }
+}
