@@ -87,7 +87,9 @@ impl ClientTools {
     /// Runs a call. The client trusts its proxy as little as it would a model: what it cannot read it says so.
     pub(super) fn run(&self, name: &str, arguments: &str) -> Value {
         let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
-        let booked = || self.rooms.call(name, &arguments).or_else(|| self.flights.call(name, &arguments));
+        // The client has a name of its own for it.
+        let operation = if name == "findPerson" { "findPeople" } else { name };
+        let booked = || self.rooms.call(operation, &arguments).or_else(|| self.flights.call(operation, &arguments));
         match name {
             "planRoute" => route_planner::answer(|parameter| arguments.get(parameter).and_then(Value::as_str)),
             "get_weather" => forecast(&arguments).unwrap_or_else(no_such_tool),

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 pub(super) fn rooms() -> Value {
     json!([
         tool(
-            "findPeople",
+            "findPerson",
             r#"Finds people by name. Answers like {"people": [{"id": "p-12", "name": "Grace Hopper"}]}"#,
             &[("name", "Name of the person or a part of it.")],
         ),

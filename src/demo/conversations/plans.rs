@@ -29,7 +29,7 @@ pub(super) static CONVERSATIONS: [Conversation; 5] = [
         about: "Where the trip goes and when is in yet another answer. The trip is the one that the user names, so nobody has to be \
                 asked for it.",
         model: "flights",
-        question: "I am Lucas. Book me the cheapest flight, from Oslo to my trade fair.",
+        question: "I am Lucas. Book me the cheapest flight, from Oslo, for my trip to the trade fair.",
         replies: &[],
         streams_with: None,
         is_planned: true,
@@ -76,7 +76,7 @@ pub(super) static CONVERSATIONS: [Conversation; 5] = [
         about: "Nobody tells the proxy what a client's tool answers with but its description. Turn by turn the client gets the calls \
                 that are ready, with values of what it sent back.",
         model: "scripted",
-        question: "I am Lucas. Book me the cheapest flight, from Oslo to my trade fair.",
+        question: "I am Lucas. Book me the cheapest flight, from Oslo, for my trip to the trade fair.",
         replies: &[],
         streams_with: Some(OwnTool::Flights),
         is_planned: true,
