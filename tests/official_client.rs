@@ -126,3 +126,16 @@ async fn an_agent_that_runs_its_own_tools_is_told_why_they_failed() {
     let proxy = Proxy::start_with_files(config, &files).await;
     drive(python, "failing_tools.py", &proxy).await;
 }
+
+/// The paper's two examples ("Reverse Chain", figures 1 and 2), with the demo's model, documents and APIs.
+#[tokio::test]
+async fn an_agent_is_given_planned_calls_and_notices_nothing() {
+    let Some(python) = python_with("openai", "openai") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let world = callwright::demo::start(folder.path()).await.unwrap();
+    let proxy = Proxy::start(world.config_toml.as_str()).await;
+    drive(python, "planned_tools.py", &proxy).await;
+    let metrics = proxy.metrics().await;
+    let plans = |result| metrics.sum("plans_total", &[("result", result)]);
+    assert_eq!((plans("given_up"), plans("undrawn"), plans("dropped")), (0.0, 0.0, 0.0));
+}

@@ -1,4 +1,4 @@
-//! `callwright demo`: the proxy between a scripted model and two sample APIs, without a key, a network or a file.
+//! `callwright demo`: the proxy between a scripted model and three sample APIs, without a key, a network or a file.
 
 use std::path::Path;
 

@@ -37,7 +37,7 @@ struct Arguments {
 enum Verb {
     /// Run the proxy until SIGTERM or SIGINT.
     Serve(serve::Arguments),
-    /// Play conversations with a scripted model and two sample APIs through the proxy, and tell what happened.
+    /// Play conversations with a scripted model and three sample APIs through the proxy, and tell what happened.
     Demo(demo::Arguments),
     /// Read OpenAPI documents and report what of them can be used as tools, and what would make models use those better. Status 1 where
     /// a document cannot be loaded at all, or has what `--deny` names.

@@ -1,16 +1,30 @@
-//! The tools that the demo's client owns and runs itself: a weather forecast, and an access of its own to the route planner.
+//! The tools that the demo's client owns and runs itself: a weather forecast, and accesses of its own to the route planner, the meeting
+//! rooms and the flight desk.
+
+mod bookings;
 
 use serde_json::{Value, json};
 
-use super::route_planner;
+use super::{FlightDesk, MeetingRooms, route_planner};
 
-/// A tool of the client's.
+/// A tool of the client's, or several that belong together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OwnTool {
     /// A weather forecast.
     Weather,
     /// The route planner, called by the client and not by the proxy.
     Route,
+    /// People, free rooms and bookings of them.
+    Rooms,
+    /// Travellers, their trips, and flights.
+    Flights,
+}
+
+/// What the client runs its tools on.
+#[derive(Debug, Default)]
+pub(super) struct ClientTools {
+    rooms: MeetingRooms,
+    flights: FlightDesk,
 }
 
 /// Most days that the forecast covers.
@@ -19,11 +33,13 @@ const MOST_DAYS: u64 = 5;
 /// What comes in turn: the sky, and how much warmer than the first day it is.
 const DAYS: [(&str, i32); 5] = [("sunny", 0), ("light clouds", -1), ("rain", -4), ("showers", -3), ("sunny", 2)];
 
-/// The tool as the client offers it.
-pub(super) fn definition(tool: OwnTool) -> Value {
+/// The tools as the client offers them.
+pub(super) fn definitions(tool: OwnTool) -> Value {
     match tool {
-        OwnTool::Weather => weather(),
-        OwnTool::Route => route(),
+        OwnTool::Weather => json!([weather()]),
+        OwnTool::Route => json!([route()]),
+        OwnTool::Rooms => bookings::rooms(),
+        OwnTool::Flights => bookings::flights(),
     }
 }
 
@@ -67,28 +83,68 @@ fn weather() -> Value {
     })
 }
 
-/// Runs a call of it. The client trusts its proxy as little as it would a model: what it cannot read it says so.
-pub(super) fn run(name: &str, arguments: &str) -> Value {
-    let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
-    if name == "planRoute" {
-        return route_planner::answer(|parameter| arguments.get(parameter).and_then(Value::as_str));
+impl ClientTools {
+    /// Runs a call. The client trusts its proxy as little as it would a model: what it cannot read it says so.
+    pub(super) fn run(&self, name: &str, arguments: &str) -> Value {
+        let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
+        // The client has a name of its own for it.
+        let operation = if name == "findPerson" { "findPeople" } else { name };
+        let booked = || self.rooms.call(operation, &arguments).or_else(|| self.flights.call(operation, &arguments));
+        match name {
+            "planRoute" => route_planner::answer(|parameter| arguments.get(parameter).and_then(Value::as_str)),
+            "get_weather" => forecast(&arguments).unwrap_or_else(no_such_tool),
+            _ => booked().unwrap_or_else(no_such_tool),
+        }
     }
-    let city = arguments.get("city").and_then(Value::as_str);
-    let days = arguments.get("days").and_then(Value::as_u64).filter(|days| (1..=MOST_DAYS).contains(days));
-    let (Some(city), Some(days), "get_weather") = (city, days, name) else {
-        return json!("This application has no such tool, or not with these arguments.");
-    };
-    // No forecast at all, but a stable one: warmer for a longer name.
+}
+
+fn no_such_tool() -> Value {
+    json!("This application has no such tool, or not with these arguments.")
+}
+
+/// No forecast at all, but a stable one: warmer for a longer name.
+fn forecast(arguments: &Value) -> Option<Value> {
+    let city = arguments.get("city").and_then(Value::as_str)?;
+    let days = arguments.get("days").and_then(Value::as_u64).filter(|days| (1..=MOST_DAYS).contains(days))?;
     let first = 14 + i32::try_from(city.len() % 8).unwrap_or_default();
     let forecast = DAYS.iter().take(usize::try_from(days).unwrap_or_default()).enumerate().map(
         |(index, (sky, warmer))| json!({ "day": format!("day {}", index + 1), "sky": sky, "high_c": first + warmer }),
     );
-    json!({ "city": city, "forecast": forecast.collect::<Value>() })
+    Some(json!({ "city": city, "forecast": forecast.collect::<Value>() }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn run(name: &str, arguments: &str) -> Value {
+        ClientTools::default().run(name, arguments)
+    }
+
+    /// Every tool that is offered can be run, and answers as its description shows.
+    #[test]
+    fn the_bookings_answer_as_their_descriptions_show() {
+        let tools = ClientTools::default();
+        for own in [OwnTool::Rooms, OwnTool::Flights] {
+            for definition in definitions(own).as_array().unwrap() {
+                let function = &definition["function"];
+                let (name, description) =
+                    (function["name"].as_str().unwrap(), function["description"].as_str().unwrap());
+                let given = json!({
+                    "name": "a", "start": "2026-06-02T09:00", "end": "2026-06-02T10:00", "person_id": "p-52", "room_id": "r-101",
+                    "traveller_id": "t-61", "flight_id": "f-327", "origin": "Oslo", "destination": "Lisbon", "date": "2026-06-11"
+                });
+                let answer = tools.run(name, &given.to_string());
+                let Some(start) = description.find('{') else { continue };
+                let shown: Value = serde_json::from_str(&description[start..]).unwrap();
+                let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+                assert!(keys(&shown).iter().all(|key| answer.get(key).is_some()), "{name}: {answer}");
+                let item = |value: &Value| value.as_object().unwrap().values().next().unwrap()[0].clone();
+                let item_given = item(&answer);
+                assert!(keys(&item(&shown)).iter().all(|key| item_given.get(key).is_some()), "{name}: {answer}");
+            }
+        }
+    }
 
     #[test]
     fn the_forecast_has_as_many_days_as_were_asked_for() {

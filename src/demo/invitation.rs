@@ -16,11 +16,13 @@ pub fn invite(client_url: &str, operator_url: &str, out: &mut impl Write) -> Res
     let lines = [
         format!("Client side: {client_url}/v1 (as base URL of any OpenAI client; any key will do)"),
         format!("Operator side: {operator_url}/admin/traces and {operator_url}/metrics"),
-        "Models: travel (route planner), office (meeting rooms); both are the scripted one".to_owned(),
+        "Models: travel (route planner), office (meeting rooms), flights; all are the scripted one, which without\n\
+         tools of the proxy's is called scripted"
+            .to_owned(),
     ];
     let mut page = Page::new(out);
     let written = page
-        .heading("The proxy, the model and both APIs keep running; Ctrl-C ends them")
+        .heading("The proxy, the model and the APIs keep running; Ctrl-C ends them")
         .and_then(|()| page.paragraph(&lines.join("\n")))
         .and_then(|()| {
             page.paragraph("Ask something like the questions above, or dictate a call with any mistake you like:")

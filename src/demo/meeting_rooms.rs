@@ -1,4 +1,5 @@
-//! The meeting-room service of `openapi/meeting-rooms.yaml`, served over HTTP.
+//! The meeting-room service of `openapi/meeting-rooms.yaml`, served over HTTP. Whoever has an access of its own to it, such as the demo's
+//! client, gets the same answers by [`MeetingRooms::call`].
 
 use std::sync::{Mutex, PoisonError};
 
@@ -20,12 +21,14 @@ const MOST_BOOKINGS: usize = 10_000;
 const TIME_FORMAT: &str = "%Y-%m-%dT%H:%M";
 
 /// The people: id, name, team.
-const PEOPLE: [(&str, &str, &str); 5] = [
+const PEOPLE: [(&str, &str, &str); 7] = [
     ("p-12", "Grace Hopper", "Compilers"),
     ("p-17", "Ada Lovelace", "Analysis"),
     ("p-23", "Alan Turing", "Research"),
     ("p-31", "Annie Easley", "Propulsion"),
     ("p-44", "Edsger Dijkstra", "Paths"),
+    ("p-48", "Mary Jackson", "Tunnels"),
+    ("p-52", "Jack Kilby", "Circuits"),
 ];
 
 /// The rooms, smallest first: id, name, seats.
@@ -45,6 +48,39 @@ impl MeetingRooms {
     /// [`DemoError::Listen`].
     pub async fn start() -> Result<Server, DemoError> {
         Server::start(Self::default()).await
+    }
+
+    /// What an operation answers, by its id in the document; `None` where there is none of that id.
+    pub(super) fn call(&self, operation: &str, fields: &Value) -> Option<Value> {
+        let field = |name: &str| fields.get(name).and_then(Value::as_str);
+        let result = match operation {
+            "findPeople" => people(field("name")),
+            "findFreeRooms" => {
+                self.free_rooms(field("start"), field("end"), fields.get("seats").and_then(Value::as_u64))
+            }
+            "createBooking" => self.book(fields.clone()),
+            _ => return None,
+        };
+        Some(result.unwrap_or_else(Failure::into_value))
+    }
+
+    fn free_rooms(&self, start: Option<&str>, end: Option<&str>, seats: Option<u64>) -> Result<Value, Failure> {
+        let (start, end) = span(start.ok_or(Failure::FIELDS)?, end.ok_or(Failure::FIELDS)?)?;
+        let bookings = self.bookings.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_free = |id: &str| !bookings.iter().any(|booking| booking.is_in_the_way(id, start, end));
+        let rooms = ROOMS
+            .iter()
+            .filter(|(id, _, capacity)| u64::from(*capacity) >= seats.unwrap_or(1) && is_free(id))
+            .map(|(id, name, capacity)| json!({ "id": id, "name": name, "capacity": capacity }));
+        Ok(json!({ "rooms": rooms.collect::<Value>() }))
+    }
+
+    fn free_rooms_by(&self, request: &Request) -> Result<Value, Failure> {
+        let seats = match request.query("seats") {
+            Some(seats) => Some(seats.parse().map_err(|_| Failure::FIELDS)?),
+            None => None,
+        };
+        self.free_rooms(request.query("start"), request.query("end"), seats)
     }
 
     fn rooms(&self, request: &Request) -> Result<Value, Failure> {
@@ -67,22 +103,16 @@ impl MeetingRooms {
         Ok(json!({ "rooms": rooms }))
     }
 
-    fn book(&self, request: &Request) -> Result<Value, Failure> {
-        let fields: Fields = serde_json::from_slice(&request.body).map_err(|_| Failure::FIELDS)?;
-        let (start, end) = (read_time(&fields.start)?, read_time(&fields.end)?);
-        if end <= start || end.date() != start.date() {
-            return Err(Failure::FIELDS);
-        }
+    fn book(&self, fields: Value) -> Result<Value, Failure> {
+        let fields: Fields = serde_json::from_value(fields).map_err(|_| Failure::FIELDS)?;
+        let (start, end) = span(&fields.start, &fields.end)?;
         let known =
             PEOPLE.iter().any(|(id, ..)| *id == fields.person_id) && ROOMS.iter().any(|(id, ..)| *id == fields.room_id);
         if !known {
             return Err(Failure::UNKNOWN);
         }
         let mut bookings = self.bookings.lock().unwrap_or_else(PoisonError::into_inner);
-        let taken = bookings
-            .iter()
-            .any(|booking| booking.fields.room_id == fields.room_id && booking.start < end && start < booking.end);
-        if taken {
+        if bookings.iter().any(|booking| booking.is_in_the_way(&fields.room_id, start, end)) {
             return Err(Failure::CONFLICT);
         }
         if bookings.len() >= MOST_BOOKINGS {
@@ -105,15 +135,18 @@ impl Handler for MeetingRooms {
         let authorized = request.header("authorization").and_then(|value| value.strip_prefix("Bearer ")) == Some(TOKEN);
         let (status, result) = match (&request.method, request.path.as_str()) {
             _ if !authorized => (StatusCode::UNAUTHORIZED, Err(Failure::TOKEN)),
-            (&Method::GET, "/v2/people") => (StatusCode::OK, people(request)),
+            (&Method::GET, "/v2/people") => (StatusCode::OK, people(request.query("name"))),
             (&Method::GET, "/v2/rooms") => (StatusCode::OK, self.rooms(request)),
-            (&Method::POST, "/v2/bookings") => (StatusCode::CREATED, self.book(request)),
+            (&Method::GET, "/v2/rooms/free") => (StatusCode::OK, self.free_rooms_by(request)),
+            (&Method::POST, "/v2/bookings") => {
+                (StatusCode::CREATED, self.book(serde_json::from_slice(&request.body).unwrap_or_default()))
+            }
             (&Method::GET, path) => (StatusCode::OK, self.booking(path.strip_prefix("/v2/bookings/").unwrap_or(""))),
             _ => (StatusCode::NOT_FOUND, Err(Failure::UNKNOWN)),
         };
         match result {
             Ok(value) => Reply::json(status, &value),
-            Err(failure) => Reply::json(failure.status, &json!({ "error": failure.error })),
+            Err(failure) => Reply::json(failure.status, &failure.into_value()),
         }
     }
 }
@@ -131,6 +164,10 @@ impl Failure {
     const UNKNOWN: Self = Self { status: StatusCode::NOT_FOUND, error: "E_UNKNOWN" };
     const CONFLICT: Self = Self { status: StatusCode::CONFLICT, error: "E_CONFLICT" };
     const FULL: Self = Self { status: StatusCode::INSUFFICIENT_STORAGE, error: "E_FULL" };
+
+    fn into_value(self) -> Value {
+        json!({ "error": self.error })
+    }
 }
 
 /// The fields of a booking as they were sent.
@@ -157,6 +194,10 @@ impl Booking {
         self.fields.room_id == room && self.start.date() == date
     }
 
+    fn is_in_the_way(&self, room: &str, start: civil::DateTime, end: civil::DateTime) -> bool {
+        self.fields.room_id == room && self.start < end && start < self.end
+    }
+
     fn to_json(&self) -> Value {
         let mut value = json!({ "id": self.id });
         if let (Value::Object(members), Ok(Value::Object(fields))) = (&mut value, serde_json::to_value(&self.fields)) {
@@ -166,14 +207,20 @@ impl Booking {
     }
 }
 
-fn people(request: &Request) -> Result<Value, Failure> {
-    let name = request.query("name").map(str::trim).filter(|name| !name.is_empty()).ok_or(Failure::FIELDS)?;
+fn people(name: Option<&str>) -> Result<Value, Failure> {
+    let name = name.map(str::trim).filter(|name| !name.is_empty()).ok_or(Failure::FIELDS)?;
     let people = PEOPLE
         .iter()
         .filter(|(_, known, _)| known.to_lowercase().contains(&name.to_lowercase()))
         .map(|(id, name, team)| json!({ "id": id, "name": name, "team": team }))
         .collect::<Vec<_>>();
     Ok(json!({ "people": people }))
+}
+
+/// A time of one day that has some length.
+fn span(start: &str, end: &str) -> Result<(civil::DateTime, civil::DateTime), Failure> {
+    let (start, end) = (read_time(start)?, read_time(end)?);
+    if end <= start || end.date() != start.date() { Err(Failure::FIELDS) } else { Ok((start, end)) }
 }
 
 fn read_time(text: &str) -> Result<civil::DateTime, Failure> {
@@ -213,6 +260,9 @@ mod tests {
             send(&server, Method::POST, "/bookings", &overlapping).await,
             (409, json!({ "error": "E_CONFLICT" }))
         );
+        let (_, free) =
+            send(&server, Method::GET, "/rooms/free?start=2026-06-02T10:30&end=2026-06-02T12:00&seats=5", "").await;
+        assert_eq!(free, json!({ "rooms": [{ "id": "r-301", "name": "Horizon", "capacity": 20 }] }));
         let later = BOOKING.replace("T11:00", "T12:00").replace("T10:00", "T11:00");
         assert_eq!(send(&server, Method::POST, "/bookings", &later).await.0, 201);
     }
@@ -226,6 +276,9 @@ mod tests {
             (get("/people"), 400, "E_FIELDS"),
             (get("/rooms?capacity=6"), 400, "E_FIELDS"),
             (get("/rooms?capacity=6&date=2.6.2026"), 400, "E_FIELDS"),
+            (get("/rooms/free?start=2026-06-02T10:30"), 400, "E_FIELDS"),
+            (get("/rooms/free?start=2026-06-02T10:30&end=2026-06-02T10:30"), 400, "E_FIELDS"),
+            (get("/rooms/free?start=2026-06-02T10:30&end=2026-06-02T11:30&seats=few"), 400, "E_FIELDS"),
             (get("/bookings/b-9"), 404, "E_UNKNOWN"),
             (get("/nowhere"), 404, "E_UNKNOWN"),
             (post("p-17", "Ada Lovelace"), 404, "E_UNKNOWN"),
@@ -241,6 +294,18 @@ mod tests {
                 "{target} {body}"
             );
         }
+    }
+
+    #[test]
+    fn whoever_has_an_access_of_its_own_gets_the_same_answers() {
+        let rooms = MeetingRooms::default();
+        let booking: Value = serde_json::from_str(BOOKING).unwrap();
+        assert_eq!(rooms.call("createBooking", &booking).unwrap()["id"], "b-1");
+        assert_eq!(rooms.call("createBooking", &booking), Some(json!({ "error": "E_CONFLICT" })));
+        let free = rooms.call("findFreeRooms", &booking).unwrap();
+        assert_eq!(free["rooms"].as_array().map(Vec::len), Some(3));
+        assert_eq!(rooms.call("findPeople", &json!({})), Some(json!({ "error": "E_FIELDS" })));
+        assert_eq!(rooms.call("cancelBooking", &booking), None);
     }
 
     #[tokio::test]

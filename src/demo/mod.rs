@@ -4,13 +4,14 @@
 //! and knows of the other rooms only `domain`, whose trace it renders. It speaks OpenAI JSON without the `openai` room on
 //! purpose: a stand-in for a model that shared the proxy's reader would share its mistakes.
 //!
-//! The way of a demo: [`start`] brings up the model and the two APIs and hands out the configuration of a proxy between
+//! The way of a demo: [`start`] brings up the model and the APIs and hands out the configuration of a proxy between
 //! them; the caller runs a proxy with it; [`play()`] holds the conversations through that proxy and prints what happened.
 
 mod client;
 mod client_tool;
 mod conversations;
 mod error;
+mod flight_desk;
 mod invitation;
 mod meeting_rooms;
 mod play;
@@ -24,6 +25,7 @@ mod transcript;
 mod world;
 
 pub use error::DemoError;
+pub use flight_desk::FlightDesk;
 pub use invitation::invite;
 pub use meeting_rooms::MeetingRooms;
 pub use play::{Played, play};

@@ -8,13 +8,14 @@ use serde_json::{Value, json};
 
 use crate::domain::Trace;
 
-use super::conversations::{CONVERSATIONS, Conversation};
+use super::client_tool::{ClientTools, definitions};
+use super::conversations::{Conversation, catalogue};
 use super::said::Said;
 use super::transcript::{Label, Line, Page, ending_lines, moved, turn_lines};
-use super::{DemoError, client, client_tool};
+use super::{DemoError, client};
 
 /// Requests of the client in one conversation, before it gives up on a model that only calls.
-const MOST_TURNS: usize = 4;
+const MOST_TURNS: usize = 6;
 
 /// How often a trace is asked for, and how long the pauses between are: it is stored beside the answer, not before it.
 const TRACE_POLLS: u32 = 100;
@@ -23,7 +24,7 @@ const TRACE_PAUSE: Duration = Duration::from_millis(50);
 /// What the reader has to know before anything else.
 const OPENING: &str = "The model in this demo is scripted. It is a small server with a few rules that makes the mistakes models \
     make, sees nothing but the messages and tools of each request, and mends a mistake only where what it is told says how. \
-    Everything else is real: the proxy, the two sample APIs, their documents, and every HTTP request between them.";
+    Everything else is real: the proxy, the sample APIs, their documents, and every HTTP request between them.";
 
 /// One conversation as it went.
 #[derive(Debug)]
@@ -52,7 +53,7 @@ pub async fn play(client_url: &str, operator_url: &str, out: &mut impl Write) ->
     let before = client::get(&metrics).await?.text();
     let run: String = std::iter::repeat_with(fastrand::alphanumeric).take(8).collect();
     let mut all = Vec::new();
-    for (number, conversation) in (1..).zip(&CONVERSATIONS) {
+    for (number, conversation) in (1..).zip(catalogue()) {
         let heading = format!("{number:>2}  {}", conversation.title);
         page.heading(&heading).and_then(|()| page.paragraph(conversation.about)).map_err(DemoError::Output)?;
         let proxy = Proxy { client_url, operator_url, session: format!("demo-{run}-{number}") };
@@ -63,6 +64,7 @@ pub async fn play(client_url: &str, operator_url: &str, out: &mut impl Write) ->
         }
         all.push(played);
     }
+    page.paragraph(&planned(&all)).map_err(DemoError::Output)?;
     let after = client::get(&metrics).await?.text();
     closing(&mut page, &moved(&before, &after)).map_err(DemoError::Output)?;
     Ok(all)
@@ -111,34 +113,50 @@ async fn hold<W: Write>(
     proxy: &Proxy<'_>,
     page: &mut Page<'_, W>,
 ) -> Result<Played, DemoError> {
-    let mut messages = vec![json!({ "role": "user", "content": conversation.question })];
-    write(page, [Line::new(Label::User, conversation.question)])?;
-    let (mut traces, mut answer) = (Vec::new(), String::new());
+    let tools = ClientTools::default();
+    let mut messages = Vec::new();
+    let mut replies = std::iter::once(&conversation.question).chain(conversation.replies);
+    let (mut traces, mut answer): (Vec<Trace>, _) = (Vec::new(), String::new());
+    let mut is_users_turn = true;
     for _ in 0..MOST_TURNS {
+        if is_users_turn {
+            let Some(reply) = replies.next() else { break };
+            messages.push(json!({ "role": "user", "content": reply }));
+            write(page, [Line::new(Label::User, *reply)])?;
+        }
         let (said, trace) = proxy.turn(&request(conversation, &messages)).await?;
-        write(page, turn_lines(&trace, &said.text))?;
+        write(page, turn_lines(&trace, &said.text, traces.last()))?;
         write(page, answer_lines(&said))?;
         write(page, ending_lines(&trace))?;
         traces.push(trace);
         answer.clone_from(&said.text);
-        if said.calls.is_empty() {
-            break;
-        }
         messages.push(said.to_message());
+        is_users_turn = said.calls.is_empty();
         for call in &said.calls {
-            let result = client_tool::run(&call.name, &call.arguments);
+            let result = tools.run(&call.name, &call.arguments);
             write(page, [Line::new(Label::Client, format!("runs {} itself → {result}", call.name))])?;
             messages.push(json!({ "role": "tool", "tool_call_id": call.id, "content": result.to_string() }));
         }
     }
-    let as_promised = !answer.is_empty() && (conversation.promise)(&traces);
+    let as_promised = !answer.is_empty() && conversation.is_kept_by(&traces);
     Ok(Played { title: conversation.title, traces, answer, as_promised })
+}
+
+/// How many turns followed a plan, and that the others paid for none.
+fn planned(all: &[Played]) -> String {
+    let turns = || all.iter().flat_map(|played| &played.traces);
+    let followed = turns().filter(|trace| trace.plan.is_some()).count();
+    let requests: u64 = turns().filter_map(|trace| Some(trace.plan.as_ref()?.cost.requests)).sum();
+    format!(
+        "{followed} of {} turns followed a plan, which took {requests} small requests to the model; the others paid for none.",
+        turns().count()
+    )
 }
 
 fn request(conversation: &Conversation, messages: &[Value]) -> Value {
     let mut body = json!({ "model": conversation.model, "messages": messages });
     if let Some(tool) = conversation.streams_with {
-        body["tools"] = json!([client_tool::definition(tool)]);
+        body["tools"] = definitions(tool);
         body["stream"] = true.into();
     }
     body
@@ -202,10 +220,10 @@ mod tests {
         let proxy = Server::start(Nothing).await.unwrap();
         let mut out = Vec::new();
         let all = play(&proxy.url(), &proxy.url(), &mut out).await.unwrap();
-        assert_eq!(all.len(), CONVERSATIONS.len());
+        assert_eq!(all.len(), catalogue().count());
         assert!(all.iter().all(|played| !played.as_promised && played.answer == "I do not know."));
         let transcript = anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string();
-        assert_eq!(transcript.matches("did not show what it is here to show").count(), CONVERSATIONS.len());
+        assert_eq!(transcript.matches("did not show what it is here to show").count(), catalogue().count());
         assert!(transcript.contains("The model in this demo is scripted"));
         assert!(transcript.lines().all(|line| line.chars().count() <= 100));
     }

@@ -66,6 +66,13 @@ async fn every_conversation_shows_what_it_promises() {
         "GET /route → 400 {\"info_code\":\"20000\"}",
         "(route-planner.yaml#/paths/~1route/get/responses/400/description)",
         "POST /bookings → 201",
+        "is drawn: nobody gave `flight_id` of bookFlight, and searchFlights supplies it",
+        "destination = $call2.trips[?].destination$",
+        "takes item 2 of 2 of listTrips's answer for searchFlights: the user named it",
+        "takes item 2 of 3 of searchFlights's answer for bookFlight: the model chose it",
+        "end = ? (Until when?)",
+        "runs bookFlight itself → {\"id\":\"s-1\",\"flight_id\":\"f-327\",\"traveller_id\":\"t-61\"}",
+        "callwright_plans_total{result=\"complete\"}",
         "runs planRoute itself → {\"info_code\":\"20000\"}",
         "what was tried, for the person who takes over",
         "callwright_repairs_total{kind=\"tool_renamed\"}",
@@ -74,7 +81,10 @@ async fn every_conversation_shows_what_it_promises() {
     }
     let long: Vec<_> = transcript.lines().filter(|line| line.chars().count() > 100).collect();
     assert!(long.is_empty(), "{long:#?}");
-    assert_eq!((world.route_planner.requests(), world.meeting_rooms.requests()), (4, 4));
+    let requests = [&world.route_planner, &world.meeting_rooms, &world.flight_desk].map(Server::requests);
+    assert_eq!(requests, [4, 7, 4]);
+    let planned = played.iter().filter(|played| played.traces.iter().any(|trace| trace.plan.is_some()));
+    assert_eq!(planned.count(), 5, "simple turns pay for no planning");
 }
 
 #[tokio::test]
@@ -85,6 +95,13 @@ async fn without_the_passage_the_error_stays_a_riddle() {
         "The client's own tool fails, and the proxy explains it",
     ];
     assert_eq!(broken(&played), explained, "{transcript}");
+}
+
+/// What is planned follows from what the model is asked, and not from the request alone.
+#[tokio::test]
+async fn without_the_tools_that_supply_an_id_no_plan_has_it() {
+    let (_, played, transcript) = play_cut(|text| text.replace("/flights/0/id", "/flights/0/price")).await;
+    assert_eq!(broken(&played), ["A plan four calls deep: a flight for Lucas"], "{transcript}");
 }
 
 #[tokio::test]

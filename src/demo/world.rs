@@ -2,16 +2,20 @@
 
 use std::path::{Path, PathBuf};
 
+use super::flight_desk::FlightDesk;
 use super::meeting_rooms::MeetingRooms;
 use super::route_planner::RoutePlanner;
 use super::scripted_model::ScriptedModel;
-use super::{DemoError, Server, meeting_rooms, route_planner};
+use super::{DemoError, Server, flight_desk, meeting_rooms, route_planner};
 
 /// The route planner's document.
 const ROUTE_PLANNER: &str = include_str!("../../openapi/route-planner.yaml");
 
 /// The meeting-room service's document.
 const MEETING_ROOMS: &str = include_str!("../../openapi/meeting-rooms.yaml");
+
+/// The flight desk's document.
+const FLIGHTS: &str = include_str!("../../openapi/flights.yaml");
 
 /// The policy of the proxy between them.
 const POLICY: &str = include_str!("policy.yaml");
@@ -25,6 +29,8 @@ pub struct DemoWorld {
     pub route_planner: Server,
     /// The meeting-room service of `openapi/meeting-rooms.yaml`.
     pub meeting_rooms: Server,
+    /// The flight desk of `openapi/flights.yaml`.
+    pub flight_desk: Server,
     /// A complete configuration (TOML) of a proxy between them, listening on free ports.
     pub config_toml: String,
     directory: Directory,
@@ -37,7 +43,7 @@ impl DemoWorld {
     }
 }
 
-/// Starts the model and both APIs on free ports of loopback, and writes their documents and policies into a directory of
+/// Starts the model and the APIs on free ports of loopback, and writes their documents and policies into a directory of
 /// their own below `parent`.
 ///
 /// # Errors
@@ -46,15 +52,17 @@ pub async fn start(parent: &Path) -> Result<DemoWorld, DemoError> {
     let directory = Directory::create(parent)?;
     directory.write("route-planner.yaml", ROUTE_PLANNER)?;
     directory.write("meeting-rooms.yaml", MEETING_ROOMS)?;
+    directory.write("flights.yaml", FLIGHTS)?;
     directory.write("policies/demo.yaml", POLICY)?;
     let model = ScriptedModel::start().await?;
     let route_planner = RoutePlanner::start().await?;
     let meeting_rooms = MeetingRooms::start().await?;
-    let config_toml = config(&directory.0, &model, &route_planner, &meeting_rooms);
-    Ok(DemoWorld { model, route_planner, meeting_rooms, config_toml, directory })
+    let flight_desk = FlightDesk::start().await?;
+    let config_toml = config(&directory.0, &model, [&route_planner, &meeting_rooms, &flight_desk]);
+    Ok(DemoWorld { model, route_planner, meeting_rooms, flight_desk, config_toml, directory })
 }
 
-fn config(directory: &Path, model: &Server, route_planner: &Server, meeting_rooms: &Server) -> String {
+fn config(directory: &Path, model: &Server, [route_planner, meeting_rooms, flight_desk]: [&Server; 3]) -> String {
     // A JSON string is a TOML basic string, too.
     let path = |name: &str| serde_json::Value::from(directory.join(name).display().to_string());
     format!(
@@ -73,6 +81,10 @@ toolsets = ["route-planner"]
 model = "scripted"
 toolsets = ["meeting-rooms"]
 
+[aliases.flights]
+model = "scripted"
+toolsets = ["flights"]
+
 [toolsets.route-planner]
 document = {route_document}
 base_url = "{route}/v1"
@@ -82,6 +94,11 @@ credentials = {{ ApiKey = "{route_key}" }}
 document = {rooms_document}
 base_url = "{rooms}/v2"
 credentials = {{ Bearer = "{rooms_token}" }}
+
+[toolsets.flights]
+document = {flights_document}
+base_url = "{flights}/v1"
+credentials = {{ ApiKey = "{flights_key}" }}
 
 [executor]
 allowed_addresses = ["127.0.0.1"]
@@ -100,6 +117,9 @@ url = "sqlite::memory:"
         rooms_document = path("meeting-rooms.yaml"),
         rooms = meeting_rooms.url(),
         rooms_token = meeting_rooms::TOKEN,
+        flights_document = path("flights.yaml"),
+        flights = flight_desk.url(),
+        flights_key = flight_desk::KEY,
         policies = path("policies"),
     )
 }
@@ -142,7 +162,7 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let world = start(parent.path()).await.unwrap();
         let config: toml::Table = world.config_toml.parse().unwrap();
-        for toolset in ["route-planner", "meeting-rooms"] {
+        for toolset in ["route-planner", "meeting-rooms", "flights"] {
             let path = config["toolsets"][toolset]["document"].as_str().unwrap();
             assert!(std::fs::read_to_string(path).unwrap().starts_with("openapi: 3.0.3"), "{path}");
         }
@@ -172,12 +192,13 @@ mod tests {
                 format!("{}/v2", world.meeting_rooms.url()),
                 ("authorization", format!("Bearer {}", meeting_rooms::TOKEN)),
             ),
+            (FLIGHTS, format!("{}/v1", world.flight_desk.url()), ("x-api-key", flight_desk::KEY.to_owned())),
         ] {
             let document: Value = serde_saphyr::from_str(text).unwrap();
             for (path, item) in document["paths"].as_object().unwrap() {
                 for (method, operation) in item.as_object().unwrap() {
                     let method: Method = method.to_uppercase().parse().unwrap();
-                    let url = format!("{base_url}{}", path.replace("{id}", "b-1"));
+                    let url = format!("{base_url}{}", path.replace("{id}", "b-1").replace("{traveller_id}", "t-1"));
                     let headers = [(credential.0, credential.1.as_str())];
                     let answer = client::send(method.clone(), &url, &headers, bytes::Bytes::new()).await.unwrap();
                     let documented = operation["responses"].get(answer.status.as_str()).is_some();

@@ -6,11 +6,13 @@
 //! The way of an answer: [`request`] reads the wire, [`exchange`] finds what the user asked and what tools have told since,
 //! [`script`] drafts the next call as this model is used to making it, mistakes included, [`lessons`] reads what the feedback
 //! says, [`draft`] takes those lessons into the call, [`reply`] writes the wire. A mistake goes away only by a lesson: where the
-//! feedback does not say what is wrong, the next call is wrong in the same way.
+//! feedback does not say what is wrong, the next call is wrong in the same way. [`planning`] answers the questions by which the proxy draws
+//! plans, which are requests of their own.
 
 mod draft;
 mod exchange;
 mod lessons;
+mod planning;
 mod question;
 mod reply;
 mod request;
@@ -65,7 +67,11 @@ fn chat(body: &[u8]) -> Reply {
         Ok(request) => request,
         Err(message) => return Reply::json(StatusCode::BAD_REQUEST, &error(&message)),
     };
-    let answer = script::answer(&request, &Exchange::of(&request.messages));
+    let exchange = Exchange::of(&request.messages);
+    let answer = match planning::answer(&request.messages) {
+        Some(text) => reply::Answer { text, calls: Vec::new(), position: exchange.position },
+        None => script::answer(&request, &exchange),
+    };
     let reply = if request.stream {
         Reply::events(reply::chunks(&request, &answer))
     } else {

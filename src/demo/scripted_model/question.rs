@@ -20,6 +20,18 @@ pub(super) fn times(text: &str) -> Vec<&str> {
     words(text).filter(|word| word.len() == 5 && word.parse::<jiff::civil::Time>().is_ok()).collect()
 }
 
+/// The time of day behind `word`, as `from 9` or `until 10:30` tell it: as `HH:MM`, and with the words that say it.
+pub(super) fn clock_after(text: &str, word: &str) -> Option<(String, String)> {
+    let all: Vec<&str> = words(text).collect();
+    all.windows(2).find_map(|pair| {
+        let [before, clock] = pair else { return None };
+        let (hour, minute) = clock.split_once(':').unwrap_or((clock, "0"));
+        let time = jiff::civil::Time::new(hour.parse().ok()?, minute.parse().ok()?, 0, 0).ok()?;
+        let is_it = before.eq_ignore_ascii_case(word);
+        is_it.then(|| (time.strftime("%H:%M").to_string(), format!("{before} {clock}")))
+    })
+}
+
 /// The whole number that stands before `noun`, as in `6 people`.
 pub(super) fn count_of(text: &str, noun: &str) -> Option<u64> {
     let all: Vec<&str> = words(text).collect();
@@ -28,7 +40,11 @@ pub(super) fn count_of(text: &str, noun: &str) -> Option<u64> {
 
 /// The capitalised words that follow `phrase`, as in `in the name of Ada Lovelace on ...`.
 pub(super) fn name_after(text: &str, phrase: &str) -> Option<String> {
-    let (_, rest) = text.split_once(phrase)?;
+    text.match_indices(phrase).find_map(|(at, _)| name_of(text.get(at + phrase.len()..)?))
+}
+
+/// The capitalised words with which a text begins.
+fn name_of(rest: &str) -> Option<String> {
     let mut name: Vec<&str> = Vec::new();
     for word in rest.split_whitespace() {
         let bare = word.trim_end_matches(|char: char| !char.is_alphanumeric());
@@ -66,6 +82,15 @@ mod tests {
         assert_eq!(count_of(text, "people"), Some(6));
         assert_eq!(name_after(text, "in the name of ").as_deref(), Some("Ada Lovelace"));
         assert_eq!(name_after("Where is Osaka Castle? Thanks", "Where is ").as_deref(), Some("Osaka Castle"));
+    }
+
+    #[test]
+    fn times_of_day_are_found_behind_a_word() {
+        let text = "Go from Oslo, from 9 to 10:30; not to 25 and to 7:5x.";
+        let clock = |word| clock_after(text, word).map(|(clock, words)| format!("{clock} ({words})"));
+        assert_eq!(clock("from").as_deref(), Some("09:00 (from 9)"));
+        assert_eq!(clock("TO").as_deref(), Some("10:30 (to 10:30)"));
+        assert_eq!(clock("until"), None);
     }
 
     #[test]

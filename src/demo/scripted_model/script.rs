@@ -1,5 +1,6 @@
 //! What the scripted model does with a question: one file per kind of question, each with the mistakes that this model makes.
 
+mod booked;
 mod booking;
 mod dictated;
 mod place;
@@ -27,11 +28,12 @@ enum Next {
 type Kind = fn(&ChatRequest, &Exchange) -> Option<Next>;
 
 /// The kinds of questions; the first that fits answers.
-const KINDS: [Kind; 6] = [dictated::next, booking::next, rooms::next, route::next, place::next, weather::next];
+const KINDS: [Kind; 7] =
+    [dictated::next, booked::next, booking::next, rooms::next, route::next, place::next, weather::next];
 
 /// What is said to a question of no kind.
 const ABOUT: &str = "I am a scripted stand-in for a model and follow a few rules. With the tools for it I can find a place \
-    (Where is Osaka Castle?), plan a route between two points, list and book meeting rooms, look up the weather, or make \
+    (Where is Osaka Castle?), plan a route between two points, list and book meeting rooms, book flights, look up the weather, or make \
     any call you dictate (Call planRoute {\"origin\": \"34.9858,135.7588\"}).";
 
 /// The answer to a request.

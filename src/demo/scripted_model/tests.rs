@@ -159,6 +159,20 @@ fn results_are_told_to_the_user() {
         (ROOMS, vec![r#"{"rooms":[{"id":"r-1","name":"Fjord","capacity":8}]}"#], "Fjord (8 seats)"),
         (WEATHER, vec![r#"{"forecast":[{"day":"day 1","sky":"rain","high_c":9}]}"#], "day 1 9 °C, rain"),
         (BOOK, vec![r#"{"people":[]}"#, r#"{"rooms":[]}"#], "Nobody here is called Ada Lovelace"),
+        (
+            "Until 10.",
+            vec![
+                r#"{"people":[{"id":"p-1","name":"Mary Jackson"},{"id":"p-2","name":"Jack Kilby"}]}"#,
+                r#"{"rooms":[{"id":"r-1","name":"Fjord"}]}"#,
+                r#"{"id":"b-7","person_id":"p-2","room_id":"r-1","start":"9","end":"10"}"#,
+            ],
+            "Room Fjord (r-1) is booked for Jack Kilby from 9 to 10; the booking is b-7.",
+        ),
+        (
+            "Book me a flight.",
+            vec![r#"{"id":"s-1","flight_id":"f-2","traveller_id":"t-3"}"#],
+            "Flight f-2 is booked for t-3; the booking is s-1.",
+        ),
         ("Call planRoute", vec![r#"{"routes":[]}"#], r#"{"routes":[]}"#),
     ];
     for (question, told, expected) in table {

@@ -1,9 +1,10 @@
 //! The transcript of a demo: what happened, for a person at a terminal.
 //!
-//! [`turn`] makes lines of a trace, [`metrics`] of what two scrapes differ in, [`page`] puts lines on paper: wrapped, in colour.
+//! [`turn`] makes lines of a trace, [`plan`] of the plan that it followed, [`metrics`] of what two scrapes differ in, [`page`] puts lines on paper: wrapped, in colour.
 
 mod metrics;
 mod page;
+mod plan;
 #[cfg(test)]
 mod tests;
 mod turn;
@@ -19,6 +20,8 @@ pub(super) enum Label {
     User,
     /// What the model says and calls.
     Model,
+    /// What the plan that is followed says in the model's place.
+    Plan,
     /// What the scan found.
     Found,
     /// What was changed without asking the model.
@@ -48,6 +51,7 @@ impl Label {
         match self {
             Self::User => "user",
             Self::Model => "model",
+            Self::Plan => "plan",
             Self::Found => "found",
             Self::Repaired => "repaired",
             Self::SentBack => "sent back",

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{Page, ending_lines, turn_lines};
-use crate::domain::Trace;
+use crate::domain::plan::{Argument, Item, Node, Reference, Source};
+use crate::domain::{Plan, Trace};
 
 /// A trace with these attempts, executions, rounds and end.
 fn trace(attempts: &Value, executions: &Value, record: &Value, exhausted: Option<&str>) -> Trace {
@@ -28,9 +29,13 @@ fn call(id: &str, name: &str, arguments: &str) -> Value {
 }
 
 fn told(trace: &Trace) -> String {
+    told_after(trace, None)
+}
+
+fn told_after(trace: &Trace, before: Option<&Trace>) -> String {
     let mut out = Vec::new();
     let mut page = Page::new(&mut out);
-    let lines = [turn_lines(trace, "Here you are."), ending_lines(trace)].concat();
+    let lines = [turn_lines(trace, "Here you are.", before), ending_lines(trace)].concat();
     lines.iter().try_for_each(|line| page.line(line)).unwrap();
     anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string()
 }
@@ -101,4 +106,70 @@ fn a_used_up_limit_is_told_with_its_record() {
     verdict    corrected; 2 requests to the model; 12.3 ms, 0.6 of them the proxy's
                trace 0af7651916cd43dd8448eb211c80319c
     "#);
+}
+
+/// A room from one call is booked by another.
+fn plan() -> Plan {
+    let room = Reference { node: "call1".to_owned(), output: "/rooms/0/id".into(), item: Item::Chosen };
+    let node = |label: &str, tool: &str, name: &str, source| Node {
+        label: label.to_owned(),
+        tool: tool.to_owned(),
+        task: String::new(),
+        arguments: vec![Argument { name: name.to_owned(), source }],
+    };
+    let start = Source::Value { value: json!("09:00"), words: "from 9".to_owned() };
+    let nodes =
+        vec![node("call1", "findRooms", "start", start), node("call2", "bookRoom", "room_id", Source::Output(room))];
+    Plan::new(nodes, vec!["call2".to_owned()]).unwrap()
+}
+
+#[test]
+fn a_plan_is_told_with_its_calls_choices_and_costs_and_once() {
+    let step = |id: &str, tool: &str, arguments: &str| json!({ "calls": call(id, tool, arguments) });
+    let execution = |id: &str, operation: &str, body: &str| {
+        json!({
+            "call": { "id": id, "name": "x", "arguments": "{}" }, "toolset": "rooms", "operation": operation,
+            "outcome": "success", "status": 200, "body": body, "duration_ms": 1.0
+        })
+    };
+    let attempts = json!([
+        attempt("plan", &json!([]), &json!([]), &json!([])),
+        attempt("plan", &json!([]), &json!([]), &json!([])),
+        attempt("tool_results", &json!([]), &json!([]), &json!([])),
+    ]);
+    let executions = json!([
+        execution("a", "GET /rooms", r#"{"rooms":[{"id":"r-1"},{"id":"r-2"}]}"#),
+        execution("b", "POST /bookings", r#"{"id":"b-1"}"#),
+    ]);
+    let note = json!({
+        "result": "complete", "reason": "nobody gave `room_id` of bookRoom, and findRooms supplies it", "plan": plan(),
+        "made": ["call1", "call2"],
+        "steps": [step("a", "findRooms", r#"{"start":"09:00"}"#), step("b", "bookRoom", r#"{"room_id":"r-2"}"#)],
+        "choices": [{ "call": "call2", "from": "call1", "items": 2, "taken": 1, "by": "model" }],
+        "cost": { "requests": 2, "prompt_tokens": 300, "completion_tokens": 20 }
+    });
+    let mut planned = trace(&attempts, &executions, &json!([]), None);
+    planned.plan = Some(serde_json::from_value(note).unwrap());
+    insta::assert_snapshot!(told(&planned), @r#"
+    plan       is drawn: nobody gave `room_id` of bookRoom, and findRooms supplies it
+               call1: findRooms
+                 start = "09:00" ("from 9")
+               call2: bookRoom (goal)
+                 room_id = $call1.rooms[?].id$
+    plan       calls findRooms {"start":"09:00"}
+    api        GET /rooms → 200 {"rooms":[{"id":"r-1"},{"id":"r-2"}]}
+    plan       takes item 2 of 2 of findRooms's answer for bookRoom: the model chose it
+    plan       calls bookRoom {"room_id":"r-2"}
+    api        POST /bookings → 200 {"id":"b-1"}
+    verdict    corrected; 1 request to the model, 2 requests for the plan (320 tokens); 12.3 ms, 0.6
+               of them the proxy's
+               trace 0af7651916cd43dd8448eb211c80319c
+    "#);
+    let again = told_after(&planned, Some(&planned));
+    assert!(again.contains("goes on: 2 of 2 calls are made") && !again.contains("is drawn"), "{again}");
+    let mut before = planned.clone();
+    if let Some(plan) = &mut before.plan {
+        plan.plan = Some(Plan::default());
+    }
+    assert!(told_after(&planned, Some(&before)).contains("is drawn anew"));
 }

@@ -4,10 +4,14 @@ use crate::domain::trace::{Attempt, Execution, Observation, Round};
 use crate::domain::{Call, Diagnosis, Repair, Trace};
 use serde_json::Value;
 
+use super::plan::{cost_text, plan_lines};
 use super::{Label, Line};
 
 /// Purpose of the attempt that asks for a last word.
 const CLOSING: &str = "closing";
+
+/// Purpose of the attempts that draw a plan: they are told with the plan.
+const PLAN: &str = "plan";
 
 /// Most characters of an API's answer that the transcript shows.
 const BODY_CHARS: usize = 260;
@@ -16,8 +20,8 @@ const BODY_CHARS: usize = 260;
 const FEEDBACK_LINES: usize = 10;
 
 /// What happened in a turn up to its answer, in order. The answer itself is not told, not even where the model's last thought is
-/// that very `answer`.
-pub(crate) fn turn_lines(trace: &Trace, answer: &str) -> Vec<Line> {
+/// that very `answer`. The turn `before` may have followed the same plan.
+pub(crate) fn turn_lines(trace: &Trace, answer: &str, before: Option<&Trace>) -> Vec<Line> {
     let rounds = trace.record.iter().collect();
     let mut telling = Telling { trace, answer, lines: Vec::new(), rounds, last_told: "" };
     trace
@@ -25,6 +29,9 @@ pub(crate) fn turn_lines(trace: &Trace, answer: &str) -> Vec<Line> {
         .iter()
         .filter(|observation| !observation.again)
         .for_each(|observation| telling.observation(observation));
+    if let Some(plan) = &trace.plan {
+        telling.lines.extend(plan_lines(trace, plan, before));
+    }
     for attempt in &trace.attempts {
         telling.attempt(attempt);
     }
@@ -41,12 +48,16 @@ pub(crate) fn ending_lines(trace: &Trace) -> Vec<Line> {
     if let Some(error) = &trace.error {
         lines.push(Line::new(Label::Trouble, error.clone()));
     }
-    let requests = match trace.attempts.len() {
-        1 => "1 request".to_owned(),
-        count => format!("{count} requests"),
+    let mut requests = match trace.attempts.iter().filter(|attempt| attempt.purpose != PLAN).count() {
+        0 => "no request to the model".to_owned(),
+        1 => "1 request to the model".to_owned(),
+        count => format!("{count} requests to the model"),
     };
+    if let Some(plan) = &trace.plan {
+        requests += &format!(", {}", cost_text(plan));
+    }
     let verdict = format!(
-        "{}; {requests} to the model; {:.1} ms, {:.1} of them the proxy's\ntrace {}",
+        "{}; {requests}; {:.1} ms, {:.1} of them the proxy's\ntrace {}",
         trace.verdict, trace.duration_ms, trace.overhead_ms, trace.id
     );
     lines.push(Line::new(Label::Verdict, verdict));
@@ -135,13 +146,8 @@ impl<'a> Telling<'a> {
     }
 
     fn execution(&mut self, execution: &Execution) {
-        let status = execution.status.map_or_else(|| execution.outcome.clone(), |status| status.to_string());
-        let body = cut(execution.body.as_deref().unwrap_or_default(), BODY_CHARS);
-        self.add(Label::Api, format!("{} → {status} {body}", execution.operation));
-        if let Some(explanation) = &execution.explanation {
-            if let Some(passage) = explanation.passages.first() {
-                self.add(Label::Explained, format!("“{}”\n({})", passage.text, passage.source));
-            }
+        self.lines.extend(execution_lines(execution));
+        if execution.explanation.is_some() {
             self.next_round("dynamic");
         }
     }
@@ -163,7 +169,19 @@ impl<'a> Telling<'a> {
     }
 }
 
-fn call_text(call: &Call) -> String {
+/// What an API was asked and answered, and what the documentation says about a failed outcome.
+pub(super) fn execution_lines(execution: &Execution) -> Vec<Line> {
+    let status = execution.status.map_or_else(|| execution.outcome.clone(), |status| status.to_string());
+    let body = cut(execution.body.as_deref().unwrap_or_default(), BODY_CHARS);
+    let mut lines = vec![Line::new(Label::Api, format!("{} → {status} {body}", execution.operation))];
+    let passage = execution.explanation.as_ref().and_then(|explanation| explanation.passages.first());
+    lines.extend(
+        passage.map(|passage| Line::new(Label::Explained, format!("“{}”\n({})", passage.text, passage.source))),
+    );
+    lines
+}
+
+pub(super) fn call_text(call: &Call) -> String {
     format!("calls {} {}", call.name, call.arguments)
 }
 
@@ -173,7 +191,7 @@ fn diagnosis_text(diagnosis: &Diagnosis) -> String {
 }
 
 /// What a repair tells that was found, and what was done about it.
-fn repair_text(repair: &Repair) -> (String, String) {
+pub(super) fn repair_text(repair: &Repair) -> (String, String) {
     let fault = repair.kind.fault();
     let place = if repair.path.is_root() { "the call".to_owned() } else { repair.path.to_string() };
     let found = format!("{} {} at {place}", fault.code(), fault.name());

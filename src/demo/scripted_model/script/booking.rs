@@ -1,5 +1,6 @@
 //! "Book a room for 6 people in the name of Ada Lovelace on 2026-06-02 from 10:00 to 11:00": finds the person and the rooms,
-//! then books with the ids that were found. No mistake: here the work is in the order of the calls.
+//! then books with the ids that were found. No mistake: here the work is in the order of the calls. It is asked for this only where no plan is
+//! followed.
 
 use serde_json::{Map, Value};
 
@@ -11,9 +12,6 @@ use super::{Next, arguments, items, text};
 
 pub(super) fn next(request: &ChatRequest, exchange: &Exchange) -> Option<Next> {
     let wish = Wish::read(&exchange.question)?;
-    if let Some(booking) = exchange.result_with("room_id") {
-        return Some(Next::Say(wish.conclude(&Value::Object(booking))));
-    }
     let (people, rooms) = (exchange.result_with("people"), exchange.result_with("rooms"));
     let mut drafts = Vec::new();
     if people.is_none() {
@@ -74,16 +72,5 @@ impl<'a> Wish<'a> {
         booked
             .iter()
             .all(|other| self.end.as_str() <= text(other, "start") || text(other, "end") <= self.start.as_str())
-    }
-
-    fn conclude(&self, booking: &Value) -> String {
-        format!(
-            "Room {} is booked for {} from {} to {}; the booking is {}.",
-            text(booking, "room_id"),
-            self.name,
-            text(booking, "start"),
-            text(booking, "end"),
-            text(booking, "id")
-        )
     }
 }

@@ -1,37 +1,23 @@
-//! The catalogue: what the demo talks about, and what each conversation is to show.
+//! Calls with a mistake each, and what becomes of them.
 
-use crate::domain::trace::{Attempt, Enrichment, Execution};
+use crate::domain::trace::Enrichment;
 use crate::domain::{FaultCode, RepairKind, Trace};
 
-use super::client_tool::OwnTool;
-use super::transcript::is_handed_over;
+use super::super::client_tool::OwnTool;
+use super::super::transcript::is_handed_over;
+use super::{Conversation, all_ran, attempts, executions, has_diagnosis, has_repair, nothing_was_sent_back, succeeded};
 
-/// One conversation.
-#[derive(Debug)]
-pub(super) struct Conversation {
-    /// What it is about.
-    pub(super) title: &'static str,
-    /// What to look for, for the reader of the transcript.
-    pub(super) about: &'static str,
-    /// The model alias that the client asks.
-    pub(super) model: &'static str,
-    /// What the user says.
-    pub(super) question: &'static str,
-    /// The tool that the client brings and runs itself, where it does; it wants a stream then.
-    pub(super) streams_with: Option<OwnTool>,
-    /// Did it show what it is to show? Judged by the traces of its turns.
-    pub(super) promise: fn(&[Trace]) -> bool,
-}
-
-/// All conversations, in the order of the transcript.
-pub(super) const CONVERSATIONS: [Conversation; 8] = [
+/// Conversations about single calls; none of them needs a plan.
+pub(super) static CONVERSATIONS: [Conversation; 7] = [
     Conversation {
         title: "A tool's name is mended",
         about: "The model writes the name with other separators. Only one tool can be meant, so the proxy renames it and \
                 asks nobody.",
         model: "travel",
         question: "Where is Osaka Castle?",
+        replies: &[],
         streams_with: None,
+        is_planned: false,
         promise: |traces| {
             has_repair(traces, RepairKind::ToolRenamed) && nothing_was_sent_back(traces) && all_ran(traces, 1)
         },
@@ -42,7 +28,9 @@ pub(super) const CONVERSATIONS: [Conversation; 8] = [
                 the model is not asked again.",
         model: "travel",
         question: "Show me at most 2 routes without tolls from 135.7588,34.9858 to 135.5258,34.6873 by car.",
+        replies: &[],
         streams_with: None,
+        is_planned: false,
         promise: |traces| {
             has_repair(traces, RepairKind::ParameterRenamed)
                 && has_repair(traces, RepairKind::TypeCoerced)
@@ -56,7 +44,9 @@ pub(super) const CONVERSATIONS: [Conversation; 8] = [
                 model is told what is missing, and calls again.",
         model: "office",
         question: "Which rooms seat 6 people on 2026-06-02?",
+        replies: &[],
         streams_with: None,
+        is_planned: false,
         promise: |traces| {
             has_diagnosis(traces, FaultCode::ParameterMissing)
                 && attempts(traces).any(|attempt| attempt.purpose == "static_feedback")
@@ -69,21 +59,12 @@ pub(super) const CONVERSATIONS: [Conversation; 8] = [
                 documentation that explains the code and hands both to the model.",
         model: "travel",
         question: "I stand at 34.9858, 135.7588. Plan a route by bike to 34.6873, 135.5258.",
+        replies: &[],
         streams_with: None,
+        is_planned: false,
         promise: |traces| {
             executions(traces).any(|execution| execution.explanation.as_ref().is_some_and(|found| found.is_hit()))
                 && executions(traces).last().is_some_and(succeeded)
-        },
-    },
-    Conversation {
-        title: "A booking in three calls",
-        about: "Two look-ups run at the same time, their ids go into a third call. That one is a POST: it runs because the \
-                demo's policy allows it for this API.",
-        model: "office",
-        question: "Book a room for 6 people in the name of Ada Lovelace on 2026-06-02 from 10:00 to 11:00.",
-        streams_with: None,
-        promise: |traces| {
-            all_ran(traces, 3) && executions(traces).any(|execution| execution.operation.starts_with("POST "))
         },
     },
     Conversation {
@@ -92,7 +73,9 @@ pub(super) const CONVERSATIONS: [Conversation; 8] = [
                 stops, and hands over the record of what was tried.",
         model: "travel",
         question: "Plan a route by helicopter from 135.7588,34.9858 to 135.5258,34.6873.",
+        replies: &[],
         streams_with: None,
+        is_planned: false,
         promise: |traces| {
             traces.iter().any(|trace| is_handed_over(trace) && trace.record.len() > 1)
                 && has_diagnosis(traces, FaultCode::Constraint)
@@ -105,7 +88,9 @@ pub(super) const CONVERSATIONS: [Conversation; 8] = [
                 mended, and then sent on as the client's SDK expects it.",
         model: "travel",
         question: "What will the weather be in Oslo for the next 3 days?",
+        replies: &[],
         streams_with: Some(OwnTool::Weather),
+        is_planned: false,
         promise: |traces| {
             traces.len() == 2
                 && traces.iter().all(|trace| trace.stream)
@@ -120,38 +105,12 @@ pub(super) const CONVERSATIONS: [Conversation; 8] = [
                 failure and adds the sentence of the documentation below it, before the model sees it.",
         model: "travel",
         question: "My own planner shall find me a walk from 34.9858, 135.7588 to 34.6873, 135.5258.",
+        replies: &[],
         streams_with: Some(OwnTool::Route),
+        is_planned: false,
         promise: |traces| {
             let added = |trace: &Trace| trace.observed.iter().any(|seen| seen.done == Enrichment::Added && !seen.again);
             traces.len() == 3 && traces.iter().any(added) && executions(traces).next().is_none()
         },
     },
 ];
-
-fn attempts(traces: &[Trace]) -> impl Iterator<Item = &Attempt> {
-    traces.iter().flat_map(|trace| &trace.attempts)
-}
-
-fn executions(traces: &[Trace]) -> impl Iterator<Item = &Execution> {
-    traces.iter().flat_map(|trace| &trace.executions)
-}
-
-fn has_repair(traces: &[Trace], kind: RepairKind) -> bool {
-    attempts(traces).flat_map(|attempt| &attempt.repairs).any(|repair| repair.kind == kind)
-}
-
-fn has_diagnosis(traces: &[Trace], code: FaultCode) -> bool {
-    attempts(traces).flat_map(|attempt| &attempt.diagnoses).any(|diagnosis| diagnosis.code == code)
-}
-
-fn nothing_was_sent_back(traces: &[Trace]) -> bool {
-    attempts(traces).all(|attempt| !attempt.purpose.ends_with("_feedback"))
-}
-
-fn all_ran(traces: &[Trace], count: usize) -> bool {
-    executions(traces).count() == count && executions(traces).all(succeeded)
-}
-
-fn succeeded(execution: &Execution) -> bool {
-    execution.outcome == "success"
-}

@@ -1,0 +1,83 @@
+//! Which item of a list is meant.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::heard::{Line, users_latest_first};
+
+/// An item.
+#[derive(Debug, Deserialize)]
+pub(super) struct OptionData {
+    number: u64,
+    value: Value,
+}
+
+/// Wishes, and the member of an item that is to be the least.
+const LEAST: [(&str, &str); 3] = [("cheapest", "price"), ("earliest", "departs"), ("smallest", "capacity")];
+
+/// The one of which the user wished that something be the least, or of which the user said most words, or the first.
+pub(super) fn answer(conversation: &[Line], options: &[OptionData]) -> Value {
+    let said: Vec<&str> = users_latest_first(conversation).collect();
+    let wish = |text: &&str| LEAST.iter().find(|(wish, _)| text.contains(wish)).map(|(_, member)| *member);
+    let chosen = said.iter().find_map(wish).and_then(|member| least(options, member));
+    let chosen = chosen.or_else(|| most_said(options, &said.join(" "))).or(options.first());
+    json!({ "choice": chosen.map(|option| option.number) })
+}
+
+fn least<'a>(options: &'a [OptionData], member: &str) -> Option<&'a OptionData> {
+    let measured = options.iter().filter(|option| option.value.get(member).is_some());
+    measured.min_by(|one, other| {
+        let (one, other) = (one.value.get(member), other.value.get(member));
+        let number = |value: Option<&Value>| value.and_then(Value::as_f64);
+        match (number(one), number(other)) {
+            (Some(one), Some(other)) => one.total_cmp(&other),
+            // Times of one form compare as text.
+            _ => one.and_then(Value::as_str).cmp(&other.and_then(Value::as_str)),
+        }
+    })
+}
+
+/// The first of those with the most words that were said; `None` where nothing of any was said.
+fn most_said<'a>(options: &'a [OptionData], said: &str) -> Option<&'a OptionData> {
+    let said: Vec<&str> = words(said).collect();
+    let count = |option: &OptionData| {
+        let members = option.value.as_object().into_iter().flat_map(|members| members.values());
+        let texts = members.chain([&option.value]).filter_map(Value::as_str);
+        texts.flat_map(words).filter(|word| said.contains(word)).count()
+    };
+    options.iter().rev().max_by_key(|option| count(option)).filter(|option| count(option) > 0)
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|sign: char| !sign.is_alphanumeric()).filter(|word| !word.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wish_a_name_or_the_first_decides() {
+        let flights = json!([
+            { "number": 1, "value": { "id": "f-1", "departs": "08:00", "price": 150 } },
+            { "number": 2, "value": { "id": "f-2", "departs": "09:00", "price": 99 } },
+            { "number": 3, "value": { "id": "f-3", "departs": "07:10", "price": 150 } },
+        ]);
+        let people = json!([
+            { "number": 1, "value": { "id": "p-1", "name": "Mary Jackson" } },
+            { "number": 2, "value": { "id": "p-2", "name": "Jack Kilby" } },
+        ]);
+        for (text, options, choice) in [
+            ("Book the cheapest flight for Lucas", &flights, json!(2)),
+            ("Book the earliest flight for Lucas", &flights, json!(3)),
+            ("Book a flight for Lucas", &flights, json!(1)),
+            ("Book a room for Jack", &people, json!(2)),
+            ("Book the cheapest room for Jack", &people, json!(2)),
+            ("Book a room", &json!([]), json!(null)),
+        ] {
+            let heard: Vec<Line> = serde_json::from_value(json!([{ "from": "user", "text": text }])).unwrap();
+            let options: Vec<OptionData> = serde_json::from_value(options.clone()).unwrap();
+            assert_eq!(answer(&heard, &options), json!({ "choice": choice }), "{text}");
+        }
+    }
+}

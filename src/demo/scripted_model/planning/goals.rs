@@ -1,0 +1,115 @@
+//! Which tools end in what the user wants.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::ToolData;
+use super::heard::{Line, gives_something, users_latest_first};
+
+/// Words by which the user gives up what was wanted.
+const GIVING_UP: [&str; 3] = ["never mind", "forget it", "cancel that"];
+
+/// A plan under way.
+#[derive(Debug, Deserialize)]
+pub(super) struct Present {
+    goals: Vec<Goal>,
+    calls: Vec<Call>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Goal {
+    tool: String,
+    task: String,
+    #[serde(skip_serializing, default)]
+    done: bool,
+}
+
+#[derive(Debug, Deserialize)]
+struct Call {
+    call: String,
+}
+
+/// The goals: what was wanted, where a plan is under way, and else what is asked for now.
+pub(super) fn answer(conversation: &[Line], tools: &[ToolData], present: Option<&Present>) -> Value {
+    let now = users_latest_first(conversation).next().unwrap_or_default();
+    let Some(present) = present else {
+        return json!({ "goals": wanted(now, tools).into_iter().collect::<Vec<_>>() });
+    };
+    if GIVING_UP.iter().any(|words| now.to_lowercase().contains(words)) {
+        return json!({ "goals": [], "changed": [] });
+    }
+    let mut goals: Vec<&Goal> = present.goals.iter().filter(|goal| !goal.done).collect();
+    let added = wanted(now, tools).filter(|goal| goals.iter().all(|known| known.tool != goal.tool));
+    goals.extend(&added);
+    let changed: Vec<&str> = present.calls.iter().map(|call| call.call.as_str()).collect();
+    json!({ "goals": goals, "changed": if gives_something(now) { changed } else { Vec::new() } })
+}
+
+/// The tool whose description begins with a verb of the request; of several the one with the most words in common.
+fn wanted(request: &str, tools: &[ToolData]) -> Option<Goal> {
+    let said = words(request);
+    let is_said = |word: &String| said.contains(word);
+    let asked_for = tools.iter().filter(|tool| words(&tool.description).first().is_some_and(is_said));
+    let tool = asked_for.max_by_key(|tool| words(&tool.description).iter().filter(|word| is_said(word)).count())?;
+    Some(Goal { tool: tool.name.clone(), task: summary(&tool.description), done: false })
+}
+
+/// What a call is to do, as its tool's description begins.
+pub(super) fn summary(description: &str) -> String {
+    let end = description.find(['\n', '.']).unwrap_or(description.len());
+    description.get(..end).unwrap_or_default().trim().to_owned()
+}
+
+/// Words in lower case, without the `s` that a third person or a plural has.
+fn words(text: &str) -> Vec<String> {
+    let words = text.split(|sign: char| !sign.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(|word| word.to_lowercase().trim_end_matches('s').to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tools() -> Vec<ToolData> {
+        let tool = |name: &str, description: &str| ToolData {
+            name: name.to_owned(),
+            description: description.to_owned(),
+            outputs: None,
+        };
+        vec![
+            tool("getBooking", "Look a booking up\nReturns one booking."),
+            tool("bookRoom", "Books a room.\nFor a person."),
+            tool("bookFlight", "Book a flight"),
+        ]
+    }
+
+    fn heard(text: &str) -> Vec<Line> {
+        serde_json::from_value(json!([{ "from": "user", "text": text }])).unwrap()
+    }
+
+    #[test]
+    fn the_verb_that_the_user_said_and_the_words_in_common_tell_the_tool() {
+        let asked = |text: &str| answer(&heard(text), &tools(), None);
+        assert_eq!(
+            asked("Book a room for Jack."),
+            json!({ "goals": [{ "tool": "bookRoom", "task": "Books a room" }] })
+        );
+        assert_eq!(asked("Please book me a flight.")["goals"][0]["tool"], "bookFlight");
+        assert_eq!(asked("Tell me a joke."), json!({ "goals": [] }));
+    }
+
+    #[test]
+    fn a_plan_under_way_goes_on_unless_the_user_gives_it_up() {
+        let present: Present = serde_json::from_value(json!({
+            "goals": [{ "tool": "bookRoom", "task": "for Jack", "done": false }, { "tool": "bookFlight", "task": "x", "done": true }],
+            "calls": [{ "call": "call1", "tool": "bookRoom", "task": "for Jack", "arguments": {} }]
+        }))
+        .unwrap();
+        let asked = |text: &str| answer(&heard(text), &tools(), Some(&present));
+        let goal = json!({ "tool": "bookRoom", "task": "for Jack" });
+        assert_eq!(asked("Thanks."), json!({ "goals": [goal], "changed": [] }));
+        assert_eq!(asked("Rather from 11."), json!({ "goals": [goal], "changed": ["call1"] }));
+        assert_eq!(asked("Oh, never mind."), json!({ "goals": [], "changed": [] }));
+        assert_eq!(asked("And book a flight.")["goals"][1]["tool"], "bookFlight");
+    }
+}

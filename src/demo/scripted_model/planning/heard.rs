@@ -1,0 +1,103 @@
+//! Which words of a conversation give which argument.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::super::question::{clock_after, count_of, date, name_after};
+
+/// Something that was said.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Line {
+    from: String,
+    text: String,
+}
+
+/// What the user said, the latest first: what is said later counts.
+pub(super) fn users_latest_first(conversation: &[Line]) -> impl Iterator<Item = &str> {
+    conversation.iter().rev().filter(|line| line.from == "user").map(|line| line.text.as_str())
+}
+
+/// How an argument is read from a text: the value, and the words that it rests on.
+type Reading = fn(&str) -> Option<(Value, String)>;
+
+/// Names of arguments, and how they are read.
+const READINGS: [(&str, Reading); 8] = [
+    ("name", |text| name_in(text, &["in the name of ", "for ", "I am ", "I'm "])),
+    ("origin", |text| name_in(text, &["from "])),
+    ("destination", |text| name_in(text, &["to "])),
+    ("date", |text| date(text).map(|date| (date.into(), date.to_owned()))),
+    ("start", |text| clock_in(text, &["from", "at"])),
+    ("end", |text| clock_in(text, &["to", "until", "till"])),
+    ("seats", people_in),
+    ("capacity", people_in),
+];
+
+/// The value that the user gave for an argument, and the words. A time without a day gets the day that was said elsewhere.
+pub(super) fn said(conversation: &[Line], argument: &str) -> Option<(Value, String)> {
+    let (_, reading) = READINGS.iter().find(|(name, _)| *name == argument)?;
+    let (value, words) = users_latest_first(conversation).find_map(reading)?;
+    if !matches!(argument, "start" | "end") {
+        return Some((value, words));
+    }
+    let day = users_latest_first(conversation).find_map(date)?;
+    Some((format!("{day}T{}", value.as_str()?).into(), words))
+}
+
+/// Did the user give something with these words that an argument is read from?
+pub(super) fn gives_something(text: &str) -> bool {
+    READINGS.iter().any(|(_, reading)| reading(text).is_some())
+}
+
+fn name_in(text: &str, phrases: &[&str]) -> Option<(Value, String)> {
+    let name = phrases.iter().find_map(|phrase| name_after(text, phrase))?;
+    Some((name.as_str().into(), name))
+}
+
+fn clock_in(text: &str, words: &[&str]) -> Option<(Value, String)> {
+    let (clock, said) = words.iter().find_map(|word| clock_after(text, word))?;
+    Some((clock.into(), said))
+}
+
+fn people_in(text: &str) -> Option<(Value, String)> {
+    let count = count_of(text, "people")?;
+    Some((count.into(), format!("{count} people")))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn conversation(texts: &[(&str, &str)]) -> Vec<Line> {
+        texts.iter().map(|(from, text)| Line { from: (*from).to_owned(), text: (*text).to_owned() }).collect()
+    }
+
+    #[test]
+    fn a_value_comes_with_its_words() {
+        let heard = conversation(&[("user", "Book a room for Jack on 2026-06-02 from 9 to 10:30, for 6 people.")]);
+        for (argument, value, words) in [
+            ("name", json!("Jack"), "Jack"),
+            ("date", json!("2026-06-02"), "2026-06-02"),
+            ("start", json!("2026-06-02T09:00"), "from 9"),
+            ("end", json!("2026-06-02T10:30"), "to 10:30"),
+            ("seats", json!(6), "6 people"),
+        ] {
+            assert_eq!(said(&heard, argument), Some((value, words.to_owned())), "{argument}");
+        }
+        assert_eq!(said(&heard, "room_id"), None);
+        assert_eq!(said(&heard, "destination"), None);
+    }
+
+    #[test]
+    fn what_is_said_later_counts_and_what_others_say_does_not() {
+        let heard = conversation(&[
+            ("user", "I am Lucas. Book a flight from Oslo to Porto."),
+            ("assistant", "From Rome to Lisbon?"),
+            ("user", "No, to Ghent."),
+        ]);
+        assert_eq!(said(&heard, "destination").map(|(value, _)| value), Some(json!("Ghent")));
+        assert_eq!(said(&heard, "origin").map(|(value, _)| value), Some(json!("Oslo")));
+        assert_eq!(said(&heard, "start"), None);
+    }
+}

@@ -1,0 +1,257 @@
+//! Where the arguments of a call come from.
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::ToolData;
+use super::goals::summary;
+use super::heard::{Line, said};
+
+/// A call whose arguments are wanted.
+#[derive(Debug, Deserialize)]
+pub(super) struct Wanted {
+    #[serde(default)]
+    tool: String,
+    /// Calls that this one is needed for.
+    #[serde(default)]
+    needed_for: Vec<Later>,
+    arguments: Vec<Argument>,
+    /// Tools that may supply arguments.
+    #[serde(default)]
+    tools: Vec<ToolData>,
+    /// Calls of such tools that the plan has.
+    #[serde(default)]
+    planned: Vec<Planned>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Argument {
+    name: String,
+    required: bool,
+    #[serde(default)]
+    schema: Value,
+    /// Names of the tools that may supply it, the likeliest first.
+    #[serde(default)]
+    tools: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Later {
+    tool: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Planned {
+    call: String,
+    tool: String,
+}
+
+/// What no tool knows but the user alone, and how the user is asked for it.
+const QUESTIONS: [(&str, &str); 6] = [
+    ("start", "From when on?"),
+    ("end", "Until when?"),
+    ("name", "In whose name?"),
+    ("origin", "From where?"),
+    ("seats", "For how many people?"),
+    ("capacity", "For how many people?"),
+];
+
+/// What a tool has to say of the things that it finds, so that it comes before others: what is to be booked has to be it.
+const BOOKABLE: &str = "free";
+
+/// The sources of all arguments that the call needs or the user gave.
+pub(super) fn answer(conversation: &[Line], wanted: &Wanted) -> Value {
+    let mut calls: Vec<Value> = Vec::new();
+    let mut arguments = Vec::new();
+    for argument in &wanted.arguments {
+        if let Some((value, words)) = said(conversation, &argument.name) {
+            arguments.push(given(&argument.name, "value", json!({ "value": value, "words": words })));
+            continue;
+        }
+        if !argument.required {
+            continue;
+        }
+        let Some((tool, output)) = wanted.supplier(argument) else {
+            arguments.push(given(&argument.name, "ask", json!({ "question": question(argument) })));
+            continue;
+        };
+        let planned = wanted.planned.iter().find(|call| call.tool == tool.name);
+        let call = planned.map_or(tool.name.as_str(), |call| call.call.as_str());
+        if planned.is_none() && !calls.iter().any(|known| known["call"] == call) {
+            calls.push(json!({ "call": call, "tool": tool.name, "task": summary(&tool.description) }));
+        }
+        let item = output.contains("/0").then_some("choose");
+        let outputs = json!([{ "call": call, "output": output, "item": item }]);
+        arguments.push(given(&argument.name, "tool", json!({ "outputs": outputs })));
+    }
+    json!({ "calls": calls, "arguments": arguments })
+}
+
+impl Wanted {
+    /// The first tool that tells of the very thing, or answers with a value of the argument's name, and where that stands there. Of a tool of
+    /// which nobody knows the answers, and that shows none either, it is all that it answers.
+    fn supplier(&self, argument: &Argument) -> Option<(&ToolData, String)> {
+        if user_is_asked(argument).is_some() {
+            return None;
+        }
+        let named = |name: &String| self.tools.iter().find(|tool| tool.name == *name);
+        // What this call is part of the way to comes after it.
+        let is_before =
+            |tool: &&ToolData| tool.name != self.tool && self.needed_for.iter().all(|later| later.tool != tool.name);
+        let suppliers = || argument.tools.iter().filter_map(named).filter(is_before);
+        let found = |place: fn(&[String], &str) -> Option<String>| {
+            let mut places = suppliers().filter_map(|tool| Some((tool, place(&outputs(tool), &argument.name)?)));
+            let first = places.next()?;
+            let bookable = |(tool, _): &(&ToolData, _)| tool.description.contains(BOOKABLE);
+            if bookable(&first) { Some(first) } else { places.find(bookable).or(Some(first)) }
+        };
+        let unknown = || suppliers().find(|tool| outputs(tool).is_empty()).map(|tool| (tool, String::new()));
+        found(key_place).or_else(|| found(name_place)).or_else(unknown)
+    }
+}
+
+/// Where an answer tells of what an argument is the key of: for `room_id` the `id` of one of the `rooms`.
+fn key_place(outputs: &[String], argument: &str) -> Option<String> {
+    let (thing, key) = argument.rsplit_once('_')?;
+    let things = if thing == "person" { "people".to_owned() } else { format!("{thing}s") };
+    outputs.iter().find(|pointer| pointer.ends_with(&format!("/{things}/0/{key}"))).cloned()
+}
+
+/// Where an answer has a value of an argument's name.
+fn name_place(outputs: &[String], argument: &str) -> Option<String> {
+    outputs.iter().find(|pointer| pointer.rsplit('/').next() == Some(argument)).cloned()
+}
+
+/// The values of a tool's answers: as the question tells them, or as an example in the tool's description has them.
+fn outputs(tool: &ToolData) -> Vec<String> {
+    if let Some(outputs) = &tool.outputs {
+        return outputs.keys().cloned().collect();
+    }
+    let example = tool.description.find('{').and_then(|start| tool.description.get(start..));
+    let example = example.and_then(|text| serde_json::Deserializer::from_str(text).into_iter::<Value>().next()?.ok());
+    let mut pointers = Vec::new();
+    collect(&example.unwrap_or_default(), String::new(), &mut pointers);
+    pointers
+}
+
+/// The pointers of all plain values; of lists the first item stands for all.
+fn collect(value: &Value, at: String, pointers: &mut Vec<String>) {
+    match value {
+        Value::Object(members) => {
+            members.iter().for_each(|(name, member)| collect(member, format!("{at}/{name}"), pointers));
+        }
+        Value::Array(items) => items.iter().take(1).for_each(|item| collect(item, format!("{at}/0"), pointers)),
+        Value::Null => {}
+        _ => pointers.push(at),
+    }
+}
+
+fn user_is_asked(argument: &Argument) -> Option<&'static str> {
+    QUESTIONS.iter().find(|(name, _)| *name == argument.name).map(|(_, question)| *question)
+}
+
+fn question(argument: &Argument) -> String {
+    if let Some(question) = user_is_asked(argument) {
+        return question.to_owned();
+    }
+    let about = argument.schema.get("description").and_then(Value::as_str).unwrap_or(&argument.name);
+    format!("What is this to be: {about}")
+}
+
+/// One argument of the answer.
+fn given(name: &str, source: &str, of_source: Value) -> Value {
+    let mut given = Map::from_iter([("name".to_owned(), name.into()), ("source".to_owned(), source.into())]);
+    given.extend(of_source.as_object().cloned().unwrap_or_default());
+    Value::Object(given)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(text: &str, wanted: Value) -> Value {
+        let heard: Vec<Line> = serde_json::from_value(json!([{ "from": "user", "text": text }])).unwrap();
+        answer(&heard, &serde_json::from_value(wanted).unwrap())
+    }
+
+    fn argument(name: &str, required: bool, tools: &[&str]) -> Value {
+        json!({ "name": name, "required": required, "schema": { "description": format!("The {name}.") }, "tools": tools })
+    }
+
+    #[test]
+    fn a_value_that_was_said_comes_before_a_tool_and_a_tool_before_a_question() {
+        let wanted = json!({
+            "arguments": [
+                argument("start", true, &["other"]), argument("end", true, &["other"]),
+                argument("room_id", true, &["other", "rooms", "findFreeRooms"]),
+                argument("title", false, &["other"]), argument("colour", true, &["other"])
+            ],
+            "tools": [
+                { "name": "other", "description": "Other things", "outputs": { "/id": "string", "/end": "string" } },
+                { "name": "rooms", "description": "All rooms", "outputs": { "/rooms/0/id": "string" } },
+                { "name": "findFreeRooms", "description": "Find rooms\nthat are free", "outputs": { "/rooms/0/id": "string" } }
+            ]
+        });
+        let answer = asked("Book a room on 2026-06-02 from 9.", wanted);
+        assert_eq!(
+            answer,
+            json!({
+                "calls": [{ "call": "findFreeRooms", "tool": "findFreeRooms", "task": "Find rooms" }],
+                "arguments": [
+                    { "name": "start", "source": "value", "value": "2026-06-02T09:00", "words": "from 9" },
+                    { "name": "end", "source": "ask", "question": "Until when?" },
+                    { "name": "room_id", "source": "tool",
+                        "outputs": [{ "call": "findFreeRooms", "output": "/rooms/0/id", "item": "choose" }] },
+                    { "name": "colour", "source": "ask", "question": "What is this to be: The colour." }
+                ]
+            })
+        );
+    }
+
+    #[test]
+    fn a_call_that_the_plan_has_is_used_again_and_one_call_serves_several_arguments() {
+        let wanted = json!({
+            "arguments": [argument("destination", true, &["listTrips"]), argument("date", true, &["listTrips"])],
+            "tools": [{ "name": "listTrips", "description": "", "outputs": { "/trips/0/destination": "", "/trips/0/date": "" } }],
+            "planned": [{ "call": "call_a", "tool": "listTrips", "task": "" }]
+        });
+        let answer = asked("Book a flight.", wanted.clone());
+        assert_eq!(answer["calls"], json!([]));
+        assert_eq!(answer["arguments"][1]["outputs"][0]["call"], "call_a");
+        let mut alone = wanted;
+        alone["planned"] = json!([]);
+        assert_eq!(asked("Book a flight.", alone)["calls"].as_array().map(Vec::len), Some(1));
+    }
+
+    /// Whatever its answer has, a call cannot supply what is needed to make it, nor what it needs itself.
+    #[test]
+    fn what_comes_later_supplies_nothing() {
+        let outputs = json!({ "/room_id": "", "/rooms/0/id": "" });
+        let tool = |name: &str| json!({ "name": name, "description": "", "outputs": outputs });
+        let answer = |tools: &[&str]| {
+            let wanted = json!({
+                "tool": "wanted", "needed_for": [{ "tool": "later", "task": "" }], "arguments": [argument("room_id", true, tools)],
+                "tools": [tool("wanted"), tool("later"), tool("earlier")]
+            });
+            asked("Book.", wanted)["arguments"][0].clone()
+        };
+        assert_eq!(answer(&["wanted", "later"])["source"], "ask");
+        let found = answer(&["wanted", "later", "earlier"]);
+        assert_eq!(found["outputs"][0], json!({ "call": "earlier", "output": "/rooms/0/id", "item": "choose" }));
+    }
+
+    #[test]
+    fn a_tool_of_which_nobody_knows_the_answers_may_show_one_in_its_description() {
+        let wanted = |description: &str| {
+            json!({
+                "arguments": [argument("flight_id", true, &["searchFlights"])],
+                "tools": [{ "name": "searchFlights", "description": description, "outputs": null }]
+            })
+        };
+        let outputs = |description: &str| asked("Book.", wanted(description))["arguments"][0]["outputs"][0].clone();
+        let shown = outputs(r#"Searches. Answers like {"flights": [{"id": "f-1", "price": 9}]} do."#);
+        assert_eq!((&shown["output"], &shown["item"]), (&json!("/flights/0/id"), &json!("choose")));
+        let unknown = outputs("Searches.");
+        assert_eq!((&unknown["output"], &unknown["item"]), (&json!(""), &json!(null)));
+    }
+}
