@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::domain::plan::Item;
 use crate::domain::{ChosenBy, Message, PlanChoice, PlanResult, Speaker};
 use crate::planner::drawing::Chance;
 use crate::planner::progress::{Options, by_words};
@@ -20,13 +21,18 @@ pub(super) struct Choice {
     /// The label of the call whose answer has the list.
     from: String,
     items: Vec<Value>,
-    /// What would be taken of each.
+    /// What would be taken of each; all of it, where several arguments are taken of one item.
     values: Vec<Value>,
 }
 
 impl Choice {
     pub(super) fn of(options: Options<'_>) -> Self {
-        let (items, values) = options.items.into_iter().unzip();
+        let (items, mut values): (Vec<Value>, Vec<Value>) = options.items.into_iter().unzip();
+        let taken = options.node.arguments.iter().flat_map(|argument| argument.source.references());
+        let of_list = taken.filter(|taken| taken.node == options.from.node && taken.item == Item::Chosen);
+        if of_list.count() > 1 {
+            values.clone_from(&items);
+        }
         Self {
             taker: options.node.label.clone(),
             tool: options.node.tool.clone(),
@@ -84,4 +90,31 @@ async fn by_model(
     let chosen = drawing::choose_item(scene, course, &chance).await;
     course.notes.extend(chosen.undecided.map(|undecided| undecided.to_string()));
     chosen.index
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::domain::plan::{Argument, Node, Reference, Source};
+
+    /// Two trips to one city are two trips, where the day is taken of the same one.
+    #[test]
+    fn equal_values_are_one_only_where_nothing_else_is_taken_of_the_item() {
+        let items = [json!({"city": "Rome", "day": "May 4"}), json!({"city": "Rome", "day": "May 9"})];
+        let reference = |output: &str| Reference { node: "a".to_owned(), output: output.into(), item: Item::Chosen };
+        let argument =
+            |name: &str| Argument { name: name.to_owned(), source: Source::Output(reference(&format!("/0/{name}"))) };
+        let rule = |names: &[&str]| {
+            let (label, tool, task) = ("b".to_owned(), "fly".to_owned(), String::new());
+            let arguments = names.iter().map(|name| argument(name)).collect();
+            let node = Node { label, tool, task, arguments };
+            let from = reference("/0/city");
+            let items = items.iter().map(|item| (item.clone(), item["city"].clone())).collect();
+            Choice::of(Options { node: &node, argument: "city", from: &from, items }).by_rule(&[])
+        };
+        assert_eq!(rule(&["city"]), Some((0, ChosenBy::Only)));
+        assert_eq!(rule(&["city", "day"]), None);
+    }
 }
