@@ -117,8 +117,8 @@ def user(text):
     return {"role": "user", "content": text}
 
 
-JACK = "Book a room for Jack, on 2026-06-02 from 9 to 10."
-LUCAS = "I am Lucas. Book me the cheapest flight, from Oslo, for my trip to the trade fair."
+JACK = "Book a room for Jack on 2026-06-02 from 9 to 10."
+LUCAS = "I am Lucas. Book me the cheapest flight from Oslo for my trip to the trade fair."
 OFFICE = [findPerson, findFreeRooms, createBooking]
 DESK = [findTravellers, listTrips, searchFlights, bookFlight]
 
@@ -144,7 +144,7 @@ def check_flight(client, ask):
 
 
 def check_missing_input(client, ask):
-    messages = [user("Book a room for Jack, on 2026-06-02 from 9.")]
+    messages = [user("Book a room for Jack on 2026-06-02 from 9.")]
     question, turns = run(client, ask, OFFICE, messages)
     assert (question, turns) == ("Until when?", []), (question, turns)
     answer, turns = run(client, ask, OFFICE, [*messages, user("Until 10:30.")])

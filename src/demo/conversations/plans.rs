@@ -13,7 +13,7 @@ pub(super) static CONVERSATIONS: [Conversation; 5] = [
                 which call is the last one, and where does each of its arguments come from? The plan then speaks in its place. \
                 Independent calls run at the same time; items of lists are chosen by what the user said or by the model.",
         model: "office",
-        question: "Book a room for Jack, on 2026-06-02 from 9 to 10.",
+        question: "Book a room for Jack on 2026-06-02 from 9 to 10.",
         replies: &[],
         streams_with: None,
         is_planned: true,
@@ -29,7 +29,7 @@ pub(super) static CONVERSATIONS: [Conversation; 5] = [
         about: "Where the trip goes and when is in yet another answer. The trip is the one that the user names, so nobody has to be \
                 asked for it.",
         model: "flights",
-        question: "I am Lucas. Book me the cheapest flight, from Oslo, for my trip to the trade fair.",
+        question: "I am Lucas. Book me the cheapest flight from Oslo for my trip to the trade fair.",
         replies: &[],
         streams_with: None,
         is_planned: true,
@@ -45,7 +45,7 @@ pub(super) static CONVERSATIONS: [Conversation; 5] = [
         about: "Two calls need to know until when. The user is asked one question, nothing is called before it is answered, and only \
                 what was missing is drawn anew.",
         model: "office",
-        question: "Book a room for Jack, on 2026-06-03 from 14:00.",
+        question: "Book a room for Jack on 2026-06-03 from 14:00.",
         replies: &["Until 15:30, please."],
         streams_with: None,
         is_planned: true,
@@ -61,7 +61,7 @@ pub(super) static CONVERSATIONS: [Conversation; 5] = [
         about: "The client brings the tools and runs them itself. The plan leaves as ordinary tool calls, as many at once as are ready; \
                 when the client returns, the plan is found again by their ids.",
         model: "scripted",
-        question: "Book a room for Jack, on 2026-06-02 from 9 to 10.",
+        question: "Book a room for Jack on 2026-06-02 from 9 to 10.",
         replies: &[],
         streams_with: Some(OwnTool::Rooms),
         is_planned: true,
@@ -76,7 +76,7 @@ pub(super) static CONVERSATIONS: [Conversation; 5] = [
         about: "Nobody tells the proxy what a client's tool answers with but its description. Turn by turn the client gets the calls \
                 that are ready, with values of what it sent back.",
         model: "scripted",
-        question: "I am Lucas. Book me the cheapest flight, from Oslo, for my trip to the trade fair.",
+        question: "I am Lucas. Book me the cheapest flight from Oslo for my trip to the trade fair.",
         replies: &[],
         streams_with: Some(OwnTool::Flights),
         is_planned: true,

@@ -53,12 +53,9 @@ impl AskedSegment {
         let mut foremost = Vec::with_capacity(clauses.len().min(MAX_CLAUSES));
         for (number, clause) in clauses.iter().enumerate().take(MAX_CLAUSES) {
             clause.iter().for_each(|(term, _)| *words.entry(*term).or_default() |= 1 << number);
-            let mut fits = fits(segment, clause);
-            if let Some(vector) = vectors.get(number) {
-                add_meaning(segment, vector, &mut fits);
-            }
-            let most = fits.values().copied().fold(0.0, f32::max);
-            foremost.push(if most >= CLEAR { best_of(&fits) } else { Vec::new() });
+            let fits = fits_of(segment, clause, vectors.get(number));
+            let most = most_of(&fits);
+            foremost.push(foremost_of(segment, clause, request.values(number), vectors.get(number), &fits));
             for (tool, fit) in fits {
                 let lead = fit / most * (most / CLEAR).min(1.0);
                 let asking = tools.entry(tool).or_insert(Asking { clause: number, fit: 0.0, lead: 0.0 });
@@ -115,6 +112,37 @@ impl AskedSegment {
         let said = self.clauses.get(clause).map_or(0.0, |clause| shared(name, clause));
         if all > 0.0 { said / all } else { 0.0 }
     }
+}
+
+/// The tools that a clause clearly asks for. Values that no tool has a word of ask for none: "for Jack from 9 to 10" says nothing about which tool
+/// books a room. (They count where tools are compared: there they tell clauses apart that say more or less.)
+fn foremost_of(
+    segment: &Segment,
+    clause: &[(Term, f32)],
+    values: &[Term],
+    vector: Option<&Vector>,
+    fits: &HashMap<u32, f32>,
+) -> Vec<(f32, u32)> {
+    let asks = |(term, _): &&(Term, f32)| values.binary_search(term).is_err() || !segment.with_word(*term).is_empty();
+    let asking: Vec<(Term, f32)> = clause.iter().filter(asks).copied().collect();
+    if asking.len() == clause.len() {
+        return if most_of(fits) >= CLEAR { best_of(fits) } else { Vec::new() };
+    }
+    let fits = fits_of(segment, &asking, vector);
+    if most_of(&fits) >= CLEAR { best_of(&fits) } else { Vec::new() }
+}
+
+/// How well a clause asks for each tool, by its words and what it means.
+fn fits_of(segment: &Segment, clause: &[(Term, f32)], vector: Option<&Vector>) -> HashMap<u32, f32> {
+    let mut fits = fits(segment, clause);
+    if let Some(vector) = vector {
+        add_meaning(segment, vector, &mut fits);
+    }
+    fits
+}
+
+fn most_of(fits: &HashMap<u32, f32>) -> f32 {
+    fits.values().copied().fold(0.0, f32::max)
 }
 
 fn best_of(fits: &HashMap<u32, f32>) -> Vec<(f32, u32)> {

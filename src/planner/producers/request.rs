@@ -28,13 +28,16 @@ pub struct Request {
 struct Clause {
     text: String,
     terms: Vec<Term>,
+    /// Those of them that are written as values are.
+    values: Vec<Term>,
 }
 
 impl Request {
     /// Takes a text apart.
     pub fn read(text: &str) -> Self {
         let parts = BETWEEN.splitn(text, MAX_CLAUSES).map(str::trim);
-        let clause = |part: &str| Clause { text: part.to_owned(), terms: terms(&said_words(part)) };
+        let clause =
+            |part: &str| Clause { text: part.to_owned(), terms: terms(&said_words(part)), values: values(part) };
         let clauses = parts.map(clause).filter(|clause| !clause.terms.is_empty()).collect();
         Self { clauses }
     }
@@ -48,6 +51,20 @@ impl Request {
     pub(super) fn clauses(&self) -> impl ExactSizeIterator<Item = &[Term]> {
         self.clauses.iter().map(|clause| clause.terms.as_slice())
     }
+
+    /// Of the terms of a clause those that are values by their writing: unless a tool has them, they ask for none.
+    pub(super) fn values(&self, clause: usize) -> &[Term] {
+        self.clauses.get(clause).map_or(&[], |clause| &clause.values)
+    }
+}
+
+/// What of a clause is a number, a time, or a name of its own: written with a digit, or with a capital letter where no sentence begins.
+fn values(clause: &str) -> Vec<Term> {
+    let is_capital = |word: &str| word.chars().find(|letter| letter.is_alphanumeric()).is_some_and(char::is_uppercase);
+    let words = clause.split_whitespace().enumerate();
+    let values =
+        words.filter(|(at, word)| word.contains(|letter: char| letter.is_numeric()) || *at > 0 && is_capital(word));
+    terms(&values.flat_map(|(_, word)| said_words(word)).collect::<Vec<_>>())
 }
 
 #[cfg(test)]
@@ -59,6 +76,15 @@ mod tests {
         let request = Request::read("Find a room for 9.30, book it, and then tell Jack. Thanks!");
         assert_eq!(request.texts(), ["Find a room for 9.30", "book it", "tell Jack", "Thanks!"]);
         assert!(Request::read(" , . the and ").texts().is_empty());
+    }
+
+    #[test]
+    fn numbers_and_names_are_values() {
+        let request = Request::read("Book a room for Jack from 9:30 to 10");
+        let expected: Vec<String> = ["jack", "9", "30", "10"].map(str::to_owned).into();
+        assert_eq!(request.values(0), terms(&expected));
+        assert!(Request::read("Rooms").values(0).is_empty());
+        assert!(request.values(1).is_empty());
     }
 
     #[test]

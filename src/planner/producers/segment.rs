@@ -258,6 +258,7 @@ impl Makers {
             if tool.outputs.is_empty() {
                 // Nobody says what it answers; its name says about what.
                 tool.things.iter().for_each(|thing| push(&mut makers.by_thing, *thing, at));
+                tool.subject.iter().for_each(|(term, _)| push(&mut makers.by_subject, *term, at));
                 continue;
             }
             let profiles = tool.outputs.iter().filter_map(|output| segment.profile(output.profile));

@@ -107,9 +107,30 @@ const WRITING: [&str; 40] = [
     "start", "stop", "submit", "update", "write",
 ];
 
+/// Plurals that have another form than their singular and an ending.
+const IRREGULAR: [(&str, &str); 12] = [
+    ("analyses", "analysis"),
+    ("children", "child"),
+    ("criteria", "criterion"),
+    ("feet", "foot"),
+    ("indices", "index"),
+    ("matrices", "matrix"),
+    ("men", "man"),
+    ("mice", "mouse"),
+    ("people", "person"),
+    ("teeth", "tooth"),
+    ("vertices", "vertex"),
+    ("women", "woman"),
+];
+
 /// The words of a name: without plural, in lower case, in full.
 pub(in crate::planner) fn name_words(name: &str) -> Vec<String> {
-    words(name).iter().map(|word| in_full(&stem(word)).to_owned()).collect()
+    words(name).iter().map(|word| in_full(&stem(singular(word))).to_owned()).collect()
+}
+
+fn singular(word: &str) -> &str {
+    let found = IRREGULAR.binary_search_by_key(&word, |(plural, _)| plural);
+    found.ok().and_then(|at| IRREGULAR.get(at)).map_or(word, |(_, singular)| singular)
 }
 
 /// The words of a text, or of a tool's name, that say something.
@@ -159,6 +180,7 @@ mod tests {
     #[test]
     fn lists_that_are_searched_are_in_order() {
         assert!(ABBREVIATIONS.is_sorted_by_key(|(short, _)| *short));
+        assert!(IRREGULAR.is_sorted_by_key(|(plural, _)| *plural));
         assert!(IDENTIFYING.is_sorted() && WRITING.is_sorted() && OPAQUE.is_sorted());
         assert!(OPAQUE.iter().all(|word| identifies(word)));
     }
@@ -170,6 +192,7 @@ mod tests {
         }
         assert_eq!(name_words("number_of_rooms"), ["number", "of", "room"]);
         assert_eq!(said_words("the_number_of_rooms"), ["number", "room"]);
+        assert_eq!(name_words("listPeople"), name_words("list_person"));
         assert!(name_words("…").is_empty());
     }
 
