@@ -241,6 +241,10 @@ impl PlanStates for Store {
         Box::pin(async move { self.sqlite()?.plans(tenant, keys).await })
     }
 
+    fn end_plan<'a>(&'a self, tenant: &'a str, key: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move { self.noted(self.sqlite()?.end_plan(tenant, key).await) })
+    }
+
     fn forget_plans(&self, limit: u32) -> BoxFuture<'_, Result<u64, StoreError>> {
         Box::pin(async move { self.noted(self.sqlite()?.forget_plans(limit).await) })
     }

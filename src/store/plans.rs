@@ -31,6 +31,12 @@ pub trait PlanStates: Send + Sync + std::fmt::Debug {
     /// [`StoreError`].
     fn plans<'a>(&'a self, tenant: &'a str, keys: &'a [String]) -> BoxFuture<'a, Result<Vec<PlanRow>, StoreError>>;
 
+    /// Removes a plan that waits no longer; one that is not there is no error.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn end_plan<'a>(&'a self, tenant: &'a str, key: &'a str) -> BoxFuture<'a, Result<(), StoreError>>;
+
     /// Removes at most `limit` plans that have expired; says how many.
     ///
     /// # Errors

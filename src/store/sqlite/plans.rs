@@ -53,6 +53,12 @@ impl Sqlite {
         Ok(plans)
     }
 
+    /// See [`crate::store::PlanStates::end_plan`].
+    pub(in crate::store) async fn end_plan(&self, tenant: &str, key: &str) -> Result<(), StoreError> {
+        let end = sqlx::query("DELETE FROM plans WHERE tenant = ? AND key = ?").bind(tenant).bind(key);
+        end.execute(&self.writer).await.map(|_| ()).map_err(fault)
+    }
+
     /// See [`crate::store::PlanStates::forget_plans`].
     pub(in crate::store) async fn forget_plans(&self, limit: u32) -> Result<u64, StoreError> {
         let forget = sqlx::query(FORGET).bind(Timestamp::now().as_millisecond()).bind(limit);
@@ -91,6 +97,11 @@ mod tests {
         assert_eq!(sqlite.plans("t", &keys).await.unwrap(), [row("t", "a", "4"), row("t", "b", "2")]);
         assert_eq!(sqlite.plans("v", &keys).await.unwrap(), []);
         assert_eq!(sqlite.plans("t", &[]).await.unwrap(), []);
+        for _ in 0..2 {
+            sqlite.end_plan("t", "a").await.unwrap();
+        }
+        assert_eq!(sqlite.plans("t", &keys).await.unwrap(), [row("t", "b", "2")]);
+        assert_eq!(sqlite.plans("u", &keys).await.unwrap(), [row("u", "a", "3")]);
     }
 
     #[tokio::test]

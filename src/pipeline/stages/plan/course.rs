@@ -16,6 +16,8 @@ use super::super::run::Ran;
 pub(crate) struct Course {
     pub(super) standing: Standing,
     pub(super) waiting: Waiting,
+    /// Under what it waited for the client, where it did.
+    pub(super) found_by: Option<String>,
     pub(super) choices: Vec<PlanChoice>,
     pub(super) deviations: Vec<PlanDeviation>,
     pub(super) notes: Vec<String>,
@@ -56,10 +58,15 @@ impl Course {
         Self::of(Waiting { progress, reason, asked: Vec::new(), unapproved: false })
     }
 
-    /// A plan that goes on.
-    pub(super) fn of(waiting: Waiting) -> Self {
+    /// A plan that waited for the client under this key.
+    pub(super) fn found(waiting: Waiting, key: String) -> Self {
+        Self { found_by: Some(key), ..Self::of(waiting) }
+    }
+
+    fn of(waiting: Waiting) -> Self {
         let (choices, deviations, notes, steps) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { standing: Standing::UnderWay, waiting, choices, deviations, notes, steps, cost: Cost::default() }
+        let (found_by, cost) = (None, Cost::default());
+        Self { standing: Standing::UnderWay, waiting, found_by, choices, deviations, notes, steps, cost }
     }
 
     pub(super) fn is_under_way(&self) -> bool {

@@ -17,7 +17,10 @@ use super::course::{Course, Standing};
 /// Keeps a plan that waits for the client: for the results of the calls that it gets, or for what its user says to a question. Without a store
 /// the turn after goes on without the plan.
 pub(crate) async fn keep(pipeline: &Pipeline, turn: &mut Turn, course: &mut Option<Course>, settled: &Settled) {
-    let Some(course) = course.as_mut().filter(|course| !matches!(course.standing, Standing::Over(_))) else { return };
+    let Some(course) = course else { return };
+    if matches!(course.standing, Standing::Over(_)) {
+        return ended(pipeline, turn, course).await;
+    }
     let Some(message) = settled.message() else { return };
     let sent: Vec<&str> = message.calls().iter().map(|call| call.id.as_str()).collect();
     let progress = &mut course.waiting.progress;
@@ -47,6 +50,14 @@ pub(crate) async fn keep(pipeline: &Pipeline, turn: &mut Turn, course: &mut Opti
     let (tenant, turn_id) = (kept_key::tenant(&turn.headers), turn.record.trace().id.clone());
     let row = PlanRow { tenant, key, turn: turn_id, document };
     if let Err(error) = pipeline.plans.keep_plan(&row).await {
+        refused(pipeline, turn, &error);
+    }
+}
+
+/// A plan that waited for the client has ended: later turns of the conversation are not to find it again.
+pub(super) async fn ended(pipeline: &Pipeline, turn: &Turn, course: &Course) {
+    let Some(key) = &course.found_by else { return };
+    if let Err(error) = pipeline.plans.end_plan(&kept_key::tenant(&turn.headers), key).await {
         refused(pipeline, turn, &error);
     }
 }

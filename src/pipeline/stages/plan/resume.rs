@@ -16,7 +16,7 @@ use crate::telemetry::labels::Stage;
 use super::super::kept_key;
 use super::course::{Course, Waiting, value_of};
 use super::drawing::result_of;
-use super::keep::question_key;
+use super::keep::{ended, question_key};
 use super::mending::renew;
 use super::scene::Scene;
 
@@ -46,21 +46,17 @@ pub(super) async fn resume(scene: &mut Scene<'_>) -> Option<Course> {
     let offer = scene.offering.offer().clone();
     course.deviations = course.waiting.progress.follow(&returned.seen, |tool| !offer.is_proxys(tool));
     if course.waiting.progress.plan().finals().is_empty() {
-        course.end(PlanResult::Dropped, "");
-        course.note(scene.turn);
-        return if returned.user_spoke { None } else { Some(course) };
+        return dropped(scene, course, &returned).await;
     }
     let is_done = course.waiting.progress.next() == Next::Done;
     if is_done && (returned.user_spoke || returned.client_answered) {
         // It has ended in an earlier turn.
+        ended(scene.pipeline, scene.turn, &course).await;
         return None;
     }
     if returned.client_answered {
         course.deviations.push(PlanDeviation { kind: DeviationKind::AnsweredItself, call: String::new() });
-        course.end(PlanResult::Dropped, "");
-        course.note(scene.turn);
-        // What the user asks for now may need a plan of its own.
-        return if returned.user_spoke { None } else { Some(course) };
+        return dropped(scene, course, &returned).await;
     }
     if returned.is_answer && !course.waiting.unapproved {
         answered(scene, &mut course).await;
@@ -70,6 +66,17 @@ pub(super) async fn resume(scene: &mut Scene<'_>) -> Option<Course> {
     }
     course.note(scene.turn);
     Some(course)
+}
+
+/// The client went another way. What its user asks for now may need a plan of its own.
+async fn dropped(scene: &mut Scene<'_>, mut course: Course, returned: &Return) -> Option<Course> {
+    course.end(PlanResult::Dropped, "");
+    course.note(scene.turn);
+    if !returned.user_spoke {
+        return Some(course);
+    }
+    ended(scene.pipeline, scene.turn, &course).await;
+    None
 }
 
 /// The user answered what was asked: the calls that miss something are completed anew.
@@ -130,7 +137,7 @@ async fn found(pipeline: &Pipeline, turn: &Turn) -> Option<(Course, Return)> {
     let failed: Vec<&str> =
         turn.record.trace().observed.iter().map(|observation| observation.call.id.as_str()).collect();
     let returned = returned(&messages, waiting.progress.handle(), is_answer, &failed);
-    Some((Course::of(waiting), returned))
+    Some((Course::found(waiting, row.key), returned))
 }
 
 fn read(pipeline: &Pipeline, row: &PlanRow) -> Option<Waiting> {
