@@ -64,6 +64,11 @@ impl PlanGround {
         self.ground.producers.position(name)
     }
 
+    /// Does a tool that is offered require a key?
+    pub(crate) fn requires_key(&self) -> bool {
+        self.offered.iter().any(|position| self.ground.requires_key(*position, self))
+    }
+
     /// The keys that the tool at a position requires, with what evidently supplies them.
     pub(crate) fn prerequisites(&self, position: usize) -> Arc<[Prerequisite]> {
         self.ground.prerequisites(position, self)

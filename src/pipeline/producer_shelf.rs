@@ -18,7 +18,7 @@ use crate::executor::Permissions;
 use crate::planner::Settings;
 use crate::planner::drawing::Tools;
 use crate::planner::producers::{CatalogProducers, Edges, Producers, Segment, ToolShape};
-use crate::planner::when::Prerequisite;
+use crate::planner::when::{Prerequisite, requires_key};
 
 /// Sets of toolsets under rules that are kept ready: as many as aliases and policies make.
 const MAX_REACHES: u64 = 64;
@@ -94,6 +94,8 @@ pub(super) struct Ground {
     client: Vec<Arc<Tool>>,
     /// Those, where there are any.
     own: Option<Arc<Segment>>,
+    /// Which tools require a key, looked at before: at most an entry for each tool.
+    requiring: Mutex<HashMap<usize, bool>>,
     /// What tools need, looked up before: at most an entry for each tool.
     prerequisites: Mutex<HashMap<usize, Arc<[Prerequisite]>>>,
 }
@@ -203,7 +205,8 @@ impl Ground {
 
     fn new(producers: Producers, reach: Arc<Reach>, (client, own): (Vec<Tool>, Option<Arc<Segment>>)) -> Self {
         let client = client.into_iter().map(Arc::new).collect();
-        Self { producers, reach, client, own, prerequisites: Mutex::default() }
+        let (requiring, prerequisites) = (Mutex::default(), Mutex::default());
+        Self { producers, reach, client, own, requiring, prerequisites }
     }
 
     /// Has the client's own tools compared by meaning too, where that can be known at once: they come with a request, which waits for nothing
@@ -214,6 +217,12 @@ impl Ground {
         if let Ok(vectors) = embedder.embed(texts).await {
             own.take_vectors(&vectors.into());
         }
+    }
+
+    /// Does the tool at a position require a key? Every turn asks that of every tool that it is offered.
+    pub(super) fn requires_key(&self, position: usize, tools: &dyn Tools) -> bool {
+        let mut known = self.requiring.lock().unwrap_or_else(PoisonError::into_inner);
+        *known.entry(position).or_insert_with(|| tools.tool(position).is_some_and(|tool| requires_key(&tool)))
     }
 
     /// The keys that the tool at a position requires, with what evidently supplies them, whatever is asked for.

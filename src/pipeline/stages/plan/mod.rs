@@ -30,7 +30,7 @@ use crate::pipeline::dialogue::Purpose;
 use crate::pipeline::plan_ground::PlanGround;
 use crate::pipeline::turn::Turn;
 use crate::planner::drawing::Tools;
-use crate::planner::when::{needs_plan, requires_key};
+use crate::planner::when::needs_plan;
 use crate::telemetry::labels::Stage;
 
 use super::compose::Draft;
@@ -81,15 +81,13 @@ async fn begin(scene: &mut Scene<'_>) -> Option<Course> {
     }
     let request = asked_now(&scene.turn.request)?;
     let ground = PlanGround::of(scene.pipeline, scene.turn, scene.offering);
+    if scene.turn.policy.plan == PlanMode::Auto && !ground.requires_key() {
+        return None;
+    }
     let conversation = scene.conversation();
     let reason = match scene.turn.policy.plan {
         PlanMode::Off => return None,
         PlanMode::Always => String::new(),
-        PlanMode::Auto
-            if !ground.offered().iter().any(|at| ground.tool(*at).is_some_and(|tool| requires_key(&tool))) =>
-        {
-            return None;
-        }
         PlanMode::Auto => {
             // A simple turn is not to wait for vectors.
             let asked = ground.ask_at_once(scene.pipeline, scene.turn, &request).await;
