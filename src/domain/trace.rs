@@ -152,6 +152,26 @@ pub struct Attempt {
     pub duration_ms: f64,
 }
 
+impl Attempt {
+    /// An attempt whose answer is not judged yet.
+    pub fn unjudged(purpose: &str, upstream: &str, outcome: &str, usage: Usage, duration_ms: f64) -> Self {
+        Self {
+            purpose: purpose.to_owned(),
+            upstream: upstream.to_owned(),
+            status: None,
+            outcome: outcome.to_owned(),
+            request_id: None,
+            verdict: None,
+            calls: Vec::new(),
+            diagnoses: Vec::new(),
+            advice: Vec::new(),
+            repairs: Vec::new(),
+            usage,
+            duration_ms,
+        }
+    }
+}
+
 /// One execution of a call.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Execution {

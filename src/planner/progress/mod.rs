@@ -201,9 +201,11 @@ impl Progress {
         }
     }
 
-    /// The call of this id was not made after all, and comes again.
-    pub fn unmade(&mut self, id: &str) {
+    /// The call of this id was not made after all, and comes again; says whether it is one of the plan's.
+    pub fn unmade(&mut self, id: &str) -> bool {
+        let before = self.calls.len();
         self.calls.retain(|_, made| made.id != id);
+        self.calls.len() < before
     }
 
     /// The ids of the calls that are under way.

@@ -173,23 +173,13 @@ fn note(pipeline: &Pipeline, turn: &mut Turn, purpose: Purpose, asked: &Asked, n
         }
         _ => Usage::default(),
     };
-    let upstream = turn.upstream.name().to_owned();
     if let Some(first_chunk) = notes.first_chunk {
         pipeline.metrics.time_to_first_chunk.observe(first_chunk.as_secs_f64());
     }
     let attempt = Attempt {
-        purpose: purpose.label().to_owned(),
-        upstream,
         status: notes.status.map(|status| status.as_u16()),
-        outcome: outcome.to_owned(),
         request_id: notes.request_id,
-        verdict: None,
-        calls: Vec::new(),
-        diagnoses: Vec::new(),
-        advice: Vec::new(),
-        repairs: Vec::new(),
-        usage,
-        duration_ms: milliseconds(took),
+        ..Attempt::unjudged(purpose.label(), turn.upstream.name(), outcome, usage, milliseconds(took))
     };
     turn.record.attempt(attempt, took);
 }

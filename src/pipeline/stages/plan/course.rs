@@ -109,8 +109,7 @@ impl Course {
             let progress = &mut self.waiting.progress;
             let is_planned = match (&result.outcome, &result.explanation) {
                 (Outcome::Answered(answer), None) => progress.answered(id, value_of(&answer.body)),
-                (Outcome::Unapproved(_), _) if progress.failed(id) => {
-                    progress.unmade(id);
+                (Outcome::Unapproved(_), _) if progress.unmade(id) => {
                     (self.standing, self.waiting.unapproved) = (Standing::Held, true);
                     true
                 }

@@ -163,20 +163,7 @@ impl Metered {
             }
             Err(_) => ("other", 1, Usage::default()),
         };
-        let attempt = Attempt {
-            purpose: Purpose::Plan.label().to_owned(),
-            upstream: self.upstream.clone(),
-            status: None,
-            outcome: outcome.to_owned(),
-            request_id: None,
-            verdict: None,
-            calls: Vec::new(),
-            diagnoses: Vec::new(),
-            advice: Vec::new(),
-            repairs: Vec::new(),
-            usage,
-            duration_ms: milliseconds(took),
-        };
+        let attempt = Attempt::unjudged(Purpose::Plan.label(), &self.upstream, outcome, usage, milliseconds(took));
         let cost = Cost { requests, prompt_tokens: usage.prompt_tokens, completion_tokens: usage.completion_tokens };
         self.attempts.lock().unwrap_or_else(PoisonError::into_inner).push((attempt, took, cost));
     }

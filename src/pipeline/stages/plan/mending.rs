@@ -1,6 +1,6 @@
 //! A part of a plan is drawn anew: a call failed, or the user spoke.
 
-use crate::domain::PlanResult;
+use crate::domain::{PlanResult, Speaker};
 use crate::pipeline::plan_ground::PlanGround;
 use crate::planner::drawing::{Renewal, Undrawn};
 
@@ -36,8 +36,10 @@ pub(super) async fn renew(
     mends: bool,
 ) -> Result<(), Undrawn> {
     let ground = PlanGround::of(scene.pipeline, scene.turn, scene.offering);
-    let asked = ground.ask(scene.pipeline, scene.turn, &scene.request()).await;
     let conversation = scene.conversation();
+    let last = conversation.iter().rev().find(|message| message.speaker == Speaker::User);
+    let request = last.map_or("", |message| message.text.as_str());
+    let asked = ground.ask(scene.pipeline, scene.turn, request).await;
     let sketch = Sketch { ground: &ground, asked: &asked, conversation: &conversation };
     drawing::renew(scene, course, &sketch, renewal, mends).await
 }

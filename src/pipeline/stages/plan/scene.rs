@@ -1,6 +1,6 @@
 //! What a plan acts in.
 
-use crate::domain::{Message, Speaker};
+use crate::domain::Message;
 use crate::pipeline::Pipeline;
 use crate::pipeline::turn::Turn;
 
@@ -26,12 +26,5 @@ impl Scene<'_> {
     /// The conversation as it goes to the model: with what the proxy ran, and what failed.
     pub(super) fn conversation(&self) -> Vec<Message> {
         self.draft.conversation().messages().into_iter().map(Message::from).collect()
-    }
-
-    /// What the user said last; empty where no user said anything.
-    pub(super) fn request(&self) -> String {
-        let conversation = self.conversation();
-        let last = conversation.into_iter().rev().find(|message| message.speaker == Speaker::User);
-        last.map(|message| message.text).unwrap_or_default()
     }
 }
