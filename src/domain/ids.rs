@@ -57,6 +57,16 @@ pub fn approval_id(at: Timestamp) -> String {
     format!("apr_{}", trace_id(at))
 }
 
+/// A new id for a lesson that is learned `at` this time. In the order of time, as trace ids are.
+pub fn lesson_id(at: Timestamp) -> String {
+    format!("les_{}", trace_id(at))
+}
+
+/// A new id for a procedure that is learned `at` this time. In the order of time, as trace ids are.
+pub fn procedure_id(at: Timestamp) -> String {
+    format!("pro_{}", trace_id(at))
+}
+
 /// A new completion id for an answer that no upstream gave us one for.
 pub fn completion_id() -> String {
     format!("chatcmpl-{}", repeat_with(fastrand::alphanumeric).take(29).collect::<String>())

@@ -15,6 +15,7 @@ pub mod fault;
 pub mod ids;
 pub mod json;
 pub mod limits;
+pub mod memory;
 pub mod message;
 pub mod nearest;
 pub mod offer;
@@ -44,6 +45,9 @@ pub use explanation::{DocText, Explanation, Passage};
 pub use failure::{UpstreamFailure, UpstreamFailureKind};
 pub use fault::FaultCode;
 pub use limits::Limits;
+pub use memory::{
+    Evidence, EvidenceKind, Lesson, LessonDraft, MemoryNote, Polarity, Procedure, ProcedureDraft, Scope, Tally,
+};
 pub use message::{Message, Speaker};
 pub use offer::{OfferNote, OfferReason, OfferedTool, PrefixChange};
 pub use outcome::Outcome;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::outcome::CredentialFault;
-use super::{ApprovalNote, Call, Diagnosis, Explanation, OfferNote, PlanNote, Repair, Usage, Verdict};
+use super::{ApprovalNote, Call, Diagnosis, Explanation, MemoryNote, OfferNote, PlanNote, Repair, Usage, Verdict};
 
 /// Everything that happened in one turn. Bodies are there only where policy says so.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -43,6 +43,9 @@ pub struct Trace {
     /// The plan that was drawn or followed, where there was one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub plan: Option<PlanNote>,
+    /// What the turn was shown of memory, and what may be learned from it; none where policy switches memory off.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub memory: Option<MemoryNote>,
     /// Earlier answers of the conversation into which the proxy's part was put back.
     #[serde(skip_serializing_if = "is_none", default)]
     pub rejoined: u32,

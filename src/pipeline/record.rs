@@ -53,6 +53,7 @@ impl Record {
             tools_offered: Arc::default(),
             offer: None,
             plan: None,
+            memory: None,
             rejoined: 0,
             observed: Vec::new(),
             observed_left_out: 0,

@@ -30,6 +30,7 @@ pub(super) fn trace(id: &str, millisecond: i64) -> Trace {
         tools_offered: Arc::default(),
         offer: None,
         plan: None,
+        memory: None,
         rejoined: 0,
         observed: Vec::new(),
         observed_left_out: 0,

@@ -1,0 +1,15 @@
+//! What is learned from use: lessons and procedures, what they rest on, and what a turn has to do with them.
+
+mod evidence;
+mod lesson;
+mod note;
+mod procedure;
+mod scope;
+mod tally;
+
+pub use evidence::{Evidence, EvidenceKind};
+pub use lesson::{Author, Lesson, LessonDraft, Polarity, Retirement};
+pub use note::{Backing, MemoryNote, Recalled, Returned};
+pub use procedure::{Procedure, ProcedureDraft, ProcedureInput};
+pub use scope::Scope;
+pub use tally::Tally;
