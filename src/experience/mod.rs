@@ -5,8 +5,10 @@
 //! The way: [`compose`] makes a draft of what went wrong and was mended, or of what went well; [`Notebook`] holds the lessons of all
 //! scopes and finds those for a request.
 
+pub mod compose;
 mod notebook;
 mod settings;
+mod text;
 
 pub use notebook::{Change, Notebook, Noted, RecallQuery, Recollection, ToolInPlay, embedded_text};
 pub use settings::Settings;
