@@ -7,9 +7,11 @@
 
 mod notebook;
 mod settings;
+mod shown;
 
 pub use notebook::{Change, Notebook, Noted, RecallQuery, Recollection, ToolInPlay, embedded_text};
 pub use settings::Settings;
+pub use shown::{NONE, shown};
 
 /// What a model is told where nothing was found (paper, appendix B).
 pub const NO_EXPERIENCE: &str = "No relevant experience";
