@@ -1,9 +1,7 @@
 //! Lessons as a model is shown them.
 
+use super::NO_EXPERIENCE;
 use crate::domain::Lesson;
-
-/// What a model is told where there is no lesson (ExpNote, appendix B).
-pub const NONE: &str = "No relevant experience";
 
 /// What stands before lessons. They may quote what others wrote, so they are called what they are.
 const HEAD: &str =
@@ -13,7 +11,7 @@ const HEAD: &str =
 /// can be taken for anything but a note.
 pub fn shown(lessons: &[&Lesson]) -> String {
     if lessons.is_empty() {
-        return NONE.to_owned();
+        return NO_EXPERIENCE.to_owned();
     }
     let mut text = HEAD.to_owned();
     for lesson in lessons {
@@ -57,6 +55,6 @@ mod tests {
 
     #[test]
     fn none_is_said_as_the_paper_does() {
-        assert_eq!(shown(&[]), NONE);
+        assert_eq!(shown(&[]), NO_EXPERIENCE);
     }
 }
