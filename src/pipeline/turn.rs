@@ -247,7 +247,7 @@ async fn finish(
     }
     answer::write(turn, outlet, settled).await?;
     // The client has its answer; what is left is for later turns.
-    timed(pipeline, Stage::Gather, || gather::gather(pipeline, turn));
+    timed(pipeline, Stage::Gather, || gather::gather(pipeline, turn, offering.offer()));
     Ok(())
 }
 
