@@ -17,6 +17,9 @@ pub struct Trace {
     /// The session, where the turn belongs to one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub session: Option<String>,
+    /// Whose turn it is: the hash of the client's key; one for all clients without any.
+    #[serde(skip_serializing_if = "String::is_empty", default)]
+    pub tenant: String,
     /// When the request arrived.
     pub started_at: Timestamp,
     /// Route template, such as `/v1/chat/completions`.

@@ -73,6 +73,11 @@ impl Turn {
         self.policy.mode != Mode::Guard || self.request.choice_count() > 1
     }
 
+    /// Whose turn it is: the hash of the client's key.
+    pub(crate) fn tenant(&self) -> &str {
+        &self.record.trace().tenant
+    }
+
     /// What the turn has spent so far.
     fn spent(&self) -> Spent {
         Spent { tokens: self.record.trace().usage.total_tokens, seconds: self.record.elapsed().as_secs() }

@@ -26,6 +26,14 @@ pub struct MemoryNote {
     pub returned: Vec<Returned>,
 }
 
+impl MemoryNote {
+    /// A turn that was shown nothing, and of which nothing can be learned yet.
+    pub fn of(scope: Scope) -> Self {
+        let (lessons, procedures, drafts, workflow, returned) = Default::default();
+        Self { scope, lessons, procedures, drafts, workflow, returned }
+    }
+}
+
 /// A lesson or procedure that was found for a turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Recalled {

@@ -29,7 +29,6 @@ use crate::pipeline::query_vectors::query_vectors;
 use crate::pipeline::turn::Turn;
 use crate::telemetry::labels::Stage;
 
-use super::kept_key;
 use candidates::{Candidates, digest};
 use choose::{Chosen, Pick, Rules};
 use conversation::{Conversation, Step};
@@ -209,7 +208,7 @@ fn recall(before: &Remembered, pools: &[Pool], sticky: bool) -> Chosen {
 fn session(turn: &Turn) -> Option<String> {
     let trace = turn.record.trace();
     let session = trace.session.as_deref()?;
-    Some(format!("{} {} {session}", kept_key::tenant(&turn.headers), trace.model))
+    Some(format!("{} {} {session}", turn.tenant(), trace.model))
 }
 
 /// May the catalog's tools join? Not where no call may be made, and not where calls could not be executed: with several
