@@ -22,6 +22,10 @@ use crate::domain::memory::Backing;
 use crate::domain::{OutputField, OutputLink, Plan, ProcedureDraft};
 
 use super::Settings;
+use crate::domain::json::Pointer;
+use names::{Taker, fit};
+pub(super) use schema::Parameters;
+pub(super) use wording::step_words;
 
 /// A call that was made and answered.
 #[derive(Debug, Clone, Copy)]
@@ -84,4 +88,10 @@ pub fn draft_of_plan(
 ) -> Option<ProcedureDraft> {
     let (steps, finals) = planned::steps(plan, tools)?;
     draft::draft(steps, &finals, backing, settings)
+}
+
+/// How well what stands at `output` in the answers of `producer` fits a parameter, given as tool and name; `None` where their names do not agree.
+pub(super) fn named_alike((tool, parameter): (&str, &str), producer: &str, output: &Pointer) -> Option<f32> {
+    let fit = fit(Taker { tool, parameter }, producer, output);
+    fit.agrees.then_some(fit.score)
 }

@@ -9,26 +9,26 @@ const MAX_PARTS: usize = 32;
 
 /// A schema with all that holds beside it.
 #[derive(Debug, Clone)]
-pub(super) struct Schema<'s> {
+pub(in crate::procedures) struct Schema<'s> {
     root: &'s Value,
     parts: Vec<&'s Map<String, Value>>,
 }
 
 /// A parameter of a tool.
 #[derive(Debug, Clone)]
-pub(super) struct Parameter<'s> {
+pub(in crate::procedures) struct Parameter<'s> {
     pub(super) name: &'s str,
     schema: Schema<'s>,
 }
 
 /// The parameters of a tool.
 #[derive(Debug, Clone)]
-pub(super) struct Parameters<'s> {
+pub(in crate::procedures) struct Parameters<'s> {
     schema: Schema<'s>,
 }
 
 impl<'s> Parameters<'s> {
-    pub(super) fn of(parameters: &'s Value) -> Self {
+    pub(in crate::procedures) fn of(parameters: &'s Value) -> Self {
         Self { schema: Schema::of(parameters, parameters) }
     }
 
@@ -38,13 +38,23 @@ impl<'s> Parameters<'s> {
         members.flatten().map(move |(name, schema)| Parameter { name, schema: Schema::of(root, schema) })
     }
 
-    pub(super) fn get(&self, name: &str) -> Option<Parameter<'s>> {
+    /// The names of those that every call has to give: required, and without a value of their own.
+    pub(in crate::procedures) fn demanded(&self) -> impl Iterator<Item = &'s str> {
+        let required = self.schema.parts.iter().filter_map(|part| part.get("required")?.as_array());
+        let has_own = |name: &str| {
+            let known = self.get(name);
+            known.is_some_and(|known| known.schema.parts.iter().any(|part| part.contains_key("default")))
+        };
+        required.flatten().filter_map(Value::as_str).filter(move |name| !has_own(name))
+    }
+
+    pub(in crate::procedures) fn get(&self, name: &str) -> Option<Parameter<'s>> {
         self.iter().find(|parameter| parameter.name == name)
     }
 }
 
 impl<'s> Parameter<'s> {
-    pub(super) fn schema(&self) -> &Schema<'s> {
+    pub(in crate::procedures) fn schema(&self) -> &Schema<'s> {
         &self.schema
     }
 
@@ -78,12 +88,12 @@ impl<'s> Schema<'s> {
     }
 
     /// Has it this value of its own: as its only one, or where none is given?
-    pub(super) fn fixes(&self, value: &Value) -> bool {
+    pub(in crate::procedures) fn fixes(&self, value: &Value) -> bool {
         self.parts.iter().any(|part| part.get("const") == Some(value) || part.get("default") == Some(value))
     }
 
     /// Is it one of the values that it lists?
-    pub(super) fn lists(&self, value: &Value) -> bool {
+    pub(in crate::procedures) fn lists(&self, value: &Value) -> bool {
         let mut lists = self.parts.iter().filter_map(|part| part.get("enum")?.as_array());
         lists.any(|values| values.contains(value))
     }

@@ -25,7 +25,7 @@ pub(super) fn output_words<'t>(tools: impl Iterator<Item = &'t KnownTool<'t>>, s
 }
 
 /// A call in a line: the tool, and where each of its arguments comes from. Labels are `stepN`.
-pub(super) fn step_words(node: &Node) -> String {
+pub(in crate::procedures) fn step_words(node: &Node) -> String {
     let (mut parts, mut given) = (Vec::new(), Vec::new());
     for argument in &node.arguments {
         let name = argument.name.as_str();
