@@ -39,6 +39,9 @@ impl MemoryNote {
 pub struct Recalled {
     /// Its id.
     pub id: String,
+    /// Was it decided in an earlier turn, at the same message of the user? It is counted there.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub again: bool,
     /// Was it withheld, to see whether the turn goes well without it?
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub withheld: bool,

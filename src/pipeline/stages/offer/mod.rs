@@ -38,7 +38,7 @@ use prerequisites::Prerequisites;
 use ranking::{Query, Searches, Vectors};
 
 pub(crate) use compiled::{Offer, Offers, Sent};
-pub(crate) use memory::Memory;
+pub(crate) use memory::OfferedBefore;
 pub(crate) use offering::Offering;
 pub use search::NAME as SEARCH_TOOL;
 
@@ -72,7 +72,7 @@ fn begin(pipeline: &Pipeline, turn: &Turn) -> Offering {
     let room = room(turn, along + search.iter().count());
     let pools: Vec<Pool> = is_narrowed.then(|| client_pool(turn, &listed)).into_iter().chain(catalog).collect();
     let session = session(turn).filter(|_| !pools.is_empty());
-    let before = session.as_deref().and_then(|session| pipeline.memory.of(session));
+    let before = session.as_deref().and_then(|session| pipeline.offered_before.of(session));
     // A request that the toolsets stay away from says nothing about later ones.
     let session = session.filter(|_| joins || turn.toolsets.is_empty());
     let list = turn.request.tools_text().filter(|_| !is_narrowed).unwrap_or_default();
