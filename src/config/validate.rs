@@ -77,6 +77,10 @@ fn reference_problems(settings: &Settings) -> Vec<Problem> {
         let message = format!("`planner.temperature` is {temperature}; it must be 0 to {MAX_TEMPERATURE}");
         problems.push(problem("planner.temperature", message));
     }
+    problems.extend(settings.experience.out_of_range().into_iter().map(|(key, range)| {
+        let key = format!("experience.{key}");
+        problem(&key, format!("`{key}` is out of its range; it must be {range}"))
+    }));
     problems
 }
 

@@ -17,18 +17,18 @@ impl Default for Weights {
 
 impl Weights {
     /// How much a text that is `relative_length` times as long as the mean holds back what it repeats.
-    pub(super) fn restraint(self, relative_length: f32) -> f32 {
+    pub fn restraint(self, relative_length: f32) -> f32 {
         self.k1 * (1.0 - self.b + self.b * relative_length)
     }
 
     /// How much `count` occurrences say in a text of a [`Self::restraint`].
-    pub(super) fn saturated(self, count: f32, restraint: f32) -> f32 {
+    pub fn saturated(self, count: f32, restraint: f32) -> f32 {
         count * (self.k1 + 1.0) / (count + restraint)
     }
 }
 
 /// Inverse document frequency, in the form that is never negative: ln(1 + (N − n + ½) / (n + ½)).
-pub(super) fn rarity(texts: usize, texts_with_term: usize) -> f32 {
+pub fn rarity(texts: usize, texts_with_term: usize) -> f32 {
     let with = texts_with_term as f32;
     let without = (texts as f32 - with).max(0.0);
     (1.0 + (without + 0.5) / (with + 0.5)).ln()

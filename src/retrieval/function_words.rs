@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use super::term::Term;
+use super::term::{Term, distinct_terms};
 use super::tokens::{STOP_WORDS, stem};
 
 /// Words of requests beside the stop words of texts: pronouns, auxiliaries, question words, politeness.
@@ -24,6 +24,14 @@ pub(super) fn is_function_word(term: Term) -> bool {
     FUNCTION_WORDS.contains(&term)
 }
 
+/// The terms of a text that say what it is about, without repetitions, in the order of their first appearance: words of grammar and of
+/// asking are left out.
+pub fn content_terms(text: &str) -> Vec<Term> {
+    let mut terms = distinct_terms(text);
+    terms.retain(|term| !is_function_word(*term));
+    terms
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -34,5 +42,11 @@ mod tests {
         let told = |text: &str| tokens(text).iter().map(|token| is_function_word(Term::of(token))).collect::<Vec<_>>();
         assert_eq!(told("Can you please don't this"), [true; 5]);
         assert_eq!(told("weather Oslo tomorrow"), [false; 3]);
+    }
+
+    #[test]
+    fn the_content_of_a_text_is_what_it_is_about() {
+        assert_eq!(content_terms("Can you tell me the weather? Weather!"), [Term::of("weather")]);
+        assert!(content_terms("What should I do?").is_empty());
     }
 }

@@ -23,8 +23,9 @@ mod tool_text;
 mod tool_vectors;
 
 pub use bm25::{Bm25, Hit, Score, Scores};
-pub use formula::Weights;
+pub use formula::{Weights, rarity};
 pub use found::{Closest, Found, Why};
+pub use function_words::content_terms;
 pub use fusion::{Fusion, soft_sum};
 pub use parameters::parameters_text;
 pub use segment::ToolSegment;

@@ -18,6 +18,7 @@ pub(super) fn trace(id: &str, millisecond: i64) -> Trace {
     Trace {
         id: id.to_owned(),
         session: None,
+        tenant: String::new(),
         started_at: Timestamp::from_millisecond(millisecond).unwrap(),
         endpoint: "/v1/chat/completions".to_owned(),
         model: "gpt-5".to_owned(),

@@ -23,6 +23,6 @@ pub use answer::Answer;
 pub use body::RequestBody;
 pub use client::Upstream;
 pub use settings::Settings;
-pub use text_model::{Answered, Exchange, Manner, Patience, TextModel};
+pub use text_model::{Answered, Exchange, Manner, Patience, TextModel, TextSource};
 pub use tool_calls::ToolCalls;
 pub use upstreams::{BuildError, Upstreams};

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, StatusCode};
 use serde_json::Value;
@@ -19,6 +20,18 @@ const FIRST_WAIT: Duration = Duration::from_secs(1);
 
 /// Characters of a provider's or a model's own words that a message quotes.
 const QUOTED_CHARS: usize = 160;
+
+/// Whoever answers questions with a text: a model of an upstream, or one whose requests are counted, bounded or scripted.
+pub trait TextSource: std::fmt::Debug + Send + Sync {
+    /// Asks once, as [`TextModel::ask`] does.
+    fn ask<'a>(&'a self, messages: &'a [(Role, String)], manner: Manner<'a>) -> BoxFuture<'a, Exchange>;
+}
+
+impl TextSource for TextModel {
+    fn ask<'a>(&'a self, messages: &'a [(Role, String)], manner: Manner<'a>) -> BoxFuture<'a, Exchange> {
+        Box::pin(Self::ask(self, messages, manner))
+    }
+}
 
 /// A model of an upstream.
 #[derive(Debug)]

@@ -1,0 +1,49 @@
+//! A lesson as it is found.
+
+use std::sync::Arc;
+
+use crate::domain::Lesson;
+use crate::embedding::Vector;
+use crate::retrieval::{Term, content_terms};
+
+/// A lesson, and its vector where it has one.
+#[derive(Debug, Clone)]
+pub struct Noted {
+    /// The lesson.
+    pub lesson: Arc<Lesson>,
+    /// The vector of [`embedded_text`].
+    pub vector: Option<Vector>,
+}
+
+impl From<Lesson> for Noted {
+    fn from(lesson: Lesson) -> Self {
+        Self { lesson: Arc::new(lesson), vector: None }
+    }
+}
+
+/// The text by whose meaning a lesson is found: its key. What it says is about the way, and not about what is asked for.
+pub fn embedded_text(lesson: &Lesson) -> &str {
+    &lesson.key
+}
+
+/// A lesson with what is worked out once.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) lesson: Arc<Lesson>,
+    pub(super) vector: Option<Vector>,
+    /// The terms of its key that are more than grammar, in order.
+    pub(super) terms: Box<[Term]>,
+}
+
+impl Entry {
+    pub(super) fn of(noted: Noted) -> Self {
+        let mut terms = content_terms(&noted.lesson.key);
+        terms.sort_unstable();
+        Self { lesson: noted.lesson, vector: noted.vector, terms: terms.into() }
+    }
+
+    /// Is it found by requests?
+    pub(super) fn is_found(&self) -> bool {
+        self.lesson.retired.is_none() && !self.terms.is_empty()
+    }
+}

@@ -1,0 +1,51 @@
+//! Texts that a lesson is made of: on one line, and short.
+
+/// The words of a text with one space between them, without characters that nobody sees: controls, and those that turn the direction of
+/// text around.
+pub(super) fn tidy(text: &str) -> String {
+    let hidden = |character: &char| {
+        matches!(character, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+            || (character.is_control() && !character.is_whitespace())
+    };
+    let seen: String = text.chars().filter(|character| !hidden(character)).collect();
+    seen.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// As many whole words of a text as have at most `chars` characters; of a longer word its beginning.
+pub(super) fn shortened(text: &str, chars: usize) -> &str {
+    let Some((end, next)) = text.char_indices().nth(chars) else { return text };
+    let cut = text.get(..end).unwrap_or_default();
+    let kept = match cut.rfind(char::is_whitespace) {
+        Some(space) if !next.is_whitespace() => cut.get(..space).unwrap_or_default(),
+        _ => cut,
+    };
+    kept.trim_end().trim_end_matches([',', ';'])
+}
+
+/// The first sentence of a text, without its full stop, in at most `chars` characters.
+pub(super) fn first_sentence(text: &str, chars: usize) -> String {
+    let text = tidy(text);
+    let end = text.find(". ").unwrap_or(text.len());
+    let sentence = text.get(..end).unwrap_or_default().trim_end_matches('.');
+    shortened(sentence, chars).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_cut_between_words() {
+        assert_eq!(shortened("ab, cd, ef", 7), "ab, cd");
+        assert_eq!(shortened("abcdef", 3), "abc");
+        assert_eq!(shortened("ab", 3), "ab");
+        assert_eq!(shortened("äö ü", 3), "äö");
+    }
+
+    #[test]
+    fn a_sentence_ends_at_its_full_stop() {
+        assert_eq!(first_sentence("Books a\n room. For v1.2 only.", 80), "Books a room");
+        assert_eq!(first_sentence("Version 1.2 of it.", 80), "Version 1.2 of it");
+        assert_eq!(first_sentence("a\u{202e}b\u{0}c", 80), "abc");
+    }
+}
