@@ -21,7 +21,7 @@ use crate::upstream::Upstreams;
 use crate::watch::Watcher;
 use crate::{executor, upstream};
 
-use super::{documents, embedder, policies, templates};
+use super::{documents, embedder, memory, policies, templates};
 
 /// A proxy that cannot start. Each message names the file or key, and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -86,6 +86,7 @@ pub(super) async fn build(
 
     let embedder = embedder::load(&settings.embedding, base_dir, store.clone(), downloads).await?;
     let (tooling, document_watchers) = documents::load(&settings, base_dir, embedder, &metrics).await?;
+    let memory = memory::empty(&settings.experience, &settings.procedures);
     let executor = Executor::build(&settings.executor, store.clone())?;
     let (templates, template_watcher) = templates::load(&settings.feedback)?;
     let (policies, policy_watcher) = policies::load(&settings.policies, &settings.aliases, base_dir, &metrics)?;
@@ -103,6 +104,7 @@ pub(super) async fn build(
         approvals: store.clone(),
         planner: settings.planner,
         plans: store.clone(),
+        memory,
         traces,
         metrics: metrics.clone(),
     });

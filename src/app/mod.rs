@@ -9,6 +9,7 @@ mod edges;
 mod embedder;
 mod expiry;
 mod further_docs;
+mod memory;
 mod policies;
 mod shutdown;
 mod templates;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    catalog, embedding, executor, experience, explain, feedback, http, pipeline, planner, policy, representation,
-    scanner, store, telemetry, upstream,
+    catalog, embedding, executor, experience, explain, feedback, http, pipeline, planner, policy, procedures,
+    representation, scanner, store, telemetry, upstream,
 };
 
 /// Every setting of the proxy. Each table is a room's own; the rooms document the keys, `config/callwright.toml` shows them all.
@@ -45,6 +45,8 @@ pub struct Settings {
     pub planner: planner::Settings,
     /// The notebook of lessons.
     pub experience: experience::Settings,
+    /// What past solutions are learned and used.
+    pub procedures: procedures::Settings,
     /// Traces and intents.
     pub store: store::Settings,
     /// Logs.
@@ -70,6 +72,7 @@ impl Default for Settings {
             representations: representation::Settings::default(),
             planner: planner::Settings::default(),
             experience: experience::Settings::default(),
+            procedures: procedures::Settings::default(),
             store: store::Settings::default(),
             telemetry: telemetry::Settings::default(),
         }

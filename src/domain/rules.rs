@@ -6,6 +6,7 @@ mod faults;
 mod matchers;
 mod offer;
 mod plan;
+mod recall;
 
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +16,7 @@ pub use faults::{Action, FaultActions};
 pub use matchers::{LinearRegex, ToolGlobs};
 pub use offer::{ClientOffer, OfferRules, SearchRules};
 pub use plan::PlanMode;
+pub use recall::RecallRules;
 
 /// How far the proxy may go with a turn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -6,6 +6,7 @@
 mod answer;
 mod approvals;
 mod dialogue;
+mod memory;
 mod pass_through;
 mod plan_ground;
 mod planning_models;
@@ -41,6 +42,7 @@ use crate::upstream::{Upstream, Upstreams};
 
 pub use answer::{Answer, AnswerBody, NoAnswer, Pending, Receipt, Running};
 pub use approvals::ApprovalDesk;
+pub use memory::Memory;
 pub use pass_through::{PassThrough, Passed};
 pub use producer_shelf::ProducerShelf;
 pub use settings::{AliasSettings, Settings};
@@ -51,8 +53,9 @@ pub use tool_shelf::ToolShelf;
 
 use answer::Outlet;
 use planning_models::PlanningModels;
-use stages::offer::Memory;
+use stages::offer::OfferedBefore;
 use stages::open;
+use stages::recall::RecalledBefore;
 use turn::Turn;
 
 /// What the pipeline is made of.
@@ -82,6 +85,8 @@ pub struct Parts {
     pub planner: planner::Settings,
     /// Where the plans are that wait for clients.
     pub plans: Arc<dyn PlanStates>,
+    /// What was learned from use; replaced when something is learned, here or by another replica.
+    pub memory: Arc<ArcSwap<Memory>>,
     /// Where traces go.
     pub traces: TraceQueue,
     /// What is counted.
@@ -106,7 +111,9 @@ pub struct Pipeline {
     planning_models: PlanningModels,
     traces: TraceQueue,
     metrics: Arc<Metrics>,
-    memory: Memory,
+    offered_before: OfferedBefore,
+    recalled_before: RecalledBefore,
+    memory: Arc<ArcSwap<Memory>>,
     running: TaskTracker,
 }
 
@@ -114,8 +121,10 @@ impl Pipeline {
     /// A pipeline of its parts.
     pub fn new(parts: Parts) -> Self {
         let Parts { settings, aliases, upstreams, tooling, policies, .. } = parts;
-        let Parts { validators, templates, executor, kept, approvals, planner, plans, traces, metrics, .. } = parts;
-        let memory = Memory::new(settings.remembered_tools);
+        let Parts { validators, templates, executor, kept, approvals, planner, plans, memory, traces, metrics, .. } =
+            parts;
+        let offered_before = OfferedBefore::new(settings.remembered_tools);
+        let recalled_before = RecalledBefore::new(settings.remembered_notes_bytes);
         Self {
             settings,
             aliases: Arc::new(aliases),
@@ -132,6 +141,8 @@ impl Pipeline {
             plans,
             traces,
             metrics,
+            offered_before,
+            recalled_before,
             memory,
             running: TaskTracker::new(),
         }
@@ -217,6 +228,7 @@ impl Pipeline {
         Snapshot {
             catalog: tooling.catalog.clone(),
             explainer: tooling.explainer.clone(),
+            memory: self.memory.load_full(),
             policies: self.policies.load_full(),
             aliases: self.aliases.clone(),
             shelf: tooling.shelf.clone(),

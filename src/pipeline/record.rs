@@ -26,6 +26,7 @@ pub(crate) struct Opening {
     pub(crate) id: String,
     pub(crate) started_at: Timestamp,
     pub(crate) session: Option<String>,
+    pub(crate) tenant: String,
     pub(crate) endpoint: &'static str,
     pub(crate) model: String,
     pub(crate) upstream: String,
@@ -41,6 +42,7 @@ impl Record {
         let trace = Trace {
             id: opening.id,
             session: opening.session,
+            tenant: opening.tenant,
             started_at: opening.started_at,
             endpoint: opening.endpoint.to_owned(),
             model: opening.model,
@@ -213,6 +215,7 @@ mod tests {
             id: "t".into(),
             started_at: Timestamp::UNIX_EPOCH,
             session: None,
+            tenant: String::new(),
             endpoint: "/v1/chat/completions",
             model: "m".into(),
             upstream: "u".into(),

@@ -46,6 +46,9 @@ pub struct Settings {
     pub query_vector_milliseconds: u64,
     /// Tools that are remembered as offered, of all sessions together; of more, sessions that were used longest ago are forgotten.
     pub remembered_tools: u64,
+    /// Bytes of the lessons and outlines that are remembered as shown, of all sessions together: a message that had one keeps it as long as it is
+    /// remembered, so that what providers have in their prompt caches stays as it is there.
+    pub remembered_notes_bytes: u64,
     /// Bytes of the largest part of an answer that is kept for the client's return.
     pub max_kept_bytes: usize,
     /// Calls that may wait for a person's approval at a time; more are refused.
@@ -70,6 +73,7 @@ impl Default for Settings {
             observed_cache_bytes: 16 * 1024 * 1024,
             query_vector_milliseconds: 500,
             remembered_tools: 500_000,
+            remembered_notes_bytes: 16 * 1024 * 1024,
             max_kept_bytes: 1024 * 1024,
             max_pending_approvals: 1_000,
             max_approval_bytes: 256 * 1024,

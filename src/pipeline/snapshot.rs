@@ -7,6 +7,7 @@ use crate::catalog::Catalog;
 use crate::explain::Explainer;
 use crate::policy::PolicyBook;
 
+use super::memory::Memory;
 use super::producer_shelf::ProducerShelf;
 use super::settings::{AliasSettings, Settings};
 use super::stages::observe::Seen;
@@ -82,6 +83,8 @@ pub struct Snapshot {
     pub catalog: Arc<Catalog>,
     /// Their documentation.
     pub explainer: Arc<Explainer>,
+    /// What was learned from use.
+    pub memory: Arc<Memory>,
     /// The policies in force.
     pub policies: Arc<PolicyBook>,
     /// The model aliases, by name.

@@ -29,7 +29,9 @@ use super::stages::judge::JudgedAnswer;
 use super::stages::keep::Mixed;
 use super::stages::offer::Offering;
 use super::stages::plan::Course;
-use super::stages::{answer, ask, compose, feed_back, hand_back, judge, keep, observe, offer, plan, rejoin, run};
+use super::stages::{
+    answer, ask, compose, feed_back, gather, hand_back, judge, keep, observe, offer, plan, recall, rejoin, run,
+};
 
 /// What is known about a turn from its start to its end.
 #[derive(Debug)]
@@ -73,6 +75,11 @@ impl Turn {
         self.policy.mode != Mode::Guard || self.request.choice_count() > 1
     }
 
+    /// Whose turn it is: the hash of the client's key.
+    pub(crate) fn tenant(&self) -> &str {
+        &self.record.trace().tenant
+    }
+
     /// What the turn has spent so far.
     fn spent(&self) -> Spent {
         Spent { tokens: self.record.trace().usage.total_tokens, seconds: self.record.elapsed().as_secs() }
@@ -102,6 +109,7 @@ pub(crate) async fn take(pipeline: &Pipeline, mut turn: Turn, mut outlet: Outlet
 async fn converse(pipeline: &Pipeline, turn: &mut Turn, outlet: &mut Outlet) -> Result<(), ClientGone> {
     let mut offering = offer::offer(pipeline, turn).await;
     let mut draft = timed(pipeline, Stage::Compose, || compose::first(turn, offering.offer()));
+    recall::recall(pipeline, turn, offering.offer(), &mut draft).await;
     observe::observe(pipeline, turn, offering.offer(), &mut draft).await;
     rejoin::rejoin(pipeline, turn, &mut draft).await;
     let mut course = plan::plan(pipeline, turn, &mut offering, &mut draft).await;
@@ -225,6 +233,7 @@ async fn finish(
     (judged, mut course): (JudgedAnswer, Option<Course>),
     (ending, mixed): (Ending, Option<Mixed>),
 ) -> Result<(), ClientGone> {
+    let is_last_word = judged.calls().next().is_none();
     let settled = match answer::settle(pipeline, turn, offering.offer(), judged, &draft.kept, ending) {
         Ok(settled) => settled,
         Err(error) => return answer::refuse(turn, outlet, StatusCode::BAD_GATEWAY, &error).await,
@@ -237,7 +246,10 @@ async fn finish(
     if turn.cancelled.is_cancelled() {
         return Err(ClientGone);
     }
-    answer::write(turn, outlet, settled).await
+    answer::write(turn, outlet, settled).await?;
+    // The client has its answer; what is left is for later turns.
+    timed(pipeline, Stage::Gather, || gather::gather(pipeline, turn, offering.offer(), draft, is_last_word));
+    Ok(())
 }
 
 /// Runs a stage that does not wait, and meters its time.

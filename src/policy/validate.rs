@@ -8,7 +8,7 @@ use super::fault::Fault;
 use super::selector::{Selector, glob};
 use crate::domain::Limits;
 use crate::domain::json::Pointer;
-use crate::domain::rules::{ApprovalRules, ExecuteRule, OfferRules, ScanRules};
+use crate::domain::rules::{ApprovalRules, ExecuteRule, OfferRules, RecallRules, ScanRules};
 
 /// Longest name: it is a header value, a label and a column.
 const MAX_NAME: usize = 64;
@@ -24,6 +24,8 @@ const CIRCLE_CALLS: RangeInclusive<u64> = 2..=100;
 const CIRCLE_PERIOD: RangeInclusive<u64> = 1..=10;
 /// Upstream requests: at least the client's own.
 const REQUESTS: RangeInclusive<u64> = 1..=1_000;
+/// Lessons: what is more is read by no model.
+const LESSONS: RangeInclusive<u64> = 0..=20;
 /// Seconds: up to a day.
 const SECONDS: RangeInclusive<u64> = 1..=86_400;
 /// Seconds that an approval holds: up to thirty days. What a person approved once is not meant for ever.
@@ -48,6 +50,7 @@ pub(super) fn validate(policy: &Policy) -> Result<Option<Selector>, Fault> {
     name(&policy.name, root.child("name"))?;
     limits(&policy.limits, &root.child("limits"))?;
     offer(&policy.offer, &root.child("offer"))?;
+    recall(&policy.recall, &root.child("recall"))?;
     scan(&policy.scan, &root.child("scan"))?;
     execute(&policy.execute.rules, &root.child("execute").child("rules"))?;
     approval(&policy.execute.approval, &root.child("execute").child("approval"))?;
@@ -72,6 +75,15 @@ fn offer(rules: &OfferRules, place: &Pointer) -> Result<(), Fault> {
     let search = &rules.search_tools;
     let ranges = [("per_turn", u64::from(search.per_turn), ROUNDS), ("results", u64::from(search.results), RESULTS)];
     within(ranges, &place.child("search_tools"))
+}
+
+fn recall(rules: &RecallRules, place: &Pointer) -> Result<(), Fault> {
+    within([("lessons", u64::from(rules.lessons), LESSONS)], place)?;
+    if rules.group.len() <= MAX_NAME && !rules.group.chars().any(char::is_control) {
+        return Ok(());
+    }
+    let message = format!("`group` must have at most {MAX_NAME} bytes and no control characters");
+    Err(Fault::new(place.child("group"), message))
 }
 
 fn share(key: &str, value: f64, place: &Pointer) -> Result<(), Fault> {

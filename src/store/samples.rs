@@ -10,7 +10,7 @@ use crate::domain::{Call, Trace, Usage, Verdict};
 
 /// A store in memory, without a retention.
 pub(super) fn in_memory() -> Settings {
-    Settings { url: "sqlite::memory:".to_owned(), retention_days: 0, ..Settings::default() }
+    Settings { url: "sqlite::memory:".into(), retention_days: 0, ..Settings::default() }
 }
 
 /// A small trace that arrived at this millisecond.
@@ -18,6 +18,7 @@ pub(super) fn trace(id: &str, millisecond: i64) -> Trace {
     Trace {
         id: id.to_owned(),
         session: None,
+        tenant: String::new(),
         started_at: Timestamp::from_millisecond(millisecond).unwrap(),
         endpoint: "/v1/chat/completions".to_owned(),
         model: "gpt-5".to_owned(),

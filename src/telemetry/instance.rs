@@ -9,10 +9,10 @@ use prometheus::{Histogram, IntCounter, IntGauge, IntGaugeVec, Registry, TextEnc
 use super::family::{Counters, Counters2, Family, Histograms, NamedCounters, Spec, StatusCounters};
 use super::labels::{
     AttemptOutcome, Decision, Endpoint, ExecutionOutcome, Exhausted, FeedbackKind, HoldEnd, KnownNames, Label,
-    OperationState, Purpose, ResultLabel, Stage, TokenKind, TurnMode,
+    LearningRun, MemoryKind, OperationState, Purpose, ResultLabel, Stage, TokenKind, TurnMode,
 };
 use crate::domain::outcome::CredentialFault;
-use crate::domain::{FaultCode, PlanResult, PrefixChange, RepairKind, Verdict};
+use crate::domain::{EvidenceKind, FaultCode, PlanResult, PrefixChange, RepairKind, Verdict};
 
 /// Declares the metrics: field, kind, name, labels, buckets; the doc comment is the help text.
 macro_rules! metrics {
@@ -117,6 +117,20 @@ metrics! {
     explanations: Counters<bool> = "explanations_total" ["hit"];
     /// Turns with a plan of calls, by what came of it.
     plans: Counters<PlanResult> = "plans_total" ["result"];
+    /// Requests of users that memory was looked through for, by what for and whether anything was found and shown.
+    recalls: Counters2<MemoryKind, bool> = "recalls_total" ["kind", "hit"];
+    /// Lessons that are in use now.
+    lessons: IntGauge = "lessons";
+    /// Procedures that are in use now.
+    procedures: IntGauge = "procedures";
+    /// Lessons and procedures that were learned, by what verified them; one that is learned again counts again.
+    learned: Counters2<MemoryKind, EvidenceKind> = "learned_total" ["kind", "evidence"];
+    /// Lessons and procedures that were retired because turns failed more often with them than without.
+    retired: Counters<MemoryKind> = "retired_total" ["kind"];
+    /// Runs of learning jobs, by what came of them.
+    learning_runs: Counters<LearningRun> = "learning_runs_total" ["result"];
+    /// Seconds of a run of a learning job that had something to do.
+    learning_duration: Histogram = "learning_duration_seconds" in THEIR_TIME;
     /// Calls that failed because of a toolset's own credential, by toolset and what is wrong with it.
     credential_faults: NamedCounters<CredentialFault> = "credential_faults_total" ["toolset", "fault"];
     /// Schemas of tools with parts that cannot be used, by whether the rest still judges values; each schema counts once.

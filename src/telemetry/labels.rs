@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 
 use crate::domain::outcome::CredentialFault;
-use crate::domain::{FaultCode, PlanResult, PrefixChange, RepairKind, UpstreamFailureKind, Verdict};
+use crate::domain::{EvidenceKind, FaultCode, PlanResult, PrefixChange, RepairKind, UpstreamFailureKind, Verdict};
 
 /// A closed set of label values.
 pub trait Label: Copy + 'static {
@@ -80,6 +80,8 @@ labels! {
         Compose = "compose",
         /// The client's tool messages are read, failures in them explained.
         Observe = "observe",
+        /// Lessons are looked up.
+        Recall = "recall",
         /// The proxy's part of earlier answers is put back.
         Rejoin = "rejoin",
         /// The upstream is asked: our part of it.
@@ -96,6 +98,8 @@ labels! {
         Keep = "keep",
         /// The answer is written.
         Answer = "answer",
+        /// What may be learned from the turn is gathered, once the client has its answer.
+        Gather = "gather",
         /// The trace is handed over.
         Record = "record",
         /// The whole turn: all its time that was neither an upstream's nor a tool API's.
@@ -138,6 +142,30 @@ labels! {
         Time = "time",
         /// The answer calls in another way.
         NativeCall = "native_call",
+    }
+}
+
+labels! {
+    /// What is remembered.
+    MemoryKind {
+        /// A lesson of the notebook.
+        Lesson = "lesson",
+        /// A procedure.
+        Procedure = "procedure",
+    }
+}
+
+labels! {
+    /// What came of a run of a learning job.
+    LearningRun {
+        /// Something was learned or counted, and is stored.
+        Learned = "learned",
+        /// There was nothing to learn.
+        Idle = "idle",
+        /// Another replica does the job.
+        Elsewhere = "elsewhere",
+        /// The store could not be read or written; what was to be learned is still there.
+        Failed = "failed",
     }
 }
 
@@ -288,6 +316,7 @@ macro_rules! domain_labels {
 
 domain_labels!(Verdict, label);
 domain_labels!(PlanResult, label);
+domain_labels!(EvidenceKind, label);
 domain_labels!(FaultCode, code);
 domain_labels!(RepairKind, label);
 domain_labels!(CredentialFault, label);

@@ -13,6 +13,7 @@ mod records;
 mod redrawing;
 mod rules;
 mod script;
+mod templates;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use callwright::domain::rules::{RepairRules, Report, ScanRules};
-use callwright::domain::{Call, FaultCode, Message, Owner, Speaker, Tool};
+use callwright::domain::{Call, FaultCode, Message, Owner, Plan, Speaker, Tool};
 use callwright::planner::drawing::{
-    DrawSettings, Drawn, Occasion, PlanningModel, Present, Renewal, ToolList, Tools, draw, redraw,
+    DrawSettings, Drawn, Occasion, PlanningModel, Present, Renewal, ToolList, Tools, draw, draw_from, redraw,
 };
 use callwright::planner::producers::{Producers, Request, ToolShape, told_fields};
 use callwright::repair::mend;
@@ -135,6 +135,18 @@ impl Toolset {
     /// Draws the plan of a request, with all tools on offer.
     pub(crate) fn draw(&self, query: &str, model: &dyn PlanningModel, settings: &DrawSettings) -> Drawn {
         self.on(&[said(Speaker::User, query)], |occasion| waited(draw(occasion, model, settings)))
+    }
+
+    /// Draws the plan of a request of which a plan is known, with all tools on offer.
+    pub(crate) fn draw_from(
+        &self,
+        query: &str,
+        template: &Plan,
+        model: &dyn PlanningModel,
+        settings: &DrawSettings,
+    ) -> Drawn {
+        let said = [said(Speaker::User, query)];
+        self.on(&said, |occasion| waited(draw_from(occasion, Some(template), model, settings)))
     }
 
     /// Draws a part of a plan again, with all tools on offer.

@@ -36,8 +36,6 @@ pub enum EvidenceKind {
     Mended,
     /// A call whose outcome was a failure was followed by one that worked.
     Recovered,
-    /// All calls of the turn worked, and it ended with an answer.
-    Completed,
     /// An application's verdict.
     Feedback,
     /// The expected answer in a labelled file.
@@ -48,15 +46,13 @@ pub enum EvidenceKind {
 
 impl EvidenceKind {
     /// Every kind.
-    pub const ALL: [Self; 6] =
-        [Self::Mended, Self::Recovered, Self::Completed, Self::Feedback, Self::Labelled, Self::Operator];
+    pub const ALL: [Self; 5] = [Self::Mended, Self::Recovered, Self::Feedback, Self::Labelled, Self::Operator];
 
     /// Metric label and value in files.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Mended => "mended",
             Self::Recovered => "recovered",
-            Self::Completed => "completed",
             Self::Feedback => "feedback",
             Self::Labelled => "labelled",
             Self::Operator => "operator",

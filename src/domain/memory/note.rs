@@ -26,11 +26,31 @@ pub struct MemoryNote {
     pub returned: Vec<Returned>,
 }
 
+impl MemoryNote {
+    /// A turn that was shown nothing, and of which nothing can be learned yet.
+    pub fn of(scope: Scope) -> Self {
+        let (lessons, procedures, drafts, workflow, returned) = Default::default();
+        Self { scope, lessons, procedures, drafts, workflow, returned }
+    }
+
+    /// Is there anything to learn from, or to count?
+    pub fn teaches(&self) -> bool {
+        let shown = self.lessons.iter().chain(&self.procedures);
+        shown.into_iter().any(|recalled| !recalled.again)
+            || !self.drafts.is_empty()
+            || self.workflow.is_some()
+            || !self.returned.is_empty()
+    }
+}
+
 /// A lesson or procedure that was found for a turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Recalled {
     /// Its id.
     pub id: String,
+    /// Was it decided in an earlier turn, at the same message of the user? It is counted there.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub again: bool,
     /// Was it withheld, to see whether the turn goes well without it?
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub withheld: bool,

@@ -130,6 +130,11 @@ impl Notebook {
         self.shelves.get(scope).map(|shelf| shelf.lessons()).unwrap_or_default()
     }
 
+    /// Does this scope have any lesson?
+    pub fn knows(&self, scope: &Scope) -> bool {
+        self.shelves.contains_key(scope)
+    }
+
     /// The scopes that have lessons, in no order.
     pub fn scopes(&self) -> impl Iterator<Item = &Scope> {
         self.shelves.keys()

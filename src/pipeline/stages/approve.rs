@@ -135,7 +135,7 @@ fn question(
     let Application { operation: label, method, target, arguments, digest } = application;
     let trace = turn.record.trace();
     let patience = SignedDuration::try_from(patience).unwrap_or(SignedDuration::MAX);
-    let tenant = kept_key::tenant(&turn.headers);
+    let tenant = turn.tenant().to_owned();
     Question {
         mode: turn.policy.execute.approval.mode,
         patience,

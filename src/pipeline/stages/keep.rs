@@ -145,7 +145,7 @@ fn row(turn: &Turn, part: &KeptPart, document: String) -> KeptRow {
     turn.request.messages().iter().for_each(|message| said.add(message));
     KeptRow {
         turn: turn.record.trace().id.clone(),
-        tenant: kept_key::tenant(&turn.headers),
+        tenant: turn.tenant().to_owned(),
         calls: kept_key::calls(part.sent().iter().map(String::as_str)),
         context: said.context(),
         history: said.history(),

@@ -6,7 +6,10 @@ pub(crate) mod offer;
 
 pub(crate) mod compose;
 
+pub(crate) mod recall;
+
 pub(crate) mod observe;
+mod results;
 
 pub(crate) mod rejoin;
 
@@ -29,3 +32,5 @@ pub(crate) mod keep;
 mod kept_key;
 
 pub(crate) mod answer;
+
+pub(crate) mod gather;

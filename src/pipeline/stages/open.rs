@@ -9,15 +9,15 @@ use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::digest::hex;
-use crate::domain::{ids, rules::Mode};
+use crate::domain::{MemoryNote, Scope, ids, rules::Mode};
 use crate::openai::{ChatRequest, ErrorBody, RequestError};
 use crate::pipeline::Pipeline;
 use crate::pipeline::record::{Opening, Record};
 use crate::pipeline::turn::Turn;
-use crate::policy::TurnFacts;
+use crate::policy::{Policy, TurnFacts};
 
 use super::ask::Streamed;
-use super::kept_key::client_key;
+use super::kept_key::{client_key, tenant};
 
 /// Groups the turns of one conversation.
 const SESSION_HEADER: &str = "x-callwright-session";
@@ -94,6 +94,7 @@ pub(crate) fn open(
         id: ids::trace_id(started_at),
         started_at,
         session: session(&headers, &chat),
+        tenant: tenant(&headers),
         endpoint,
         model: name,
         upstream: upstream.name().to_owned(),
@@ -103,6 +104,7 @@ pub(crate) fn open(
         keep_bodies: policy.record.bodies,
     };
     let mut record = Record::open(opening, arrived);
+    record.trace_mut().memory = uses_memory(&policy).then(|| MemoryNote::of(scope(&policy, &record.trace().tenant)));
     if record.keeps_bodies() {
         record.trace_mut().request = Some(chat.to_value());
     }
@@ -124,6 +126,19 @@ pub(crate) fn open(
         streamed: Streamed::default(),
         in_flight: pipeline.metrics.turn_started(),
     })
+}
+
+/// Is the turn shown lessons, or does it teach any?
+fn uses_memory(policy: &Policy) -> bool {
+    policy.mode == Mode::Guard && (policy.recall.lessons > 0 || policy.recall.learn)
+}
+
+/// Whose memory a turn uses and teaches.
+fn scope(policy: &Policy, tenant: &str) -> Scope {
+    match policy.recall.group.as_str() {
+        "" => Scope::of_key(tenant),
+        group => Scope::of_group(group),
+    }
 }
 
 fn refuse(status: StatusCode, error: ErrorBody) -> Box<Refusal> {

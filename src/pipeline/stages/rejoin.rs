@@ -28,7 +28,7 @@ pub(crate) async fn rejoin(pipeline: &Pipeline, turn: &mut Turn, draft: &mut Dra
         return;
     }
     let started = Instant::now();
-    let tenant = kept_key::tenant(&turn.headers);
+    let tenant = turn.tenant().to_owned();
     let calls: Vec<String> = answers.values().cloned().collect();
     let rows = match pipeline.kept.kept(&tenant, &calls).await {
         Ok(rows) => rows,

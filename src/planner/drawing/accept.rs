@@ -194,19 +194,7 @@ impl Standard<'_> {
     }
 
     fn value(&self, asked: &AskedFor, given: &Given) -> Result<Source, String> {
-        if given.value.is_null() {
-            return Err("its source is `value`, and there is none".to_owned());
-        }
-        let value = self.fitting().as_wanted(&asked.name, &given.value)?;
-        if self.fitting().default_of(&asked.name).as_ref() == Some(&value) {
-            return Ok(Source::Value { value, words: String::new() });
-        }
-        let words = self.ground.words_for(&value, given.words.as_deref().unwrap_or_default());
-        let words = words.map_err(|fault| {
-            let shown = excerpt(&value.to_string(), QUOTED_CHARS);
-            format!("the value {shown} is not grounded: {fault}; give words that are there, or a tool that finds it out, or `ask`")
-        })?;
-        Ok(Source::Value { value, words })
+        said(self.tool, &asked.name, given, self.ground)
     }
 
     fn reference<'c>(&self, asked: &AskedFor, taken: &Taken, taking: &mut Taking<'c>) -> Result<Reference, String> {
@@ -324,15 +312,41 @@ impl Standard<'_> {
     }
 
     fn missing(&self, name: &str) -> Source {
-        let about = self.tool.tool.parameter(name).and_then(|parameter| parameter.schema.get("description"));
-        let about = about.and_then(Value::as_str).map(|about| excerpt(about, QUOTED_CHARS)).unwrap_or_default();
-        let tool = self.tool.tool.name();
-        let question = match about.is_empty() {
-            true => format!("What is `{name}` of {tool} to be?"),
-            false => format!("What is `{name}` of {tool} to be? ({about})"),
-        };
-        Source::Missing { question }
+        missing(self.tool, name)
     }
+}
+
+/// The value that was said, as the tool's schema wants it.
+///
+/// # Errors
+/// Why it cannot be taken, in words for the model.
+pub(super) fn said(tool: &PlanTool, name: &str, given: &Given, ground: &Ground) -> Result<Source, String> {
+    if given.value.is_null() {
+        return Err("its source is `value`, and there is none".to_owned());
+    }
+    let fitting = Fitting { tool: &tool.tool };
+    let value = fitting.as_wanted(name, &given.value)?;
+    if fitting.default_of(name).as_ref() == Some(&value) {
+        return Ok(Source::Value { value, words: String::new() });
+    }
+    let words = ground.words_for(&value, given.words.as_deref().unwrap_or_default());
+    let words = words.map_err(|fault| {
+        let shown = excerpt(&value.to_string(), QUOTED_CHARS);
+        format!("the value {shown} is not grounded: {fault}; give words that are there, or a tool that finds it out, or `ask`")
+    })?;
+    Ok(Source::Value { value, words })
+}
+
+/// Nobody knows it: what the user is asked where the model has no question.
+pub(super) fn missing(tool: &PlanTool, name: &str) -> Source {
+    let about = tool.tool.parameter(name).and_then(|parameter| parameter.schema.get("description"));
+    let about = about.and_then(Value::as_str).map(|about| excerpt(about, QUOTED_CHARS)).unwrap_or_default();
+    let tool = tool.tool.name();
+    let question = match about.is_empty() {
+        true => format!("What is `{name}` of {tool} to be?"),
+        false => format!("What is `{name}` of {tool} to be? ({about})"),
+    };
+    Source::Missing { question }
 }
 
 /// Is it one task of one tool, whatever the case and the spaces?

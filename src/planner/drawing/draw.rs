@@ -38,6 +38,8 @@ pub struct Drawn {
     pub result: Result<Plan, Undrawn>,
     /// What it has cost.
     pub spent: Spent,
+    /// Is it a template that was filled in?
+    pub from_template: bool,
     /// What was wrong with answers of which nothing better came: what is asked for instead, or left out.
     pub notes: Vec<String>,
 }
@@ -73,7 +75,26 @@ pub enum Limit {
 /// Draws a plan backward: one question for the goals, one for each call's arguments. It always ends: a plan has at most as many calls
 /// as the settings say, and each is asked about twice at most.
 pub async fn draw(occasion: &Occasion<'_>, model: &dyn PlanningModel, settings: &DrawSettings) -> Drawn {
+    draw_from(occasion, None, model, settings).await
+}
+
+/// The same, where a plan is known that may serve: its missing inputs, which [`Source::Missing`](crate::domain::plan::Source::Missing) names,
+/// are asked for in one question, which also asks whether it is what the request wants. Where it is not, or its tools are not there, a plan
+/// is drawn as ever.
+pub async fn draw_from(
+    occasion: &Occasion<'_>,
+    template: Option<&Plan>,
+    model: &dyn PlanningModel,
+    settings: &DrawSettings,
+) -> Drawn {
     let mut drawing = Drawing::new(occasion, model, settings);
+    if let Some(template) = template {
+        match drawing.fill(template).await {
+            Ok(Some(plan)) => return Drawn { from_template: true, ..drawing.ended(Ok(plan)) },
+            Ok(None) => {}
+            Err(undrawn) => return drawing.ended(Err(undrawn)),
+        }
+    }
     let result = drawing.run().await;
     drawing.ended(result)
 }
@@ -104,7 +125,7 @@ impl<'a> Drawing<'a> {
     }
 
     pub(super) fn ended(self, result: Result<Plan, Undrawn>) -> Drawn {
-        Drawn { result, spent: self.asker.spent, notes: self.notes }
+        Drawn { result, spent: self.asker.spent, from_template: false, notes: self.notes }
     }
 
     async fn run(&mut self) -> Result<Plan, Undrawn> {

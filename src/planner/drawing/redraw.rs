@@ -95,7 +95,8 @@ impl Drawing<'_> {
         self.reopen(&fed);
     }
 
-    fn tool_of(&self, name: &str) -> Option<(usize, PlanTool)> {
+    /// The tool of this name, and its position: one that is offered before others.
+    pub(super) fn tool_of(&self, name: &str) -> Option<(usize, PlanTool)> {
         let Occasion { offered, producers, tools, .. } = self.occasion;
         let places = offered.iter().copied().chain(producers.position(name));
         places.filter_map(|at| Some((at, tools.tool(at)?))).find(|(_, tool)| tool.tool.name() == name)

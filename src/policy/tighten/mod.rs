@@ -11,6 +11,9 @@
 //! | `offer.search_tools.from` | the lower number, the higher; 0 (never) is the highest |
 //! | `offer.always`, `offer.sticky`, `offer.representations` | neither is stricter: the base's |
 //! | `plan` | `always`, `auto`, `off` (models are asked less) |
+//! | `recall.lessons` | the larger number, the smaller (less is added) |
+//! | `recall.learn` | `true`, `false` (less is kept) |
+//! | `recall.tell_none`, `recall.group` | neither is stricter: the base's |
 //! | `scan.report` | `first`, `all` |
 //! | `scan.faults.*` | `off`, `advise`, `repair`, `feedback` |
 //! | `scan.unknown_parameters` | `allow`, `drop`, `refuse` |
@@ -36,8 +39,8 @@ mod execute;
 use super::Policy;
 use crate::domain::Limits;
 use crate::domain::rules::{
-    CircleRules, ExplainRules, OfferRules, RecordRules, RelevanceRules, RepairRules, Report, RescueRules, ScanRules,
-    SearchRules,
+    CircleRules, ExplainRules, OfferRules, RecallRules, RecordRules, RelevanceRules, RepairRules, Report, RescueRules,
+    ScanRules, SearchRules,
 };
 
 /// The base policy, made as strict as the requested one wherever that is stricter.
@@ -52,6 +55,11 @@ pub(super) fn tighten(base: &Policy, requested: &Policy) -> Policy {
         limits: limits(&base.limits, &requested.limits),
         offer: offer(&base.offer, &requested.offer),
         plan: base.plan.max(requested.plan),
+        recall: RecallRules {
+            lessons: base.recall.lessons.min(requested.recall.lessons),
+            learn: base.recall.learn && requested.recall.learn,
+            ..base.recall.clone()
+        },
         scan: scan(&base.scan, &requested.scan),
         repair: repair(&base.repair, &requested.repair),
         on_exhausted: base.on_exhausted.max(requested.on_exhausted),

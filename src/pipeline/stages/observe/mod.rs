@@ -7,7 +7,6 @@
 //!
 //! `results` reads the conversation, [`Seen`] remembers what was looked at before.
 
-mod results;
 mod seen;
 
 use std::panic::AssertUnwindSafe;
@@ -29,7 +28,7 @@ use crate::telemetry::labels::Stage;
 
 use super::compose::Draft;
 use super::offer::Offer;
-use results::{ToolResult, results};
+use super::results::{ToolResult, results};
 pub(crate) use seen::Seen;
 use seen::{Failure, Key};
 

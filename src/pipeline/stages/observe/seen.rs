@@ -11,7 +11,7 @@ use crate::domain::digest::add_part;
 use crate::domain::rules::FailureRule;
 use crate::pipeline::stages::offer::Offer;
 
-use super::results::ToolResult;
+use super::super::results::ToolResult;
 
 /// What is known about a failure that a message reports. Cheap to clone.
 #[derive(Debug, Clone)]

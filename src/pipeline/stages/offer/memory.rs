@@ -13,7 +13,7 @@ use super::pool::Side;
 
 /// The tools that each session was offered. Clones share one memory.
 #[derive(Debug, Clone)]
-pub(crate) struct Memory {
+pub(crate) struct OfferedBefore {
     sessions: Cache<String, Arc<Remembered>>,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Kept {
     pub(super) called: bool,
 }
 
-impl Memory {
+impl OfferedBefore {
     /// Nothing offered yet. At most `tools` are remembered, of all sessions together; sessions that were used last stay.
     pub(crate) fn new(tools: u64) -> Self {
         let weight = |_: &String, remembered: &Arc<Remembered>| {
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn so_many_tools_are_remembered_and_no_more() {
-        let memory = Memory::new(10);
+        let memory = OfferedBefore::new(10);
         for session in 0..20 {
             memory.note(&session.to_string(), remembered(0, &[("a", 1), ("b", 2), ("c", 3), ("d", 4)]));
             memory.sessions.run_pending_tasks();

@@ -29,7 +29,6 @@ use crate::pipeline::query_vectors::query_vectors;
 use crate::pipeline::turn::Turn;
 use crate::telemetry::labels::Stage;
 
-use super::kept_key;
 use candidates::{Candidates, digest};
 use choose::{Chosen, Pick, Rules};
 use conversation::{Conversation, Step};
@@ -39,7 +38,7 @@ use prerequisites::Prerequisites;
 use ranking::{Query, Searches, Vectors};
 
 pub(crate) use compiled::{Offer, Offers, Sent};
-pub(crate) use memory::Memory;
+pub(crate) use memory::OfferedBefore;
 pub(crate) use offering::Offering;
 pub use search::NAME as SEARCH_TOOL;
 
@@ -73,7 +72,7 @@ fn begin(pipeline: &Pipeline, turn: &Turn) -> Offering {
     let room = room(turn, along + search.iter().count());
     let pools: Vec<Pool> = is_narrowed.then(|| client_pool(turn, &listed)).into_iter().chain(catalog).collect();
     let session = session(turn).filter(|_| !pools.is_empty());
-    let before = session.as_deref().and_then(|session| pipeline.memory.of(session));
+    let before = session.as_deref().and_then(|session| pipeline.offered_before.of(session));
     // A request that the toolsets stay away from says nothing about later ones.
     let session = session.filter(|_| joins || turn.toolsets.is_empty());
     let list = turn.request.tools_text().filter(|_| !is_narrowed).unwrap_or_default();
@@ -209,7 +208,7 @@ fn recall(before: &Remembered, pools: &[Pool], sticky: bool) -> Chosen {
 fn session(turn: &Turn) -> Option<String> {
     let trace = turn.record.trace();
     let session = trace.session.as_deref()?;
-    Some(format!("{} {} {session}", kept_key::tenant(&turn.headers), trace.model))
+    Some(format!("{} {} {session}", turn.tenant(), trace.model))
 }
 
 /// May the catalog's tools join? Not where no call may be made, and not where calls could not be executed: with several

@@ -206,7 +206,7 @@ impl Offering {
                 let change = before.change(&now, self.chosen.evicted, text_now);
                 self.prefix_change = self.prefix_change.or(change);
             }
-            pipeline.memory.note(session, now.clone());
+            pipeline.offered_before.note(session, now.clone());
             self.before = Some(Arc::new(now));
         }
         self.note_in_trace(turn);

@@ -11,7 +11,7 @@ use crate::store::{PlanRow, StoreError};
 use crate::telemetry::labels::Stage;
 
 use super::super::answer::Settled;
-use super::super::kept_key::{self, Said};
+use super::super::kept_key::Said;
 use super::course::{Course, Standing};
 
 /// Keeps a plan that waits for the client: for the results of the calls that it gets, or for what its user says to a question. Without a store
@@ -47,7 +47,7 @@ pub(crate) async fn keep(pipeline: &Pipeline, turn: &mut Turn, course: &mut Opti
         }
         Err(error) => return refused(pipeline, turn, &StoreError::Refused(error.to_string())),
     };
-    let (tenant, turn_id) = (kept_key::tenant(&turn.headers), turn.record.trace().id.clone());
+    let (tenant, turn_id) = (turn.tenant().to_owned(), turn.record.trace().id.clone());
     let row = PlanRow { tenant, key, turn: turn_id, document };
     if let Err(error) = pipeline.plans.keep_plan(&row).await {
         refused(pipeline, turn, &error);
@@ -57,7 +57,7 @@ pub(crate) async fn keep(pipeline: &Pipeline, turn: &mut Turn, course: &mut Opti
 /// A plan that waited for the client has ended: later turns of the conversation are not to find it again.
 pub(super) async fn ended(pipeline: &Pipeline, turn: &Turn, course: &Course) {
     let Some(key) = &course.found_by else { return };
-    if let Err(error) = pipeline.plans.end_plan(&kept_key::tenant(&turn.headers), key).await {
+    if let Err(error) = pipeline.plans.end_plan(turn.tenant(), key).await {
         refused(pipeline, turn, &error);
     }
 }

@@ -13,7 +13,6 @@ use crate::planner::progress::{Next, SeenCall};
 use crate::store::{PlanRow, StoreError};
 use crate::telemetry::labels::Stage;
 
-use super::super::kept_key;
 use super::course::{Course, Waiting, value_of};
 use super::drawing::result_of;
 use super::keep::{ended, question_key};
@@ -122,7 +121,7 @@ async fn found(pipeline: &Pipeline, turn: &Turn) -> Option<(Course, Return)> {
     if keys.is_empty() {
         return None;
     }
-    let rows = match pipeline.plans.plans(&kept_key::tenant(&turn.headers), &keys).await {
+    let rows = match pipeline.plans.plans(turn.tenant(), &keys).await {
         Ok(rows) => rows,
         Err(StoreError::Off) => return None,
         Err(error) => {

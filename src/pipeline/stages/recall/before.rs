@@ -1,0 +1,65 @@
+//! What was shown behind which message of a user before.
+
+use std::sync::Arc;
+
+use moka::sync::Cache;
+use sha2::{Digest, Sha256};
+
+use crate::domain::digest::{add_part, hex};
+use crate::domain::memory::Recalled;
+
+/// What messages of users were shown of memory. A message keeps it, so that the conversation as it was sent before stays as it is, and
+/// providers find it in their prompt caches. A hint: it is lost with the process, and bounded.
+#[derive(Debug, Clone)]
+pub(crate) struct RecalledBefore {
+    messages: Cache<String, Arc<Shown>>,
+}
+
+/// What a message was shown.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Shown {
+    /// The note behind the message; none where there was nothing to show.
+    pub(super) note: Option<String>,
+    /// The lessons that were found, those that were withheld among them.
+    pub(super) lessons: Vec<Recalled>,
+}
+
+impl Shown {
+    fn weight(&self) -> usize {
+        let lessons = self.lessons.iter().map(|lesson| lesson.id.len() + size_of::<Recalled>());
+        self.note.as_ref().map_or(0, String::len) + lessons.sum::<usize>()
+    }
+}
+
+impl RecalledBefore {
+    /// Nothing shown yet; at most so many bytes are remembered, of messages that came last.
+    pub(crate) fn new(bytes: u64) -> Self {
+        let weight = |key: &String, shown: &Arc<Shown>| u32::try_from(key.len() + shown.weight()).unwrap_or(u32::MAX);
+        Self { messages: Cache::builder().max_capacity(bytes).weigher(weight).build() }
+    }
+
+    /// What a message was shown, where it is remembered.
+    pub(super) fn of(&self, key: &str) -> Option<Arc<Shown>> {
+        self.messages.get(key)
+    }
+
+    /// Takes note of what a message is shown.
+    pub(super) fn remember(&self, key: String, shown: Arc<Shown>) {
+        self.messages.insert(key, shown);
+    }
+
+    /// Is nothing remembered?
+    pub(super) fn is_empty(&self) -> bool {
+        self.messages.entry_count() == 0
+    }
+}
+
+/// How a message is known again: by whose it is, the session, its place among the user's messages, and its text. Without a session, equal
+/// messages at equal places have the same.
+pub(super) fn key(scope: &str, session: Option<&str>, ordinal: usize, text: &str) -> String {
+    let mut hash = Sha256::new();
+    for part in [scope, session.unwrap_or_default(), &ordinal.to_string(), text] {
+        add_part(&mut hash, part.as_bytes());
+    }
+    hex(&hash.finalize())
+}

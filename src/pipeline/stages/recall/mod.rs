@@ -1,0 +1,143 @@
+//! Recall: turn → the lessons that its request wants, behind the user's message (ExpNote, section 3.2: RECALL).
+//!
+//! A note stands behind the message of the user that it was looked up for, and stays there in later turns of the conversation:
+//! what is sent grows by appending alone. Whether a lesson is shown is drawn by lot, so that can be told whether it helps; the draw is made
+//! once for a message.
+
+mod before;
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Instant;
+
+use futures_util::FutureExt;
+
+use crate::domain::Scope;
+use crate::domain::memory::Recalled;
+use crate::domain::rules::Mode;
+use crate::embedding::Vector;
+use crate::experience::{RecallQuery, Recollection, ToolInPlay, shown};
+use crate::openai::ChatRequest;
+use crate::pipeline::Pipeline;
+use crate::pipeline::query_vectors::query_vectors;
+use crate::pipeline::turn::Turn;
+use crate::telemetry::labels::{MemoryKind, Stage};
+
+pub(crate) use before::RecalledBefore;
+use before::{Shown, key};
+
+use super::compose::Draft;
+use super::offer::Offer;
+
+/// Messages of the user, the last ones, that are looked at: a provider's prompt cache rests on all of them, but what was shown long ago
+/// is forgotten anyway.
+const USER_MESSAGES: usize = 64;
+
+/// Shows the turn the lessons that its request wants, as policy says.
+pub(crate) async fn recall(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, draft: &mut Draft) {
+    let Some(scope) = turn.record.trace().memory.as_ref().map(|note| note.scope.clone()) else { return };
+    let is_wanted = turn.policy.mode == Mode::Guard && turn.policy.recall.lessons > 0;
+    let may_show = turn.policy.recall.tell_none || turn.snapshot.memory.notebook.knows(&scope);
+    if !is_wanted || (!may_show && pipeline.recalled_before.is_empty()) {
+        return;
+    }
+    let started = Instant::now();
+    // A helping stage: whatever breaks here does not cost the turn.
+    match AssertUnwindSafe(notes(pipeline, turn, offer, &scope)).catch_unwind().await {
+        Ok(notes) => add(pipeline, turn, draft, notes),
+        Err(_) => {
+            tracing::error!(trace = turn.record.trace().id, "lessons cannot be recalled: the turn goes on without");
+            pipeline.metrics.stage_degraded.inc(Stage::Recall);
+        }
+    }
+    pipeline.metrics.overhead.observe(Stage::Recall, started.elapsed());
+}
+
+/// What stands behind a message of the user.
+struct Placed {
+    place: usize,
+    shown: Arc<Shown>,
+    /// Is it the user's last message?
+    is_last: bool,
+    /// Was it decided in an earlier turn?
+    again: bool,
+}
+
+/// What stands behind the user's messages: what stood there before, and behind the last what is found for it.
+async fn notes(pipeline: &Pipeline, turn: &Turn, offer: &Offer, scope: &Scope) -> Vec<Placed> {
+    let said = said(&turn.request);
+    let session = turn.record.trace().session.as_deref();
+    let skipped = said.len().saturating_sub(USER_MESSAGES);
+    let mut notes = Vec::new();
+    for (ordinal, (place, text)) in said.iter().enumerate().skip(skipped) {
+        let is_last = ordinal + 1 == said.len();
+        let key = key(scope.as_str(), session, ordinal, text);
+        let before = pipeline.recalled_before.of(&key);
+        let again = before.is_some();
+        let shown = match before {
+            Some(shown) => shown,
+            None if is_last => {
+                let shown = Arc::new(look_up(pipeline, turn, offer, scope, text).await);
+                pipeline.recalled_before.remember(key, Arc::clone(&shown));
+                shown
+            }
+            None => continue,
+        };
+        notes.push(Placed { place: *place, shown, is_last, again });
+    }
+    notes
+}
+
+/// The user's messages that say something, with their places in the conversation.
+fn said(request: &ChatRequest) -> Vec<(usize, String)> {
+    let messages = request.messages().into_iter().enumerate();
+    let users = messages.filter(|(_, message)| message.role == "user");
+    let said = users.filter_map(|(place, message)| Some((place, message.text?.into_owned())));
+    said.filter(|(_, text)| !text.trim().is_empty()).collect()
+}
+
+/// Finds what a request wants, and draws which of it is shown.
+async fn look_up(pipeline: &Pipeline, turn: &Turn, offer: &Offer, scope: &Scope, text: &str) -> Shown {
+    let tools: Vec<ToolInPlay<'_>> =
+        offer.toolbook.tools().iter().filter_map(|tool| ToolInPlay::of(&tool.tool)).collect();
+    let vector = vector(pipeline, turn, text).await;
+    let query = RecallQuery { scope, text, tools: &tools, vector: vector.as_ref() };
+    let notebook = &turn.snapshot.memory.notebook;
+    let most = turn.policy.recall.lessons as usize;
+    let found: Vec<Recollection> = notebook.recall(&query).into_iter().take(most).collect();
+    let chance = 1.0 - notebook.settings().withhold;
+    let drawn: Vec<(Recollection, bool)> = found.into_iter().map(|found| (found, fastrand::f64() >= chance)).collect();
+    let lessons: Vec<_> = drawn.iter().filter(|(_, withheld)| !withheld).map(|(found, _)| &*found.lesson).collect();
+    let is_told = !lessons.is_empty() || turn.policy.recall.tell_none;
+    let note = is_told.then(|| shown(&lessons));
+    let recalled = |(found, withheld): &(Recollection, bool)| Recalled {
+        id: found.lesson.id.clone(),
+        again: false,
+        withheld: *withheld,
+        chance,
+    };
+    Shown { note, lessons: drawn.iter().map(recalled).collect() }
+}
+
+/// The vector of what the user said, where lessons have some.
+async fn vector(pipeline: &Pipeline, turn: &Turn, text: &str) -> Option<Vector> {
+    let embedder = turn.snapshot.memory.embedder.as_ref()?;
+    let limit = turn.snapshot.memory.notebook.settings().query_chars;
+    let text: String = text.chars().take(limit).collect();
+    query_vectors(pipeline, embedder, &[text], Stage::Recall).await?.pop()
+}
+
+/// Adds the notes to the draft, and what the last message was shown to the trace.
+fn add(pipeline: &Pipeline, turn: &mut Turn, draft: &mut Draft, notes: Vec<Placed>) {
+    for Placed { place, shown, is_last, again } in notes {
+        if let Some(note) = &shown.note {
+            draft.add_note(place, note.clone());
+        }
+        if is_last && let Some(memory) = &mut turn.record.trace_mut().memory {
+            memory.lessons = shown.lessons.iter().map(|lesson| Recalled { again, ..lesson.clone() }).collect();
+            if !again {
+                pipeline.metrics.recalls.inc(MemoryKind::Lesson, shown.lessons.iter().any(|lesson| !lesson.withheld));
+            }
+        }
+    }
+}

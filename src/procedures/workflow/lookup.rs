@@ -1,0 +1,95 @@
+//! Looking up procedures while an outline is made.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::prompts::Known;
+use crate::domain::{OutputField, Scope};
+use crate::embedding::Embedder;
+use crate::procedures::{Library, Query, Settings, Wording, compose, feed};
+
+/// What the answers of the tool of a name hold, where that is known.
+pub type Outputs<'a> = dyn Fn(&str) -> Arc<[OutputField]> + Sync + 'a;
+
+/// Where procedures are looked up.
+#[derive(Clone, Copy)]
+pub struct Lookup<'a> {
+    /// The procedures.
+    pub library: &'a Library,
+    /// Whose they are.
+    pub scope: &'a Scope,
+    /// Is the tool of this name in play?
+    pub in_play: &'a (dyn Fn(&str) -> bool + Sync),
+    /// What answers hold: it tells which procedure gives what another one needs.
+    pub outputs: &'a Outputs<'a>,
+    /// What makes vectors of questions; none where procedures are found by words alone.
+    pub embedder: Option<&'a dyn Embedder>,
+}
+
+impl fmt::Debug for Lookup<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lookup").field("scope", &self.scope).finish_non_exhaustive()
+    }
+}
+
+/// Procedures that were found, each once.
+#[derive(Debug, Default)]
+pub(super) struct Retrieved {
+    found: Vec<(String, Known)>,
+}
+
+/// A procedure that was found: its id, none where it is made of two, and its words.
+pub(super) type FoundWords = (Option<String>, Known);
+
+impl Retrieved {
+    pub(super) fn add(&mut self, found: &[FoundWords]) {
+        for (id, known) in found {
+            let Some(id) = id else { continue };
+            if self.found.iter().all(|(present, _)| present != id) {
+                self.found.push((id.clone(), known.clone()));
+            }
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    pub(super) fn ids(&self) -> Vec<String> {
+        self.found.iter().map(|(id, _)| id.clone()).collect()
+    }
+
+    pub(super) fn wordings(self) -> Vec<Known> {
+        self.found.into_iter().map(|(_, known)| known).collect()
+    }
+}
+
+impl Lookup<'_> {
+    /// The procedures that fit a text best.
+    pub(super) async fn find(&self, text: &str, k: usize) -> Vec<FoundWords> {
+        // Without a vector words alone decide.
+        let vector = match self.embedder {
+            Some(embedder) => embedder.embed_query(text.to_owned()).await.ok(),
+            None => None,
+        };
+        let query = Query { scope: self.scope, text, vector: vector.as_ref(), in_play: &|tool| (self.in_play)(tool) };
+        let found = self.library.recall(&query, k).into_iter();
+        found.map(|found| (Some(found.procedure.id.clone()), Wording::of(&found.procedure).into())).collect()
+    }
+
+    /// The same for the request itself. Where another procedure gives an input of the best one, both together come behind.
+    pub(super) async fn for_request(&self, request: &str, settings: &Settings) -> Vec<FoundWords> {
+        let mut found = self.find(request, settings.k).await;
+        let best = found.first().and_then(|(id, _)| self.library.get(self.scope, id.as_deref()?)).cloned();
+        let Some(best) = best else { return found };
+        let in_play = |tool: &str| (self.in_play)(tool);
+        let composed = self.library.in_play(self.scope, &in_play).find_map(|giver| {
+            let giver = &giver.procedure;
+            let goal = giver.plan.node(giver.plan.finals().first()?)?;
+            let feed = feed(giver, &best, &(self.outputs)(&goal.tool))?;
+            compose(giver, &best, &feed, settings)
+        });
+        found.extend(composed.map(|draft| (None, Wording::of_draft(&draft).into())));
+        found
+    }
+}

@@ -1,0 +1,119 @@
+//! A plan that is known: how many questions it saves, and when it is not followed.
+
+use callwright::domain::Plan;
+use callwright::domain::plan::Source;
+use callwright::planner::drawing::{DrawSettings, Drawn};
+use serde_json::{Value, json};
+
+use crate::script::{QUERY, Script, booking, goal, jack, output, rooms, start, value};
+
+/// The paper's meeting room as a plan whose inputs are missing.
+fn template() -> Plan {
+    let script = Script::of(&[goal(), booking(), start(), jack()]);
+    let drawn = rooms().draw(QUERY, &script, &DrawSettings::default());
+    let mut plan = serde_json::to_value(drawn.result.unwrap()).unwrap();
+    for node in plan["nodes"].as_array_mut().unwrap() {
+        for argument in node["arguments"].as_array_mut().unwrap() {
+            if argument["source"].get("value").is_some() {
+                argument["source"] = json!({"missing": {"question": argument["name"]}});
+            }
+        }
+    }
+    serde_json::from_value(plan).unwrap()
+}
+
+fn drawn(answers: &[Value]) -> (Drawn, Script) {
+    let script = Script::of(answers);
+    (rooms().draw_from(QUERY, &template(), &script, &DrawSettings::default()), script)
+}
+
+fn inputs(inputs: &[Value]) -> Value {
+    json!({"fits": true, "inputs": inputs})
+}
+
+fn all() -> Value {
+    inputs(&[
+        value("start", json!("9:00"), "from 9:00"),
+        value("name", json!("Jack"), "Jack"),
+        value("seats", json!("4"), "4 seats"),
+    ])
+}
+
+#[test]
+fn a_template_saves_the_selection_and_all_completions_but_one() {
+    let anew = Script::of(&[goal(), booking(), start(), jack()]);
+    let drawn_anew = rooms().draw(QUERY, &anew, &DrawSettings::default());
+    let (drawn, script) = drawn(&[all()]);
+    assert_eq!((anew.count(), script.count()), (4, 1));
+    assert_eq!((drawn.spent.selection.requests, drawn.spent.completion.requests), (0, 1));
+    assert!(drawn.from_template && !drawn_anew.from_template);
+    assert_eq!(drawn.result.unwrap().to_string(), drawn_anew.result.unwrap().to_string());
+    let known = &script.data(0)["known"];
+    assert_eq!(known["goals"], json!(["call3"]));
+    assert_eq!(known["inputs"][0]["name"], "start", "two calls take it, and it is asked for once");
+    assert_eq!(known["inputs"].as_array().unwrap().len(), 3);
+    assert_eq!(known["steps"][2]["arguments"]["room_id"], "$call1.rooms[?].id$");
+}
+
+#[test]
+fn what_is_not_asked_for_is_drawn_anew() {
+    for no in [json!({"fits": false, "inputs": []}), json!({"fits": false})] {
+        let (drawn, script) = drawn(&[no, goal(), booking(), start(), jack()]);
+        assert!(drawn.result.is_ok() && !drawn.from_template);
+        assert_eq!(script.count(), 5);
+    }
+    let (drawn, _) = drawn(&[json!("Sure!"), json!("I said: sure!"), goal(), booking(), start(), jack()]);
+    assert!(drawn.result.is_ok() && !drawn.from_template);
+}
+
+#[test]
+fn values_rest_on_what_was_said_and_fit_their_schemas() {
+    let wrong = |name: &str, wrong: Value| {
+        let mut answer = all();
+        let given = answer["inputs"].as_array_mut().unwrap();
+        given.iter_mut().filter(|given| given["name"] == name).for_each(|given| *given = wrong.clone());
+        answer
+    };
+    for (name, answer, expected) in [
+        ("name", value("name", json!("P-4711"), "the id"), "not grounded"),
+        ("seats", value("seats", json!("four"), "4 seats"), "must be integer"),
+        ("start", value("start", json!(null), ""), "there is none"),
+        ("start", output("start", "c", "/x", None), "`value` or `ask`"),
+        ("seats", value("floor", json!(1), "1"), "no input `floor`"),
+        ("seats", value("name", json!("Jack"), "Jack"), "stands there twice"),
+    ] {
+        let (drawn, script) = drawn(&[wrong(name, answer), all()]);
+        assert!(script.told(1).contains(expected), "{expected}: {}", script.told(1));
+        assert!(drawn.from_template && drawn.notes.is_empty(), "{:?}", drawn.notes);
+    }
+}
+
+#[test]
+fn what_nobody_said_is_asked_for_and_what_is_not_required_left_out() {
+    let ask = |name: &str, question: &str| json!({"name": name, "source": "ask", "question": question});
+    let (drawn, _) = drawn(&[inputs(&[ask("start", "From when?"), ask("seats", ""), ask("name", " ")])]);
+    let plan = drawn.result.unwrap();
+    let missing: Vec<(&str, &str)> = plan.missing().map(|missing| (missing.argument, missing.question)).collect();
+    assert_eq!(
+        missing,
+        [("start", "From when?"), ("name", "What is `name` of find_person to be?"), ("start", "From when?")]
+    );
+    let goal = plan.node("call3").unwrap();
+    assert!(goal.argument("seats").is_none());
+    assert!(matches!(goal.argument("person_id").unwrap().source, Source::Output(_)));
+}
+
+#[test]
+fn a_template_whose_tools_are_gone_or_that_is_too_large_costs_nothing() {
+    let script = Script::of(&[goal(), booking(), start(), jack()]);
+    let mut gone = serde_json::to_value(template()).unwrap();
+    gone["nodes"][0]["tool"] = json!("find_rooms");
+    let gone: Plan = serde_json::from_value(gone).unwrap();
+    let drawn = rooms().draw_from(QUERY, &gone, &script, &DrawSettings::default());
+    assert!(drawn.result.is_ok() && !drawn.from_template);
+    assert_eq!(script.count(), 4);
+    let script = Script::of(&[goal(), booking(), start(), jack()]);
+    let small = DrawSettings { depth: 1, ..DrawSettings::default() };
+    assert!(!rooms().draw_from(QUERY, &template(), &script, &small).from_template);
+    assert_eq!(script.data(0).get("known"), None, "no question about it");
+}
