@@ -1,7 +1,8 @@
-//! `learn`: representations from files of samples, without a server.
+//! `learn`: representations from files of samples, and lessons from labelled questions, without a server.
 
 mod job;
 mod journal;
+mod notes;
 mod page;
 mod report;
 mod run;
@@ -9,6 +10,7 @@ mod samples;
 mod state;
 
 pub use job::{LearnFiles, Prepared};
+pub use notes::{NotesFiles, NotesReport, NotesRun, NotesWatcher, Variant, VariantReport, learn_notes};
 pub use page::page;
 pub use report::Report;
 pub use run::{LearnRun, learn};
