@@ -101,10 +101,10 @@ async fn look_up(pipeline: &Pipeline, turn: &Turn, offer: &Offer, scope: &Scope,
     let tools: Vec<ToolInPlay<'_>> =
         offer.toolbook.tools().iter().filter_map(|tool| ToolInPlay::of(&tool.tool)).collect();
     let vector = vector(pipeline, turn, text).await;
-    let query = RecallQuery { scope, text, tools: &tools, vector: vector.as_ref() };
-    let notebook = &turn.snapshot.memory.notebook;
     let most = turn.policy.recall.lessons as usize;
-    let found: Vec<Recollection> = notebook.recall(&query).into_iter().take(most).collect();
+    let query = RecallQuery { scope, text, tools: &tools, most, vector: vector.as_ref() };
+    let notebook = &turn.snapshot.memory.notebook;
+    let found: Vec<Recollection> = notebook.recall(&query);
     let chance = 1.0 - notebook.settings().withhold;
     let drawn: Vec<(Recollection, bool)> = found.into_iter().map(|found| (found, fastrand::f64() >= chance)).collect();
     let lessons: Vec<_> = drawn.iter().filter(|(_, withheld)| !withheld).map(|(found, _)| &*found.lesson).collect();
