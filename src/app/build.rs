@@ -86,7 +86,7 @@ pub(super) async fn build(
 
     let embedder = embedder::load(&settings.embedding, base_dir, store.clone(), downloads).await?;
     let (tooling, document_watchers) = documents::load(&settings, base_dir, embedder, &metrics).await?;
-    let memory = memory::empty(&settings.experience);
+    let memory = memory::empty(&settings.experience, &settings.procedures);
     let executor = Executor::build(&settings.executor, store.clone())?;
     let (templates, template_watcher) = templates::load(&settings.feedback)?;
     let (policies, policy_watcher) = policies::load(&settings.policies, &settings.aliases, base_dir, &metrics)?;

@@ -6,9 +6,11 @@ use arc_swap::ArcSwap;
 
 use crate::experience::{self, Notebook};
 use crate::pipeline::Memory;
+use crate::procedures::{self, Library};
 
 /// Nothing learned yet.
-pub(super) fn empty(settings: &experience::Settings) -> Arc<ArcSwap<Memory>> {
+pub(super) fn empty(settings: &experience::Settings, procedures: &procedures::Settings) -> Arc<ArcSwap<Memory>> {
     let notebook = Arc::new(Notebook::of([], *settings));
-    Arc::new(ArcSwap::from_pointee(Memory { notebook, embedder: None }))
+    let library = Arc::new(Library::of([], procedures.clone()));
+    Arc::new(ArcSwap::from_pointee(Memory { notebook, library, embedder: None }))
 }

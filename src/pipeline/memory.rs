@@ -4,12 +4,15 @@ use std::sync::Arc;
 
 use crate::embedding::Embedder;
 use crate::experience::Notebook;
+use crate::procedures::Library;
 
-/// Lessons, ready to be found. Replaced as one when something is learned, here or by another replica.
+/// Lessons and procedures, ready to be found. Replaced as one when something is learned, here or by another replica.
 #[derive(Debug, Default)]
 pub struct Memory {
     /// The lessons of all scopes.
     pub notebook: Arc<Notebook>,
-    /// What made the vectors of lessons, and makes those of what users say; `None` where all is found by words alone.
+    /// The procedures of all scopes.
+    pub library: Arc<Library>,
+    /// What made the vectors of both, and makes those of what users say; `None` where all is found by words alone.
     pub embedder: Option<Arc<dyn Embedder>>,
 }
