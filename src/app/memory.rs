@@ -9,8 +9,8 @@ use crate::pipeline::Memory;
 use crate::procedures::{self, Library};
 
 /// Nothing learned yet.
-pub(super) fn empty(settings: &experience::Settings, procedures: &procedures::Settings) -> Arc<ArcSwap<Memory>> {
-    let notebook = Arc::new(Notebook::of([], *settings));
+pub(super) fn empty(experience: &experience::Settings, procedures: &procedures::Settings) -> Arc<ArcSwap<Memory>> {
+    let notebook = Arc::new(Notebook::of([], *experience));
     let library = Arc::new(Library::of([], procedures.clone()));
     Arc::new(ArcSwap::from_pointee(Memory { notebook, library, embedder: None }))
 }

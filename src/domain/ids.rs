@@ -67,6 +67,11 @@ pub fn procedure_id(at: Timestamp) -> String {
     format!("pro_{}", trace_id(at))
 }
 
+/// A new id for a process that shares a store with others: 16 hexadecimal digits, random.
+pub fn replica_id() -> String {
+    format!("{:016x}", fastrand::u64(..))
+}
+
 /// A new completion id for an answer that no upstream gave us one for.
 pub fn completion_id() -> String {
     format!("chatcmpl-{}", repeat_with(fastrand::alphanumeric).take(29).collect::<String>())

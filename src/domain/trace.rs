@@ -224,3 +224,39 @@ pub struct Round {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub new_action: Option<String>,
 }
+
+/// A trace in which nothing happened, for tests.
+#[cfg(test)]
+pub(crate) fn sample() -> Trace {
+    Trace {
+        id: "0".repeat(32),
+        session: None,
+        tenant: String::new(),
+        started_at: Timestamp::UNIX_EPOCH,
+        endpoint: "/v1/chat/completions".to_owned(),
+        model: "m".to_owned(),
+        upstream: "default".to_owned(),
+        policy: "default".to_owned(),
+        mode: "guard".to_owned(),
+        stream: false,
+        status: 200,
+        verdict: Verdict::Text,
+        tools_offered: Arc::default(),
+        offer: None,
+        plan: None,
+        memory: None,
+        rejoined: 0,
+        observed: Vec::new(),
+        observed_left_out: 0,
+        attempts: Vec::new(),
+        executions: Vec::new(),
+        record: Vec::new(),
+        exhausted: None,
+        error: None,
+        usage: Usage::default(),
+        duration_ms: 0.0,
+        overhead_ms: 0.0,
+        request: None,
+        answer: None,
+    }
+}

@@ -13,6 +13,6 @@ pub struct Memory {
     pub notebook: Arc<Notebook>,
     /// The procedures of all scopes.
     pub library: Arc<Library>,
-    /// What made the vectors of both, and makes those of what users say; `None` where all is found by words alone.
+    /// What made the vectors of lessons and procedures, and makes those of what users say; `None` where all is found by words alone.
     pub embedder: Option<Arc<dyn Embedder>>,
 }

@@ -233,6 +233,7 @@ async fn finish(
     (judged, mut course): (JudgedAnswer, Option<Course>),
     (ending, mixed): (Ending, Option<Mixed>),
 ) -> Result<(), ClientGone> {
+    let is_last_word = judged.calls().next().is_none();
     let settled = match answer::settle(pipeline, turn, offering.offer(), judged, &draft.kept, ending) {
         Ok(settled) => settled,
         Err(error) => return answer::refuse(turn, outlet, StatusCode::BAD_GATEWAY, &error).await,
@@ -247,7 +248,7 @@ async fn finish(
     }
     answer::write(turn, outlet, settled).await?;
     // The client has its answer; what is left is for later turns.
-    timed(pipeline, Stage::Gather, || gather::gather(pipeline, turn));
+    timed(pipeline, Stage::Gather, || gather::gather(pipeline, turn, offering.offer(), draft, is_last_word));
     Ok(())
 }
 

@@ -1,6 +1,10 @@
 //! The store as the process sees it: open, switched off, or broken and tried again in the background.
 
 mod approvals;
+mod changes;
+#[cfg(test)]
+mod changes_tests;
+mod memory;
 
 use std::path::Path;
 use std::sync::{Arc, Weak};
@@ -9,13 +13,14 @@ use std::time::Duration;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use futures_util::future::BoxFuture;
 use jiff::SignedDuration;
+use tokio::sync::{Notify, watch};
 
-use super::sqlite::Sqlite;
+use super::sql::Database;
 use super::{
-    Ages, Beginning, Begun, Health, IntentKey, Intents, KeptParts, KeptRow, Location, PlanRow, PlanStates, Settings,
-    StoreError, TextHash, TraceFilter, TracePage, TraceRow, Traces, Vectors,
+    Ages, Beginning, Begun, Health, IntentKey, Intents, KeptParts, KeptRow, Location, PlanRow, PlanStates, Revision,
+    Revisions, Settings, StoreError, Taught, TextHash, TraceFilter, TracePage, TraceRow, Traces, Vectors,
 };
-use crate::domain::Trace;
+use crate::domain::{Trace, ids};
 
 /// The store. Clones share it.
 ///
@@ -29,9 +34,15 @@ pub struct Store {
 #[derive(Debug)]
 struct Inner {
     location: Option<Location>,
+    settings: Settings,
+    /// What this process is told from other replicas by; another one after every start.
+    owner: String,
     /// How long kept parts and plans are kept.
     kept: SignedDuration,
     state: ArcSwap<State>,
+    changes: watch::Sender<Revisions>,
+    /// Something may have changed.
+    wake: Arc<Notify>,
     /// Why the last write failed, if it did: a store that is open may still have a full disk.
     trouble: ArcSwapOption<String>,
 }
@@ -39,7 +50,7 @@ struct Inner {
 #[derive(Debug)]
 enum State {
     Off,
-    Open(Sqlite),
+    Open(Database),
     Down(String),
     Closed,
 }
@@ -47,17 +58,28 @@ enum State {
 impl Store {
     /// Opens the store; a relative file is taken from `base_dir`. Needs a Tokio runtime.
     pub async fn open(settings: &Settings, base_dir: &Path) -> Self {
-        let (location, state) = match Location::parse(&settings.url, base_dir) {
+        let owner = ids::replica_id();
+        let (location, state) = match Location::parse(settings.url.expose(), base_dir) {
             Ok(location) => {
-                let state = State::open(&location).await;
+                let state = State::open(&location, settings, &owner).await;
                 (Some(location), state)
             }
             Err(error) => (None, State::Down(error.to_string())),
         };
         let is_worth_retrying = location.is_some() && matches!(state, State::Down(_));
         let kept = SignedDuration::from_hours(i64::from(settings.kept_hours));
-        let inner = Inner { location, kept, state: ArcSwap::from_pointee(state), trouble: ArcSwapOption::empty() };
+        let inner = Inner {
+            location,
+            settings: settings.clone(),
+            owner,
+            kept,
+            state: ArcSwap::from_pointee(state),
+            changes: watch::Sender::new(Revisions::default()),
+            wake: Arc::default(),
+            trouble: ArcSwapOption::empty(),
+        };
         let store = Self { inner: Arc::new(inner) };
+        tokio::spawn(changes::keep_up(Arc::downgrade(&store.inner)));
         if is_worth_retrying {
             let pause = Duration::from_secs(settings.retry_seconds.max(1));
             tokio::spawn(reopen(Arc::downgrade(&store.inner), pause));
@@ -79,15 +101,17 @@ impl Store {
     /// Closes the store: everything written is in the file afterwards. Drain the queue first.
     pub async fn close(&self) {
         let state = self.inner.state.swap(Arc::new(State::Closed));
-        if let State::Open(sqlite) = &*state {
-            sqlite.close().await;
+        self.inner.wake.notify_one();
+        if let State::Open(database) = &*state {
+            database.leave(&self.inner.owner).await;
+            database.close().await;
         }
     }
 
-    fn sqlite(&self) -> Result<Sqlite, StoreError> {
+    pub(super) fn database(&self) -> Result<Database, StoreError> {
         match &**self.inner.state.load() {
             State::Off => Err(StoreError::Off),
-            State::Open(sqlite) => Ok(sqlite.clone()),
+            State::Open(database) => Ok(database.clone()),
             State::Down(message) => Err(StoreError::Unavailable(message.clone())),
             State::Closed => Err(StoreError::Unavailable("closed".to_owned())),
         }
@@ -114,14 +138,14 @@ impl Store {
 }
 
 impl State {
-    async fn open(location: &Location) -> Self {
+    async fn open(location: &Location, settings: &Settings, owner: &str) -> Self {
         if *location == Location::Off {
             return Self::Off;
         }
-        match Sqlite::open(location).await {
-            Ok(sqlite) => {
+        match Database::open(location, settings, owner).await {
+            Ok(database) => {
                 tracing::info!(%location, "the store is open");
-                Self::Open(sqlite)
+                Self::Open(database)
             }
             Err(message) => {
                 tracing::warn!(%message, "the store does not work; turns are served without it");
@@ -138,13 +162,13 @@ async fn reopen(inner: Weak<Inner>, pause: Duration) {
         let Some(inner) = inner.upgrade() else { return };
         let before = inner.state.load_full();
         let (State::Down(_), Some(location)) = (&*before, &inner.location) else { return };
-        match Sqlite::open(location).await {
-            Ok(sqlite) => {
-                let found = inner.state.compare_and_swap(&before, Arc::new(State::Open(sqlite.clone())));
+        match Database::open(location, &inner.settings, &inner.owner).await {
+            Ok(database) => {
+                let found = inner.state.compare_and_swap(&before, Arc::new(State::Open(database.clone())));
                 if Arc::ptr_eq(&found, &before) {
                     tracing::info!(%location, "the store is open again");
                 } else {
-                    sqlite.close().await;
+                    database.close().await;
                 }
                 return;
             }
@@ -157,19 +181,23 @@ async fn reopen(inner: Weak<Inner>, pause: Duration) {
 
 impl Traces for Store {
     fn append<'a>(&'a self, batch: &'a [TraceRow]) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(async move { self.noted(self.sqlite()?.append(batch).await) })
+        Box::pin(async move { self.noted(self.database()?.append(batch).await) })
     }
 
     fn list<'a>(&'a self, filter: &'a TraceFilter) -> BoxFuture<'a, Result<TracePage, StoreError>> {
-        Box::pin(async move { self.sqlite()?.list(filter).await })
+        Box::pin(async move { self.database()?.list(filter).await })
     }
 
     fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Trace>, StoreError>> {
-        Box::pin(async move { self.sqlite()?.get(id).await })
+        Box::pin(async move { self.database()?.get(id).await })
+    }
+
+    fn taught(&self, after: Revision, limit: u32) -> BoxFuture<'_, Result<Taught, StoreError>> {
+        Box::pin(async move { self.database()?.taught(after, limit).await })
     }
 
     fn expire(&self, ages: Ages, limit: u32) -> BoxFuture<'_, Result<u64, StoreError>> {
-        Box::pin(async move { self.noted(self.sqlite()?.expire(ages, limit).await) })
+        Box::pin(async move { self.noted(self.database()?.expire(ages, limit).await) })
     }
 }
 
@@ -179,7 +207,7 @@ impl Vectors for Store {
         model: &'a str,
         texts: &'a [TextHash],
     ) -> BoxFuture<'a, Result<Vec<Option<Vec<u8>>>, StoreError>> {
-        Box::pin(async move { self.sqlite()?.known_vectors(model, texts).await })
+        Box::pin(async move { self.database()?.known_vectors(model, texts).await })
     }
 
     fn remember<'a>(
@@ -187,21 +215,21 @@ impl Vectors for Store {
         model: &'a str,
         vectors: &'a [(TextHash, Vec<u8>)],
     ) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(async move { self.noted(self.sqlite()?.remember_vectors(model, vectors).await) })
+        Box::pin(async move { self.noted(self.database()?.remember_vectors(model, vectors).await) })
     }
 }
 
 impl Intents for Store {
     fn unfinished_key<'a>(&'a self, key: &'a IntentKey) -> BoxFuture<'a, Result<Option<String>, StoreError>> {
-        Box::pin(async move { self.sqlite()?.unfinished_key(key).await })
+        Box::pin(async move { self.database()?.unfinished_key(key).await })
     }
 
     fn earlier<'a>(&'a self, key: &'a IntentKey, turn: &'a str) -> BoxFuture<'a, Result<Option<Begun>, StoreError>> {
-        Box::pin(async move { self.noted(self.sqlite()?.earlier(key, turn).await) })
+        Box::pin(async move { self.noted(self.database()?.earlier(key, turn).await) })
     }
 
     fn begin<'a>(&'a self, key: &'a IntentKey, beginning: Beginning<'a>) -> BoxFuture<'a, Result<Begun, StoreError>> {
-        Box::pin(async move { self.noted(self.sqlite()?.begin(key, beginning).await) })
+        Box::pin(async move { self.noted(self.database()?.begin_intent(key, beginning).await) })
     }
 
     fn finish<'a>(
@@ -210,43 +238,43 @@ impl Intents for Store {
         label: &'a str,
         answer: Option<&'a str>,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(async move { self.noted(self.sqlite()?.finish(key, label, answer).await) })
+        Box::pin(async move { self.noted(self.database()?.finish(key, label, answer).await) })
     }
 
     fn told<'a>(&'a self, turn: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(async move { self.noted(self.sqlite()?.told(turn).await) })
+        Box::pin(async move { self.noted(self.database()?.told(turn).await) })
     }
 }
 
 impl KeptParts for Store {
     fn keep<'a>(&'a self, row: &'a KeptRow) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(async move { self.noted(self.sqlite()?.keep(row, self.inner.kept).await) })
+        Box::pin(async move { self.noted(self.database()?.keep(row, self.inner.kept).await) })
     }
 
     fn kept<'a>(&'a self, tenant: &'a str, calls: &'a [String]) -> BoxFuture<'a, Result<Vec<KeptRow>, StoreError>> {
-        Box::pin(async move { self.sqlite()?.kept(tenant, calls).await })
+        Box::pin(async move { self.database()?.kept(tenant, calls).await })
     }
 
     fn forget_kept(&self, limit: u32) -> BoxFuture<'_, Result<u64, StoreError>> {
-        Box::pin(async move { self.noted(self.sqlite()?.forget_kept(limit).await) })
+        Box::pin(async move { self.noted(self.database()?.forget_kept(limit).await) })
     }
 }
 
 impl PlanStates for Store {
     fn keep_plan<'a>(&'a self, row: &'a PlanRow) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(async move { self.noted(self.sqlite()?.keep_plan(row, self.inner.kept).await) })
+        Box::pin(async move { self.noted(self.database()?.keep_plan(row, self.inner.kept).await) })
     }
 
     fn plans<'a>(&'a self, tenant: &'a str, keys: &'a [String]) -> BoxFuture<'a, Result<Vec<PlanRow>, StoreError>> {
-        Box::pin(async move { self.sqlite()?.plans(tenant, keys).await })
+        Box::pin(async move { self.database()?.plans(tenant, keys).await })
     }
 
     fn end_plan<'a>(&'a self, tenant: &'a str, key: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(async move { self.noted(self.sqlite()?.end_plan(tenant, key).await) })
+        Box::pin(async move { self.noted(self.database()?.end_plan(tenant, key).await) })
     }
 
     fn forget_plans(&self, limit: u32) -> BoxFuture<'_, Result<u64, StoreError>> {
-        Box::pin(async move { self.noted(self.sqlite()?.forget_plans(limit).await) })
+        Box::pin(async move { self.noted(self.database()?.forget_plans(limit).await) })
     }
 }
 
@@ -256,7 +284,7 @@ mod tests {
     use crate::store::samples::{in_memory, rows, trace};
 
     fn at(file: &str) -> Settings {
-        Settings { url: format!("sqlite:{file}"), retry_seconds: 1, ..in_memory() }
+        Settings { url: format!("sqlite:{file}").into(), retry_seconds: 1, ..in_memory() }
     }
 
     #[tokio::test]
@@ -303,14 +331,14 @@ mod tests {
 
     #[tokio::test]
     async fn a_url_that_names_no_store_is_a_broken_store_for_good() {
-        let settings = Settings { url: "postgres://host/db".to_owned(), ..in_memory() };
+        let settings = Settings { url: "mysql://host/db".into(), ..in_memory() };
         let health = Store::open(&settings, Path::new("")).await.health();
-        assert!(!health.ok && health.message.contains("postgres://host/db"), "{health:?}");
+        assert!(!health.ok && health.message.contains("mysql://host/db"), "{health:?}");
     }
 
     #[tokio::test]
     async fn a_store_that_is_switched_off_is_well_and_refuses_everything() {
-        let settings = Settings { url: String::new(), ..in_memory() };
+        let settings = Settings { url: "".into(), ..in_memory() };
         let store = Store::open(&settings, Path::new("")).await;
         assert!(store.health().ok);
         assert_eq!(store.get("a").await.err(), Some(StoreError::Off));

@@ -5,7 +5,7 @@ use futures_util::future::BoxFuture;
 use super::StoreError;
 
 /// What tells one kept part from another. All but the turn are hashes: of what the client is and says, nothing can be read here.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
 pub struct KeptRow {
     /// Trace id of the turn that gave the answer.
     pub turn: String,

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use url::Url;
+
 /// Where the store is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Location {
@@ -12,12 +14,59 @@ pub enum Location {
     Memory,
     /// In this file.
     File(PathBuf),
+    /// In a PostgreSQL database.
+    Postgres(PostgresUrl),
 }
 
-/// `[store] url` names no store that there is.
+/// The URL of a PostgreSQL database. It may hold a password, and is never shown whole.
+#[derive(Clone, PartialEq, Eq)]
+pub struct PostgresUrl(Url);
+
+impl PostgresUrl {
+    /// The URL, for the one place that connects.
+    pub(super) fn expose(&self) -> &str {
+        self.0.as_str()
+    }
+
+    /// The names of its parameters.
+    pub(super) fn parameters(&self) -> impl Iterator<Item = String> {
+        self.0.query_pairs().map(|(name, _)| name.into_owned())
+    }
+}
+
+/// Host, port and database: no user, no password, no parameters.
+impl fmt::Display for PostgresUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parameter = self.0.query_pairs().find(|(name, _)| name == "host").map(|(_, value)| value.into_owned());
+        let host = parameter.or_else(|| self.0.host_str().filter(|host| !host.is_empty()).map(str::to_owned));
+        f.write_str(host.as_deref().unwrap_or("the default host"))?;
+        if let Some(port) = self.0.port() {
+            write!(f, ":{port}")?;
+        }
+        f.write_str(self.0.path().trim_end_matches('/'))
+    }
+}
+
+impl fmt::Debug for PostgresUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PostgresUrl({self})")
+    }
+}
+
+/// `[store] url` names no store that there is. What it is, is not said where it may hold a password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`[store] url` is `{0}`; it must be `sqlite:FILE`, `sqlite::memory:`, or empty for no store")]
-pub struct UnknownLocation(pub String);
+#[error(
+    "`[store] url` is `{0}`; it must be `sqlite:FILE`, `sqlite::memory:`, `postgres://USER:PASSWORD@HOST/DATABASE`, or empty for no store"
+)]
+pub struct UnknownLocation(String);
+
+impl UnknownLocation {
+    fn new(url: &str) -> Self {
+        let may_hold_password = url.contains('@') || url.contains("password");
+        let scheme = url.split_once(':').map_or("", |(scheme, _)| scheme);
+        Self(if may_hold_password { format!("{scheme}:…") } else { url.to_owned() })
+    }
+}
 
 impl Location {
     /// Reads `[store] url`; a relative file is taken from `base_dir`. `sqlite://FILE` is understood too.
@@ -25,10 +74,13 @@ impl Location {
     /// # Errors
     /// [`UnknownLocation`].
     pub fn parse(url: &str, base_dir: &Path) -> Result<Self, UnknownLocation> {
-        let unknown = || UnknownLocation(url.to_owned());
+        let unknown = || UnknownLocation::new(url);
         match url.trim() {
             "" => Ok(Self::Off),
             ":memory:" | "sqlite::memory:" => Ok(Self::Memory),
+            text if text.starts_with("postgres://") || text.starts_with("postgresql://") => {
+                Url::parse(text).map(|url| Self::Postgres(PostgresUrl(url))).map_err(|_| unknown())
+            }
             text => {
                 let file = text.strip_prefix("sqlite:").ok_or_else(unknown)?;
                 let file = file.strip_prefix("//").unwrap_or(file);
@@ -47,6 +99,7 @@ impl fmt::Display for Location {
             Self::Off => f.write_str("switched off"),
             Self::Memory => f.write_str("SQLite in memory"),
             Self::File(path) => write!(f, "SQLite at {}", path.display()),
+            Self::Postgres(url) => write!(f, "PostgreSQL at {url}"),
         }
     }
 }
@@ -68,10 +121,27 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_store_is_refused_with_what_would_be() {
-        for url in ["postgres://host/db", "a.db", "sqlite:", "sqlite:a.db?mode=ro"] {
+    fn a_password_is_shown_nowhere() {
+        for (url, shown) in [
+            ("postgres://ada:canary@db:6543/calls?sslmode=require", "PostgreSQL at db:6543/calls"),
+            ("postgresql://ada:canary@[::1]/calls", "PostgreSQL at [::1]/calls"),
+            ("postgres:///calls?host=/run/db&user=ada&password=canary", "PostgreSQL at /run/db/calls"),
+        ] {
+            let location = Location::parse(url, Path::new("")).unwrap();
+            assert_eq!(location.to_string(), shown);
+            assert!(!format!("{location:?}").contains("canary"));
+        }
+        for url in ["postgres://ada:canary@[::1/calls", "mysql://ada:canary@db/calls", "pg:x?password=canary"] {
             let error = Location::parse(url, Path::new("")).unwrap_err();
-            assert!(error.to_string().contains("sqlite:FILE"), "{error}");
+            assert!(!error.to_string().contains("canary"), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_store_is_refused_with_what_would_be() {
+        for url in ["mysql://host/db", "a.db", "sqlite:", "sqlite:a.db?mode=ro"] {
+            let error = Location::parse(url, Path::new("")).unwrap_err();
+            assert!(error.to_string().contains("sqlite:FILE") && error.to_string().contains(url), "{error}");
         }
     }
 }

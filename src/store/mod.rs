@@ -1,4 +1,4 @@
-//! What outlives the process: one trait per topic, and SQLite behind them.
+//! What outlives the process: one trait per topic, and SQLite or PostgreSQL behind them.
 //!
 //! The only room that knows SQL. Owns migrations, the bounded queue of traces, and what happens when the store is down. Must not
 //! know who asks.
@@ -8,19 +8,30 @@
 //! state* ([`Intents`], [`KeptParts`], [`PlanStates`], [`Approvals`]) is committed before the request that depends on it leaves.
 
 mod approvals;
+#[cfg(test)]
+mod contract;
 mod cursor;
 mod error;
+mod feedback;
 mod handle;
 mod health;
 mod intents;
+mod jobs;
 mod kept;
 mod location;
+mod memory;
 mod plans;
+mod postgres;
+#[cfg(test)]
+#[path = "../../tests/support/postgres.rs"]
+mod postgres_server;
 mod queue;
+mod revisions;
 mod row;
 #[cfg(test)]
 mod samples;
 mod settings;
+mod sql;
 mod sqlite;
 mod traces;
 mod vectors;
@@ -30,14 +41,21 @@ pub use approvals::{
     Approval, ApprovalFilter, ApprovalPage, ApprovalSummary, Approvals, Asked, Closed, Decided, Question, Ruling,
 };
 pub use error::StoreError;
+pub use feedback::{Feedback, FeedbackRow, FeedbackVerdict, Given, GivenSince};
 pub use handle::Store;
 pub use health::Health;
 pub use intents::{Beginning, Begun, IntentKey, Intents};
+pub use jobs::Jobs;
 pub use kept::{KeptParts, KeptRow};
-pub use location::{Location, UnknownLocation};
+pub use location::{Location, PostgresUrl, UnknownLocation};
+pub use memory::{
+    Changes, Forgot, Forgotten, Lessons, Memorable, Memory, MemoryFilter, MemoryPage, MemoryStatus, Procedures, Put,
+};
 pub use plans::{PlanRow, PlanStates};
+pub use postgres::Settings as PostgresSettings;
 pub use queue::TraceQueue;
+pub use revisions::{Revision, Revisions};
 pub use row::TraceRow;
 pub use settings::Settings;
-pub use traces::{Ages, DEFAULT_PAGE, MAX_PAGE, TraceFilter, TracePage, TraceSummary, Traces};
+pub use traces::{Ages, DEFAULT_PAGE, MAX_PAGE, Taught, TraceFilter, TracePage, TraceSummary, Traces};
 pub use vectors::{TextHash, Vectors};

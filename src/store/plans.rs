@@ -5,7 +5,7 @@ use futures_util::future::BoxFuture;
 use super::StoreError;
 
 /// A plan that waits for a client.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
 pub struct PlanRow {
     /// Whose conversation it belongs to: a hash.
     pub tenant: String,

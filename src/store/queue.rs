@@ -58,7 +58,7 @@ impl TraceQueue {
         });
         let closing = CancellationToken::new();
         let (sender, receiver) = mpsc::channel(settings.queue_traces.max(1));
-        let is_off = settings.url.trim().is_empty();
+        let is_off = settings.url.expose().trim().is_empty();
         let writer = Writer::new(store, settings, receiver, Arc::clone(&backlog), closing.clone());
         let writer = (!is_off).then(|| tokio::spawn(writer.run()));
         Self {
@@ -121,7 +121,7 @@ mod tests {
 
     use super::*;
     use crate::store::samples::{in_memory, trace};
-    use crate::store::{Ages, StoreError, TraceFilter, TracePage};
+    use crate::store::{Ages, Revision, StoreError, Taught, TraceFilter, TracePage};
 
     /// A store that does as it is told.
     #[derive(Default)]
@@ -160,6 +160,10 @@ mod tests {
 
         fn get<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Option<Trace>, StoreError>> {
             Box::pin(async { Ok(None) })
+        }
+
+        fn taught(&self, after: Revision, _: u32) -> BoxFuture<'_, Result<Taught, StoreError>> {
+            Box::pin(async move { Ok(Taught { traces: Vec::new(), upto: after }) })
         }
 
         fn expire(&self, ages: Ages, _: u32) -> BoxFuture<'_, Result<u64, StoreError>> {
@@ -284,7 +288,7 @@ mod tests {
 
     #[tokio::test]
     async fn without_a_store_traces_go_nowhere_and_nothing_is_lost() {
-        let Fixture { store, dropped, queue } = start(&Settings { url: String::new(), ..in_memory() });
+        let Fixture { store, dropped, queue } = start(&Settings { url: "".into(), ..in_memory() });
         queue.push(trace("a", 1));
         assert_eq!((queue.waiting(), queue.drain(PATIENCE).await), (0, 0));
         assert_eq!((store.ids().len(), dropped.load(Ordering::Relaxed)), (0, 0));

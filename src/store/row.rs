@@ -24,6 +24,8 @@ pub struct TraceRow {
     pub(super) duration_ms: f64,
     /// Names of the tools that were called or executed.
     pub(super) tools: BTreeSet<Arc<str>>,
+    /// Does it tell of memory, so that something can be learned from it?
+    pub(super) teaches: bool,
     /// The whole trace as JSON text.
     pub(super) document: Arc<str>,
 }
@@ -37,6 +39,7 @@ impl TraceRow {
         let document = serde_json::to_string(&trace).map_err(|error| StoreError::Refused(error.to_string()))?;
         Ok(Self {
             tools: tools(&trace),
+            teaches: trace.memory.is_some(),
             id: trace.id.into(),
             started_at: trace.started_at.as_millisecond(),
             session: trace.session.map(Into::into),

@@ -10,7 +10,7 @@ use crate::domain::{Call, Trace, Usage, Verdict};
 
 /// A store in memory, without a retention.
 pub(super) fn in_memory() -> Settings {
-    Settings { url: "sqlite::memory:".to_owned(), retention_days: 0, ..Settings::default() }
+    Settings { url: "sqlite::memory:".into(), retention_days: 0, ..Settings::default() }
 }
 
 /// A small trace that arrived at this millisecond.

@@ -2,12 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::PostgresSettings;
+use crate::domain::Secret;
+
 /// The store (`[store]`): where traces and intents are kept, and for how long.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// `sqlite:FILE` (relative to the configuration file's directory), `sqlite::memory:`, or empty for no store.
-    pub url: String,
+    /// `sqlite:FILE` (relative to the configuration file's directory), `sqlite::memory:`, `postgres://USER:PASSWORD@HOST/DATABASE`,
+    /// or empty for no store.
+    pub url: Secret,
     /// Traces that may wait to be written; more are dropped and counted.
     pub queue_traces: usize,
     /// Bytes that waiting traces may take, bodies included; more are dropped and counted.
@@ -18,7 +22,7 @@ pub struct Settings {
     pub batch_milliseconds: u64,
     /// Seconds between two attempts to open or write a store that does not work.
     pub retry_seconds: u64,
-    /// Days after which traces, vectors, intents whose outcome is known, and approvals that have come to an end are removed; 0
+    /// Days after which traces, vectors, verdicts, what tells of removed lessons and procedures, intents whose outcome is known, and approvals that have come to an end are removed; 0
     /// keeps them for ever.
     pub retention_days: u32,
     /// Days after which intents whose outcome is unknown are removed; 0 keeps them for ever. Until then the same call of the same
@@ -26,12 +30,18 @@ pub struct Settings {
     pub unknown_retention_days: u32,
     /// Hours for which the proxy's part of an answer is kept for the client's return.
     pub kept_hours: u32,
+    /// Milliseconds between two looks at what other processes changed; PostgreSQL tells of it besides.
+    pub poll_milliseconds: u64,
+    /// Seconds after which a replica that shares the database and does not say that it lives is taken for gone.
+    pub replica_seconds: u64,
+    /// Connections to PostgreSQL.
+    pub postgres: PostgresSettings,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            url: "sqlite:callwright.sqlite3".to_owned(),
+            url: Secret::new("sqlite:callwright.sqlite3"),
             queue_traces: 10_000,
             queue_bytes: 64 * 1024 * 1024,
             batch_traces: 512,
@@ -40,6 +50,9 @@ impl Default for Settings {
             retention_days: 30,
             unknown_retention_days: 365,
             kept_hours: 168,
+            poll_milliseconds: 1_000,
+            replica_seconds: 15,
+            postgres: PostgresSettings::default(),
         }
     }
 }

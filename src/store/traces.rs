@@ -4,7 +4,7 @@ use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{StoreError, TraceRow};
+use super::{Revision, StoreError, TraceRow};
 use crate::domain::{Trace, Verdict};
 
 /// The stored traces.
@@ -27,6 +27,13 @@ pub trait Traces: Send + Sync {
     /// [`StoreError`].
     fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Trace>, StoreError>>;
 
+    /// The oldest traces after this revision that something can be learned from, at most `limit` of them, in the order in which they were
+    /// written.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn taught(&self, after: Revision, limit: u32) -> BoxFuture<'_, Result<Taught, StoreError>>;
+
     /// Removes at most `limit` rows of each kind that are too old; says how many rows went.
     ///
     /// # Errors
@@ -34,10 +41,19 @@ pub trait Traces: Send + Sync {
     fn expire(&self, ages: Ages, limit: u32) -> BoxFuture<'_, Result<u64, StoreError>>;
 }
 
+/// Traces that something can be learned from.
+#[derive(Debug, Clone)]
+pub struct Taught {
+    /// In the order in which they were written.
+    pub traces: Vec<Trace>,
+    /// The revision of the last one that was looked at: what comes after it has not been. That of the question where there is no more.
+    pub upto: Revision,
+}
+
 /// What is too old to be kept; `None` keeps that kind for ever.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Ages {
-    /// Traces, vectors, intents whose outcome is known, and approvals that have come to an end, from before this time.
+    /// Traces, vectors, verdicts, what tells of removed lessons and procedures, intents whose outcome is known, and approvals that have come to an end, from before this time.
     pub before: Option<Timestamp>,
     /// Intents whose outcome is unknown, from before this time: as long as one is kept its call is not sent again.
     pub unknown_before: Option<Timestamp>,

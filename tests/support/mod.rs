@@ -14,6 +14,7 @@ pub(crate) mod documented;
 pub(crate) mod metrics;
 pub(crate) mod planning;
 pub(crate) mod policy;
+pub(crate) mod postgres;
 pub(crate) mod proxy;
 pub(crate) mod python;
 pub(crate) mod reply;

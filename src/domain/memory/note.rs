@@ -32,6 +32,15 @@ impl MemoryNote {
         let (lessons, procedures, drafts, workflow, returned) = Default::default();
         Self { scope, lessons, procedures, drafts, workflow, returned }
     }
+
+    /// Is there anything to learn from, or to count?
+    pub fn teaches(&self) -> bool {
+        let shown = self.lessons.iter().chain(&self.procedures);
+        shown.into_iter().any(|recalled| !recalled.again)
+            || !self.drafts.is_empty()
+            || self.workflow.is_some()
+            || !self.returned.is_empty()
+    }
 }
 
 /// A lesson or procedure that was found for a turn.

@@ -15,7 +15,7 @@ pub(super) fn key(lived: &Lived<'_>, settings: &Settings) -> String {
             parts.extend(place.parameter.map(str::to_owned));
             parts.push(fault_words(diagnosis.code).to_owned());
         }
-        Event::Failure { status, .. } => parts.push(format!("status {status}")),
+        Event::Failure { status, .. } => parts.extend(status.map(|status| format!("status {status}"))),
         Event::Success { .. } => {}
     }
     if lived.tool.name != subject.name {

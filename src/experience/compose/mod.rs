@@ -47,8 +47,8 @@ pub enum Event<'a> {
         called: &'a Tool,
         /// Its arguments.
         arguments: &'a Value,
-        /// The status that the API answered with. Nothing is learned of calls that no API answered.
-        status: u16,
+        /// The status that the API answered with; `None` where the client made the call. Nothing is learned of calls that no API answered.
+        status: Option<u16>,
         /// What the documentation says about it.
         explanation: Option<&'a Explanation>,
     },

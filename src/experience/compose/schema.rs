@@ -38,7 +38,7 @@ pub(super) fn property<'a>(schema: &'a Value, name: &str) -> Option<(&'a str, &'
 }
 
 /// The names of all members that a tool's schema has at the top, in its order.
-pub(super) fn parameters<'a>(root: &'a Value) -> Vec<&'a str> {
+pub(super) fn parameters(root: &Value) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for schema in expand(root, root) {
         let properties = schema.get("properties").and_then(Value::as_object);

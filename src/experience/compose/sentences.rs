@@ -97,10 +97,13 @@ fn failure(
     lived: &Lived<'_>,
     called: &Tool,
     arguments: &Value,
-    status: u16,
+    status: Option<u16>,
     explanation: Option<&Explanation>,
 ) -> String {
-    let mut said = format!("`{}` answered with status {status}.", called.name);
+    let mut said = match status {
+        Some(status) => format!("`{}` answered with status {status}.", called.name),
+        None => format!("`{}` failed.", called.name),
+    };
     if let Some(passage) = explanation.and_then(|explanation| explanation.passages.first()) {
         said.push_str(&format!(" Its documentation says: \"{}\".", shortened(&tidy(&passage.text), MAX_PASSAGE)));
     }

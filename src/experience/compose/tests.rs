@@ -133,7 +133,7 @@ fn the_key_has_tool_parameter_fault_and_purpose() {
 
 fn of_failure(before: Value, after: Value, tool: &Tool, explanation: Option<&Explanation>) -> LessonDraft {
     let called = book_room();
-    let event = Event::Failure { called: &called, arguments: &before, status: 422, explanation };
+    let event = Event::Failure { called: &called, arguments: &before, status: Some(422), explanation };
     let lived = Lived { event, tool, arguments: &after, is_offered: &|_| true };
     compose(&lived, Backing::Seen, &Settings::default()).unwrap()
 }
@@ -183,7 +183,7 @@ fn a_success_is_a_positive_lesson() {
 #[test]
 fn nothing_is_learned_about_the_proxy_s_own_search() {
     let tool = Tool { owner: Owner::Search, ..list_rooms() };
-    let event = Event::Success { kind: EvidenceKind::Completed };
+    let event = Event::Success { kind: EvidenceKind::Feedback };
     let lived = Lived { event, tool: &tool, arguments: &json!({}), is_offered: &|_| true };
     assert_eq!(compose(&lived, Backing::Seen, &Settings::default()), None);
 }
@@ -239,8 +239,8 @@ fn no_draft_holds_what_anybody_wrote() {
         let message = secret(&mut random);
         let diagnosis = Diagnosis { code, call: 0, path, message, facts, suggestion: Some(suggestion) };
         let event = match random.u8(0..4) {
-            0 => Event::Failure { called, arguments: &before, status: random.u16(400..600), explanation: None },
-            1 => Event::Success { kind: EvidenceKind::Completed },
+            0 => Event::Failure { called, arguments: &before, status: Some(random.u16(400..600)), explanation: None },
+            1 => Event::Success { kind: EvidenceKind::Feedback },
             2 => Event::Fault { diagnosis: &diagnosis, called: None },
             _ => Event::Fault { diagnosis: &diagnosis, called: Some(called) },
         };

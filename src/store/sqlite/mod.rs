@@ -1,18 +1,12 @@
-//! SQLite behind the traits of the store.
+//! What is SQLite's own: opening a file, the one writer, error codes.
 
-mod approvals;
 mod fault;
-mod intents;
-mod kept;
 mod open;
-mod plans;
-mod traces;
-mod vectors;
-
-#[cfg(test)]
-mod tests;
+mod run;
 
 use sqlx::SqlitePool;
+
+pub(super) use run::Transaction;
 
 /// An open SQLite database.
 ///

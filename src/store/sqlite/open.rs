@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use sqlx::migrate::Migrator;
+use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{ConnectOptions, SqlitePool};
 
@@ -27,7 +27,7 @@ impl Sqlite {
     /// A message that names the place and what mends it.
     pub(in crate::store) async fn open(location: &Location) -> Result<Self, String> {
         let database = match location {
-            Location::Off => return Err("the store is switched off".to_owned()),
+            Location::Off | Location::Postgres(_) => return Err(format!("{location} is no SQLite database")),
             Location::Memory => Self::in_memory().await,
             Location::File(path) => {
                 prepare_file(path)?;
@@ -58,10 +58,16 @@ impl Sqlite {
     }
 
     async fn prepare(&self) -> Result<(), String> {
-        MIGRATIONS.run(&self.writer).await.map_err(|error| error.to_string())?;
-        prove_writable(&self.writer).await.map_err(|error| error.to_string())?;
-        self.abandon_waiting().await.map_err(|error| error.to_string())
+        migrate(&self.writer).await.map_err(|error| error.to_string())?;
+        prove_writable(&self.writer).await.map_err(|error| error.to_string())
     }
+}
+
+/// All migrations in one transaction that has the write lock from its beginning: of two processes that open the file at once, one waits.
+async fn migrate(writer: &SqlitePool) -> Result<(), MigrateError> {
+    let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
+    MIGRATIONS.run_direct(None, &mut *transaction, false).await?;
+    Ok(transaction.commit().await?)
 }
 
 /// `synchronous = FULL`: in WAL mode a commit is on disk when it returns (<https://www.sqlite.org/pragma.html#pragma_synchronous>).

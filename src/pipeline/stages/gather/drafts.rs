@@ -1,0 +1,90 @@
+//! Faults and what mended them → drafts of lessons, in general terms.
+
+use serde_json::Value;
+
+use crate::domain::memory::Backing;
+use crate::domain::{Call, Explanation, LessonDraft, Trace};
+use crate::experience::Settings;
+use crate::experience::compose::{Event, Lived, compose};
+use crate::scanner::{CompiledTool, Toolbook};
+
+use super::super::results::ToolResult;
+use super::mendings::{Recovered, mended, recovered, recovered_by_client};
+
+/// Drafts of one turn: each says one thing, and a turn that goes wrong more often says the same again.
+const MAX_DRAFTS: usize = 8;
+
+/// The lessons that a turn may teach, each once.
+pub(super) fn drafts(
+    trace: &Trace,
+    results: &[ToolResult],
+    toolbook: &Toolbook,
+    settings: &Settings,
+) -> Vec<LessonDraft> {
+    let source = Source { toolbook, settings };
+    let is_clients = |name: &str| toolbook.get(name).is_some_and(|tool| !tool.tool.owner.is_proxy());
+    let mut drafts: Vec<LessonDraft> = Vec::new();
+    for mended in mended(trace, is_clients) {
+        let called = mended.faulty.and_then(|call| toolbook.get(&call.name));
+        for diagnosis in mended.diagnoses {
+            let event = Event::Fault { diagnosis, called: called.map(|tool| &*tool.tool) };
+            drafts.extend(source.draft(event, mended.call, mended.backing.clone()));
+        }
+    }
+    for recovered in recovered(trace) {
+        let explanation = recovered.execution.and_then(|execution| execution.explanation.as_ref());
+        let status = recovered.execution.and_then(|execution| execution.status);
+        drafts.extend(source.draft_of(&recovered, status, explanation));
+    }
+    let observed = |result: &ToolResult| {
+        trace.observed.iter().find(|observed| !result.call.id.is_empty() && observed.call.id == result.call.id)
+    };
+    for recovered in recovered_by_client(results, |result| observed(result).is_some()) {
+        let failed = trace.observed.iter().find(|observed| observed.call.id == recovered.failed.id);
+        drafts.extend(source.draft_of(&recovered, None, failed.and_then(|failed| failed.explanation.as_ref())));
+    }
+    let mut distinct: Vec<LessonDraft> = Vec::new();
+    for draft in drafts {
+        if distinct.len() < MAX_DRAFTS && !distinct.contains(&draft) {
+            distinct.push(draft);
+        }
+    }
+    distinct
+}
+
+/// What drafts are made with.
+struct Source<'a> {
+    toolbook: &'a Toolbook,
+    settings: &'a Settings,
+}
+
+impl Source<'_> {
+    fn draft_of(
+        &self,
+        recovered: &Recovered<'_>,
+        status: Option<u16>,
+        explanation: Option<&Explanation>,
+    ) -> Option<LessonDraft> {
+        let called = self.tool(recovered.failed)?;
+        let arguments = arguments(recovered.failed);
+        let event = Event::Failure { called: &called.tool, arguments: &arguments, status, explanation };
+        self.draft(event, recovered.call, Backing::Seen)
+    }
+
+    fn draft(&self, event: Event<'_>, worked: &Call, backing: Backing) -> Option<LessonDraft> {
+        let tool = self.tool(worked)?;
+        let arguments = arguments(worked);
+        let is_offered = |name: &str| self.toolbook.get(name).is_some();
+        let lived = Lived { event, tool: &tool.tool, arguments: &arguments, is_offered: &is_offered };
+        compose(&lived, backing, self.settings)
+    }
+
+    fn tool(&self, call: &Call) -> Option<&CompiledTool> {
+        self.toolbook.get(&call.name).map(|tool| &**tool)
+    }
+}
+
+/// The arguments as a value; what cannot be read is none.
+fn arguments(call: &Call) -> Value {
+    serde_json::from_str(&call.arguments).unwrap_or_default()
+}

@@ -1,0 +1,231 @@
+//! Faults of a turn, and the calls that mended them.
+
+use std::collections::HashSet;
+
+use crate::domain::memory::Backing;
+use crate::domain::trace::{Attempt, Execution};
+use crate::domain::{Call, Diagnosis, Trace};
+
+use super::super::results::ToolResult;
+
+/// A call in which the scan found faults, and the one that came in its place.
+#[derive(Debug)]
+pub(super) struct Mended<'a> {
+    /// The faulty call as the model made it; `None` where the answer held none that could be read.
+    pub(super) faulty: Option<&'a Call>,
+    /// What the scan found in it.
+    pub(super) diagnoses: Vec<&'a Diagnosis>,
+    /// The call that the model made after the feedback.
+    pub(super) call: &'a Call,
+    /// What verifies that it works.
+    pub(super) backing: Backing,
+}
+
+/// A call that failed, and a later call of the same tool that worked.
+#[derive(Debug)]
+pub(super) struct Recovered<'a> {
+    /// The call that failed.
+    pub(super) failed: &'a Call,
+    /// How the proxy knows: its own execution, or what the client's tool said.
+    pub(super) execution: Option<&'a Execution>,
+    /// The call that worked.
+    pub(super) call: &'a Call,
+}
+
+/// The calls of a turn that mended faults, as far as they worked or can still turn out to work.
+pub(super) fn mended<'a>(trace: &'a Trace, is_clients: impl Fn(&str) -> bool) -> Vec<Mended<'a>> {
+    let mut found = Vec::new();
+    for (at, attempt) in trace.attempts.iter().enumerate() {
+        let later = trace.attempts.get(at + 1..).unwrap_or_default();
+        for (index, diagnoses) in faulty_calls(attempt) {
+            let faulty = attempt.calls.get(index);
+            let mending = mending(faulty, &diagnoses, later);
+            let backed = mending.and_then(|call| backing(trace, call, &is_clients).map(|backing| (call, backing)));
+            found.extend(backed.map(|(call, backing)| Mended { faulty, diagnoses, call, backing }));
+        }
+    }
+    found
+}
+
+/// The faulty calls of an answer, by their places, with what is wrong with each.
+fn faulty_calls(attempt: &Attempt) -> Vec<(usize, Vec<&Diagnosis>)> {
+    let mut calls: Vec<(usize, Vec<&Diagnosis>)> = Vec::new();
+    for diagnosis in &attempt.diagnoses {
+        match calls.iter_mut().find(|(index, _)| *index == diagnosis.call) {
+            Some((_, diagnoses)) => diagnoses.push(diagnosis),
+            None => calls.push((diagnosis.call, vec![diagnosis])),
+        }
+    }
+    calls
+}
+
+/// The call that came in place of a faulty one: the first without a fault, in a later answer, of the tool that was meant. Where the tool
+/// itself was the fault and nothing says which one was meant, it is the only call of the next answer or none.
+fn mending<'a>(faulty: Option<&Call>, diagnoses: &[&Diagnosis], later: &'a [Attempt]) -> Option<&'a Call> {
+    let is_about_tool = faulty.is_none() || diagnoses.iter().any(|diagnosis| diagnosis.path.is_root());
+    let suggested = || diagnoses.iter().filter_map(|diagnosis| diagnosis.suggestion.as_deref());
+    let is_meant = |call: &Call| {
+        faulty.is_some_and(|faulty| faulty.name == call.name) || suggested().any(|name| name == call.name)
+    };
+    let mut clean = later.iter().map(|attempt| (attempt, clean_calls(attempt)));
+    clean.find_map(|(attempt, calls)| {
+        let meant = calls.iter().find(|call| is_meant(call)).copied();
+        meant.or_else(|| if is_about_tool && attempt.calls.len() == 1 { calls.first().copied() } else { None })
+    })
+}
+
+fn clean_calls(attempt: &Attempt) -> Vec<&Call> {
+    let faulty: HashSet<usize> = attempt.diagnoses.iter().map(|diagnosis| diagnosis.call).collect();
+    let calls = attempt.calls.iter().enumerate();
+    calls.filter(|(index, _)| !faulty.contains(index)).map(|(_, call)| call).collect()
+}
+
+/// What verifies a call: that the proxy saw it work, or that the client will come back from it. `None` where it failed or was never made.
+fn backing(trace: &Trace, call: &Call, is_clients: impl Fn(&str) -> bool) -> Option<Backing> {
+    match trace.executions.iter().rev().find(|execution| execution.call.id == call.id) {
+        Some(execution) => worked(execution).then_some(Backing::Seen),
+        None => is_clients(&call.name).then(|| Backing::Awaits(vec![call.id.clone()])),
+    }
+}
+
+/// Did a call of the proxy's work?
+pub(super) fn worked(execution: &Execution) -> bool {
+    execution.outcome == "success" && execution.explanation.is_none()
+}
+
+/// The calls of the proxy's that failed, each with the next one of its tool, where that worked.
+pub(super) fn recovered(trace: &Trace) -> Vec<Recovered<'_>> {
+    let executions = &trace.executions;
+    let failures = executions.iter().enumerate().filter(|(_, execution)| is_answer(execution) && !worked(execution));
+    let pairs = failures.filter_map(|(at, failed)| {
+        let later = executions.get(at + 1..).unwrap_or_default();
+        let next = later.iter().find(|later| later.call.name == failed.call.name)?;
+        let is_other = next.call.arguments != failed.call.arguments;
+        (is_other && worked(next)).then_some(Recovered {
+            failed: &failed.call,
+            execution: Some(failed),
+            call: &next.call,
+        })
+    });
+    pairs.collect()
+}
+
+/// Did an API answer? What the proxy refused, or never reached, says nothing about the call.
+fn is_answer(execution: &Execution) -> bool {
+    execution.status.is_some()
+}
+
+/// The client's calls that failed since the user spoke last, each with the next one of its tool, where the client comes back from that one
+/// with this request, and it worked.
+pub(super) fn recovered_by_client<'a>(
+    results: &'a [ToolResult],
+    failed: impl Fn(&ToolResult) -> bool,
+) -> Vec<Recovered<'a>> {
+    let Some(request) = results.last().map(|result| result.request) else { return Vec::new() };
+    let since: Vec<&ToolResult> = results.iter().filter(|result| result.request == request).collect();
+    let failures = since.iter().enumerate().filter(|(_, result)| failed(result));
+    let pairs = failures.filter_map(|(at, failure)| {
+        let later = since.get(at + 1..).unwrap_or_default();
+        let next = later.iter().find(|later| later.call.name == failure.call.name)?;
+        let is_other = next.call.arguments != failure.call.arguments;
+        (is_other && next.is_new && !failed(next)).then_some(Recovered {
+            failed: &failure.call,
+            execution: None,
+            call: &next.call,
+        })
+    });
+    pairs.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::slice;
+
+    use serde_json::Value;
+
+    use super::*;
+    use crate::domain::json::Pointer;
+    use crate::domain::{FaultCode, Usage};
+
+    fn call(id: &str, name: &str) -> Call {
+        Call { id: id.to_owned(), name: name.to_owned(), arguments: format!(r#"{{"by":"{id}"}}"#) }
+    }
+
+    fn fault(call: usize, path: Pointer, suggestion: Option<&str>) -> Diagnosis {
+        let suggestion = suggestion.map(str::to_owned);
+        Diagnosis {
+            code: FaultCode::ParameterMissing,
+            call,
+            path,
+            message: String::new(),
+            facts: Value::Null,
+            suggestion,
+        }
+    }
+
+    fn attempt(calls: &[Call], diagnoses: &[Diagnosis]) -> Attempt {
+        let attempt = Attempt::unjudged("first", "u", "success", Usage::default(), 1.0);
+        Attempt { calls: calls.to_vec(), diagnoses: diagnoses.to_vec(), ..attempt }
+    }
+
+    fn execution(call: &Call, status: u16) -> Execution {
+        Execution {
+            call: call.clone(),
+            toolset: "hotel".to_owned(),
+            operation: "POST /bookings".to_owned(),
+            outcome: if status < 400 { "success" } else { "client_error" }.to_owned(),
+            status: Some(status),
+            body: None,
+            approval: None,
+            explanation: None,
+            credential: None,
+            duration_ms: 1.0,
+        }
+    }
+
+    fn trace(attempts: Vec<Attempt>, executions: Vec<Execution>) -> Trace {
+        Trace { attempts, executions, ..crate::domain::trace::sample() }
+    }
+
+    #[test]
+    fn the_call_that_came_in_place_of_a_faulty_one_is_found_among_others() {
+        let (wrong, other, right) = (call("1", "book"), call("2", "list"), call("3", "book"));
+        let argument = Pointer::root().child("day");
+        let first = attempt(slice::from_ref(&wrong), &[fault(0, argument.clone(), None)]);
+        let second = attempt(&[other, right.clone()], &[]);
+        let seen = trace(vec![first.clone(), second.clone()], vec![execution(&right, 201)]);
+        let [mended] = &mended(&seen, |_| false)[..] else { panic!("one") };
+        assert_eq!((mended.faulty.unwrap(), mended.call, &mended.backing), (&wrong, &right, &Backing::Seen));
+        // The client's call is verified when the client comes back; a failed one, or one that was never made, never.
+        let handed = trace(vec![first.clone(), second.clone()], Vec::new());
+        assert_eq!(super::mended(&handed, |_| true)[0].backing, Backing::Awaits(vec!["3".to_owned()]));
+        assert!(super::mended(&handed, |_| false).is_empty());
+        assert!(super::mended(&trace(vec![first, second], vec![execution(&right, 422)]), |_| false).is_empty());
+    }
+
+    #[test]
+    fn where_the_tool_was_the_fault_only_what_was_suggested_or_stands_alone_mends_it() {
+        let wrong = call("1", "bookroom");
+        let whole = || fault(0, Pointer::root(), Some("book"));
+        let first = attempt(slice::from_ref(&wrong), &[whole()]);
+        let suggested = attempt(&[call("2", "list"), call("3", "book")], &[]);
+        assert_eq!(super::mended(&trace(vec![first.clone(), suggested], Vec::new()), |_| true)[0].call.id, "3");
+        let alone = attempt(&[call("4", "reserve")], &[]);
+        assert_eq!(super::mended(&trace(vec![first.clone(), alone], Vec::new()), |_| true)[0].call.id, "4");
+        let two = attempt(&[call("5", "reserve"), call("6", "list")], &[]);
+        assert!(super::mended(&trace(vec![first, two], Vec::new()), |_| true).is_empty());
+    }
+
+    #[test]
+    fn a_failed_call_is_recovered_by_the_next_of_its_tool_alone() {
+        let (failed, other, again) = (call("1", "book"), call("2", "list"), call("3", "book"));
+        let one = trace(Vec::new(), vec![execution(&failed, 422), execution(&other, 200), execution(&again, 201)]);
+        let [recovered] = &recovered(&one)[..] else { panic!("one") };
+        assert_eq!((recovered.failed, recovered.call), (&failed, &again));
+        let fails_again = trace(Vec::new(), vec![execution(&failed, 422), execution(&again, 409)]);
+        assert!(super::recovered(&fails_again).is_empty());
+        // The same call again was no other way: the API was at fault.
+        let same = trace(Vec::new(), vec![execution(&failed, 503), execution(&failed, 201)]);
+        assert!(super::recovered(&same).is_empty());
+    }
+}

@@ -1,0 +1,123 @@
+//! The calls since the user spoke last → a draft of a procedure, in general terms.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::Value;
+
+use super::super::compose::Draft;
+use super::super::offer::Offer;
+use super::mendings::worked;
+use crate::catalog::Operation;
+use crate::domain::memory::Backing;
+use crate::domain::trace::Execution;
+use crate::domain::{Call, Owner, ProcedureDraft, Tool, Trace};
+use crate::openai::ChatRequest;
+use crate::pipeline::turn::Turn;
+use crate::procedures::{KnownTool, MadeCall, Workflow, draft_of_calls};
+
+/// Calls that are looked at, the last ones: what takes more is no procedure that anybody would follow again.
+const MAX_CALLS: usize = 64;
+
+/// The procedure that led to the answer; `None` where there were not several calls that fed one another. It is verified where a mistake of
+/// this very turn was mended on the way and the proxy saw it work; otherwise it takes somebody's verdict.
+pub(super) fn draft(turn: &Turn, offer: &Offer, draft: &Draft, is_mended: bool) -> Option<ProcedureDraft> {
+    let conversation = draft.conversation();
+    let made = made(conversation, turn.record.trace(), offer);
+    let tools: Vec<&Tool> = used(&made, offer);
+    let known: Vec<KnownTool<'_>> = tools.iter().map(|tool| known(turn, tool)).collect();
+    let calls: Vec<MadeCall<'_>> = made.iter().map(Made::call).collect();
+    let said = said(conversation);
+    let said: Vec<&str> = said.iter().map(String::as_str).collect();
+    let workflow = Workflow { calls: &calls, tools: &known, said: &said };
+    let backing = if is_mended { Backing::Seen } else { Backing::Verdict };
+    draft_of_calls(&workflow, backing, turn.snapshot.memory.library.settings())
+}
+
+/// A call with what it was answered.
+struct Made {
+    tool: String,
+    arguments: Value,
+    answer: Value,
+    worked: bool,
+}
+
+impl Made {
+    fn call(&self) -> MadeCall<'_> {
+        MadeCall { tool: &self.tool, arguments: &self.arguments, answer: &self.answer, worked: self.worked }
+    }
+}
+
+/// The calls since the user spoke last that were answered, in order.
+fn made(conversation: &ChatRequest, trace: &Trace, offer: &Offer) -> Vec<Made> {
+    let failed: HashSet<&str> = trace.observed.iter().map(|observed| observed.call.id.as_str()).collect();
+    let executed: HashMap<&str, &Execution> =
+        trace.executions.iter().map(|execution| (execution.call.id.as_str(), execution)).collect();
+    let mut calls: Vec<Call> = Vec::new();
+    let mut answers: HashMap<String, String> = HashMap::new();
+    for message in conversation.messages() {
+        match message.role.as_ref() {
+            "user" => {
+                calls.clear();
+                answers.clear();
+            }
+            "assistant" => calls.extend(message.calls),
+            "tool" => {
+                let id = message.tool_call_id.map(|id| id.into_owned()).unwrap_or_default();
+                answers.insert(id, message.text.map(|text| text.into_owned()).unwrap_or_default());
+            }
+            _ => {}
+        }
+    }
+    let answered = calls.into_iter().filter_map(|call| {
+        let said = answers.remove(&call.id)?;
+        let owner = &offer.toolbook.get(&call.name)?.tool.owner;
+        let (worked, text) = match (owner, executed.get(call.id.as_str())) {
+            (Owner::Client, _) => (!failed.contains(call.id.as_str()), said),
+            (_, Some(execution)) => (worked(execution), execution.body.clone().unwrap_or(said)),
+            // Of what an earlier turn ran, only the text is left.
+            (_, None) => (false, said),
+        };
+        let arguments = serde_json::from_str(&call.arguments).ok()?;
+        let answer = serde_json::from_str(&text).unwrap_or(Value::String(text));
+        Some(Made { tool: call.name, arguments, answer, worked })
+    });
+    let mut made: Vec<Made> = answered.collect();
+    let older = made.len().saturating_sub(MAX_CALLS);
+    made.drain(..older);
+    made
+}
+
+/// The tools of these calls, each once.
+fn used<'a>(made: &[Made], offer: &'a Offer) -> Vec<&'a Tool> {
+    let mut names: Vec<&str> = made.iter().map(|made| made.tool.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names.into_iter().filter_map(|name| offer.toolbook.get(name)).map(|tool| &*tool.tool).collect()
+}
+
+/// What the documents say of a tool.
+fn known<'a>(turn: &'a Turn, tool: &'a Tool) -> KnownTool<'a> {
+    let operation: Option<&Operation> = match &tool.owner {
+        Owner::Proxy(reference) => turn.snapshot.catalog.operation(reference),
+        Owner::Client | Owner::Search => None,
+    };
+    let toolset = match &tool.owner {
+        Owner::Proxy(reference) => Some(reference.toolset.as_str()),
+        Owner::Client | Owner::Search => None,
+    };
+    KnownTool {
+        name: &tool.name,
+        toolset,
+        description: &tool.description,
+        parameters: &tool.parameters,
+        outputs: operation.map(|operation| &*operation.outputs).unwrap_or_default(),
+        links: operation.map(|operation| operation.links.as_slice()).unwrap_or_default(),
+        changes: operation.is_some_and(|operation| !operation.method.is_safe()),
+    }
+}
+
+/// What the user said, oldest first.
+fn said(conversation: &ChatRequest) -> Vec<String> {
+    let messages = conversation.messages().into_iter().filter(|message| message.role == "user");
+    messages.filter_map(|message| message.text.map(|text| text.into_owned())).collect()
+}
