@@ -1,5 +1,6 @@
 //! `callwright learn`: what samples teach about tools.
 
+mod procedures;
 mod report;
 mod representations;
 mod table;
@@ -20,6 +21,8 @@ enum Verb {
     /// Learn patterns of how people ask for each tool, and write them to a file that people read and edit. Status 1 where a line could
     /// not be used.
     Representations(Box<representations::Arguments>),
+    /// Learn procedures from turns that were recorded and verified, into the configured store.
+    Procedures(procedures::Arguments),
     /// Draw the report of a run as one HTML page that needs nothing else.
     Report(report::Arguments),
 }
@@ -27,6 +30,7 @@ enum Verb {
 pub(super) fn run(arguments: Arguments) -> VerbResult {
     match arguments.verb {
         Verb::Representations(arguments) => representations::run(&arguments),
+        Verb::Procedures(arguments) => procedures::run(&arguments),
         Verb::Report(arguments) => report::run(&arguments),
     }
 }

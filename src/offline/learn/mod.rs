@@ -3,6 +3,7 @@
 mod job;
 mod journal;
 mod page;
+mod procedures;
 mod report;
 mod run;
 mod samples;
@@ -10,6 +11,7 @@ mod state;
 
 pub use job::{LearnFiles, Prepared};
 pub use page::page;
+pub use procedures::{TraceLines, gather_procedures};
 pub use report::Report;
 pub use run::{LearnRun, learn};
 pub use samples::Samples;
