@@ -82,7 +82,8 @@ pub(super) async fn build(
     metrics.known_upstreams(settings.upstreams.keys().map(String::as_str));
     let store = Arc::new(Store::open(&settings.store, base_dir).await);
     let dropped = metrics.clone();
-    let traces = TraceQueue::start(store.clone(), &settings.store, move |count| dropped.traces_dropped.inc_by(count));
+    let on_dropped = move |count| dropped.traces_dropped.inc_by(count);
+    let traces = TraceQueue::start(store.clone(), &settings.store, base_dir, on_dropped);
 
     let embedder = embedder::load(&settings.embedding, base_dir, store.clone(), downloads).await?;
     let (tooling, document_watchers) = documents::load(&settings, base_dir, embedder, &metrics).await?;

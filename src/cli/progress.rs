@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::offline::{Problem, Watcher};
+use crate::offline::{NotesWatcher, Problem, Watcher};
 use crate::representation::{LearnWatcher, ProposeError};
 
 /// With the file's size, and without.
@@ -16,6 +16,9 @@ const UNSIZED: &str = "{prefix} {spinner} {bytes} {msg} {elapsed}";
 
 /// Of an iteration of the learner.
 const ITERATION: &str = "{prefix} {wide_bar} {pos}/{len} tools {eta} left";
+
+/// Of a stage of questions.
+const STAGE: &str = "{prefix} {wide_bar} {pos}/{len} questions {eta} left";
 
 /// Characters of a file's name in front of the bar.
 const NAME_WIDTH: usize = 24;
@@ -79,18 +82,35 @@ impl Watcher for Progress {
     }
 }
 
-impl LearnWatcher for Progress {
-    fn begins(&self, iteration: usize, tools: usize) {
+impl Progress {
+    /// Shows a new bar of `length` steps, where one is shown.
+    fn replace_bar(&self, template: &str, prefix: String, length: usize) {
         if !self.shown {
             return;
         }
-        let bar = ProgressBar::new(tools as u64);
-        if let Ok(style) = ProgressStyle::with_template(ITERATION) {
+        let bar = ProgressBar::new(length as u64);
+        if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
-        bar.set_prefix(format!("iteration {iteration}"));
+        bar.set_prefix(prefix);
         let before = std::mem::replace(&mut *self.bar.lock().unwrap_or_else(PoisonError::into_inner), bar);
         before.finish_and_clear();
+    }
+}
+
+impl NotesWatcher for Progress {
+    fn stage(&self, name: &str, cases: usize) {
+        self.replace_bar(STAGE, name.to_owned(), cases);
+    }
+
+    fn case_done(&self) {
+        self.bar().inc(1);
+    }
+}
+
+impl LearnWatcher for Progress {
+    fn begins(&self, iteration: usize, tools: usize) {
+        self.replace_bar(ITERATION, format!("iteration {iteration}"), tools);
     }
 
     fn advances(&self) {

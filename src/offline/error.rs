@@ -50,6 +50,17 @@ pub enum OfflineError {
     /// Nothing can be learned.
     #[error(transparent)]
     Learning(LearnError),
+    /// A model does not answer.
+    #[error("the model gives no answer: {reason}; {kept}")]
+    Unanswered {
+        /// Why, and what mends it.
+        reason: String,
+        /// What became of its answers so far.
+        kept: &'static str,
+    },
+    /// There is nothing to learn from and nothing to solve.
+    #[error("there is nothing to do: give --train to learn from, or --test with --notes to try notes on")]
+    NothingToDo,
     /// A run was interrupted, and nothing says what is to become of it.
     #[error("{file} is of a run that was interrupted; --resume goes on with it, --restart begins anew")]
     Interrupted {

@@ -1,9 +1,10 @@
 //! Text as lines of bounded length, in batches.
 
 use std::io::{self, BufRead, Read};
+use std::path::Path;
 
 use super::input::Input;
-use super::{OfflineError, Problem};
+use super::{OfflineError, Problem, Watcher};
 
 /// Longest line that is read, in bytes. Twice the default bound of a request's body, which a trace may hold.
 pub const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
@@ -42,6 +43,41 @@ pub(super) struct Batch {
     pub(super) lines: Vec<Line>,
     /// Bytes of the input that had been read when the batch was closed.
     pub(super) consumed: u64,
+}
+
+/// How many lines were read, and how many of them could not be used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct LinesRead {
+    pub(super) problems: u64,
+    pub(super) lines: u64,
+}
+
+/// Reads a whole file, and hands each line's number and text to `read`. Lines that cannot be used are told to the watcher and counted.
+///
+/// # Errors
+/// [`OfflineError::Unreadable`].
+pub(super) fn each_line(
+    path: &Path,
+    watcher: &dyn Watcher,
+    mut read: impl FnMut(u64, &str) -> Result<(), String>,
+) -> Result<LinesRead, OfflineError> {
+    let mut lines = Lines::of(Input::open(path)?);
+    let name = lines.name().to_owned();
+    let mut found = LinesRead::default();
+    watcher.begins(&name, lines.size());
+    while let Some(batch) = lines.next_batch()? {
+        for line in &batch.lines {
+            found.lines += 1;
+            let text = line.text.as_deref().map_err(Clone::clone);
+            if let Err(message) = text.and_then(|text| read(line.number, text)) {
+                found.problems += 1;
+                watcher.problem(&line.problem(&name, message));
+            }
+        }
+        watcher.advances(batch.consumed, found.lines);
+    }
+    watcher.ends();
+    Ok(found)
 }
 
 impl Lines {

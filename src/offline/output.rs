@@ -33,13 +33,8 @@ impl Output {
         if path.as_os_str() == STANDARD_STREAM {
             return Ok(Self { name: "standard output".to_owned(), sink: Sink::Plain(Box::new(io::stdout())) });
         }
+        refuse_input(path, inputs)?;
         let name = path.display().to_string();
-        if let Ok(place) = fs::canonicalize(path)
-            && fs::metadata(path).is_ok_and(|metadata| metadata.is_file())
-            && inputs.iter().any(|input| fs::canonicalize(input).is_ok_and(|input| input == place))
-        {
-            return Err(OfflineError::SameFile { file: name });
-        }
         let file = File::create(path).map_err(|source| OfflineError::Unwritable { file: name.clone(), source })?;
         let sink = if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case(GZIP_EXTENSION)) {
             Sink::Gzip(GzEncoder::new(file, Compression::default()))
@@ -72,6 +67,20 @@ impl Output {
         };
         finished.map_err(|source| unwritable(&self.name, source))
     }
+}
+
+/// Is an output none of the files that are read?
+///
+/// # Errors
+/// [`OfflineError::SameFile`].
+pub(super) fn refuse_input(path: &Path, inputs: &[&Path]) -> Result<(), OfflineError> {
+    if let Ok(place) = fs::canonicalize(path)
+        && fs::metadata(path).is_ok_and(|metadata| metadata.is_file())
+        && inputs.iter().any(|input| fs::canonicalize(input).is_ok_and(|input| input == place))
+    {
+        return Err(OfflineError::SameFile { file: path.display().to_string() });
+    }
+    Ok(())
 }
 
 fn unwritable(file: &str, source: io::Error) -> OfflineError {

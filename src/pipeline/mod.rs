@@ -217,6 +217,11 @@ impl Pipeline {
         self.traces.waiting()
     }
 
+    /// Bytes of traces that wait on disk, because the store does not take them.
+    pub fn traces_on_disk(&self) -> u64 {
+        self.traces.on_disk()
+    }
+
     /// Ends a turn: counts it and hands its trace to the queue.
     fn finish(&self, turn: Turn) {
         let Turn { mut record, in_flight, .. } = turn;

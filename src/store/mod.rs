@@ -11,6 +11,7 @@ mod approvals;
 #[cfg(test)]
 mod contract;
 mod cursor;
+mod disk;
 mod error;
 mod feedback;
 mod handle;
@@ -31,6 +32,7 @@ mod row;
 #[cfg(test)]
 mod samples;
 mod settings;
+mod spill;
 mod sql;
 mod sqlite;
 mod traces;

@@ -1,7 +1,8 @@
 //! The bounded queue between the turns and the store. A turn never waits for it; what does not fit is dropped and counted.
 
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::sync::{Mutex, mpsc};
@@ -26,6 +27,7 @@ pub struct TraceQueue {
 pub(super) struct Backlog {
     traces: AtomicUsize,
     bytes: AtomicUsize,
+    on_disk: AtomicU64,
     on_dropped: Box<dyn Fn(u64) + Send + Sync>,
 }
 
@@ -34,6 +36,11 @@ impl Backlog {
     pub(super) fn settle(&self, rows: &[TraceRow]) {
         self.traces.fetch_sub(rows.len(), Ordering::Relaxed);
         self.bytes.fetch_sub(rows.iter().map(TraceRow::weight).sum(), Ordering::Relaxed);
+    }
+
+    /// This many bytes wait on disk.
+    pub(super) fn on_disk(&self, bytes: u64) {
+        self.on_disk.store(bytes, Ordering::Relaxed);
     }
 
     /// Counts lost traces.
@@ -45,21 +52,24 @@ impl Backlog {
 }
 
 impl TraceQueue {
-    /// Starts the writer. `on_dropped` is told how many traces were lost, each time some are. Needs a Tokio runtime.
+    /// Starts the writer. A relative `spill_dir` is taken from `base_dir`. `on_dropped` is told how many traces were lost, each time some
+    /// are. Needs a Tokio runtime.
     pub fn start(
         store: Arc<dyn Traces>,
         settings: &Settings,
+        base_dir: &Path,
         on_dropped: impl Fn(u64) + Send + Sync + 'static,
     ) -> Self {
         let backlog = Arc::new(Backlog {
             traces: AtomicUsize::new(0),
             bytes: AtomicUsize::new(0),
+            on_disk: AtomicU64::new(0),
             on_dropped: Box::new(on_dropped),
         });
         let closing = CancellationToken::new();
         let (sender, receiver) = mpsc::channel(settings.queue_traces.max(1));
         let is_off = settings.url.expose().trim().is_empty();
-        let writer = Writer::new(store, settings, receiver, Arc::clone(&backlog), closing.clone());
+        let writer = Writer::new(store, settings, base_dir, receiver, Arc::clone(&backlog), closing.clone());
         let writer = (!is_off).then(|| tokio::spawn(writer.run()));
         Self {
             sender: (!is_off).then_some(sender),
@@ -89,6 +99,11 @@ impl TraceQueue {
         self.backlog.traces.load(Ordering::Relaxed)
     }
 
+    /// Bytes of traces that wait on disk.
+    pub fn on_disk(&self) -> u64 {
+        self.backlog.on_disk.load(Ordering::Relaxed)
+    }
+
     /// Takes no more traces and writes those that wait, for at most `within`. What is left then is dropped and counted;
     /// returns how many that are. A second call returns 0.
     pub async fn drain(&self, within: Duration) -> usize {
@@ -113,7 +128,6 @@ impl std::fmt::Debug for TraceQueue {
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex as SyncMutex;
-    use std::sync::atomic::AtomicU64;
 
     use futures_util::future::BoxFuture;
     use jiff::Timestamp;
@@ -179,12 +193,16 @@ mod tests {
     }
 
     fn start(settings: &Settings) -> Fixture {
+        start_in(settings, Path::new(""))
+    }
+
+    fn start_in(settings: &Settings, directory: &Path) -> Fixture {
         let (store, dropped) = (Arc::new(Script::default()), Arc::new(AtomicU64::new(0)));
         let count = Arc::clone(&dropped);
         let on_dropped = move |traces| {
             count.fetch_add(traces, Ordering::Relaxed);
         };
-        let queue = TraceQueue::start(store.clone(), settings, on_dropped);
+        let queue = TraceQueue::start(store.clone(), settings, directory, on_dropped);
         Fixture { store, dropped, queue }
     }
 
@@ -292,5 +310,93 @@ mod tests {
         queue.push(trace("a", 1));
         assert_eq!((queue.waiting(), queue.drain(PATIENCE).await), (0, 0));
         assert_eq!((store.ids().len(), dropped.load(Ordering::Relaxed)), (0, 0));
+    }
+
+    /// Traces go to this folder while the store is down.
+    fn with_disk() -> Settings {
+        Settings {
+            url: "sqlite:a.sqlite3".into(),
+            spill_dir: "spill".to_owned(),
+            batch_traces: 5,
+            batch_milliseconds: 0,
+            retry_seconds: 1,
+            ..in_memory()
+        }
+    }
+
+    async fn wait_until(what: impl Fn() -> bool) {
+        let waited = tokio::time::timeout(PATIENCE, async {
+            while !what() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        });
+        waited.await.expect("it does not come");
+    }
+
+    #[tokio::test]
+    async fn what_a_store_that_is_down_misses_waits_on_disk_and_is_written_in_its_order_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let settings = Settings { queue_traces: 10, ..with_disk() };
+        let Fixture { store, dropped, queue } = start_in(&settings, directory.path());
+        *store.is_down.lock().unwrap() = true;
+        let ids: Vec<String> = (0..200).map(|number| format!("{number:03}")).collect();
+        for id in &ids {
+            queue.push(trace(id, 1));
+            wait_until(|| queue.waiting() < 10).await;
+        }
+        wait_until(|| queue.waiting() == 0).await;
+        assert!(queue.on_disk() > 0 && store.ids().is_empty());
+        *store.is_down.lock().unwrap() = false;
+        wait_until(|| queue.on_disk() == 0).await;
+        queue.push(trace("later", 1));
+        assert_eq!(queue.drain(PATIENCE).await, 0);
+        assert_eq!(store.ids(), [&ids[..], &["later".to_owned()]].concat());
+        assert_eq!(dropped.load(Ordering::Relaxed), 0);
+        assert_eq!(std::fs::read_dir(directory.path().join("spill")).unwrap().count(), 0);
+    }
+
+    #[tokio::test]
+    async fn what_a_process_leaves_on_disk_the_next_one_writes() {
+        let directory = tempfile::tempdir().unwrap();
+        let before = start_in(&with_disk(), directory.path());
+        *before.store.is_down.lock().unwrap() = true;
+        (0..7).for_each(|number| before.queue.push(trace(&number.to_string(), 1)));
+        assert_eq!(before.queue.drain(PATIENCE).await, 0, "they are on disk");
+        let after = start_in(&with_disk(), directory.path());
+        wait_until(|| after.store.ids().len() == 7).await;
+        assert_eq!(after.store.ids(), ["0", "1", "2", "3", "4", "5", "6"]);
+        assert_eq!(after.dropped.load(Ordering::Relaxed), 0);
+    }
+
+    #[tokio::test]
+    async fn what_the_disk_has_no_room_for_waits_in_the_queue_and_is_then_counted_as_lost() {
+        let directory = tempfile::tempdir().unwrap();
+        let settings = Settings { queue_traces: 10, spill_bytes: 4_000, ..with_disk() };
+        let Fixture { store, dropped, queue } = start_in(&settings, directory.path());
+        *store.is_down.lock().unwrap() = true;
+        for number in 0..100 {
+            queue.push(trace(&number.to_string(), 1));
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let lost = dropped.load(Ordering::Relaxed);
+        assert!(queue.on_disk() <= 4_000 && queue.on_disk() > 0 && lost > 0);
+        *store.is_down.lock().unwrap() = false;
+        wait_until(|| store.ids().len() as u64 == 100 - lost).await;
+        assert_eq!(queue.drain(PATIENCE).await, 0);
+        assert_eq!(dropped.load(Ordering::Relaxed), lost);
+    }
+
+    #[tokio::test]
+    async fn a_disk_that_cannot_be_written_costs_nothing_that_the_queue_holds() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("spill"), "a file").unwrap();
+        let Fixture { store, dropped, queue } = start_in(&with_disk(), directory.path());
+        *store.is_down.lock().unwrap() = true;
+        (0..7).for_each(|number| queue.push(trace(&number.to_string(), 1)));
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        assert_eq!((queue.waiting(), queue.on_disk()), (7, 0));
+        *store.is_down.lock().unwrap() = false;
+        assert_eq!(queue.drain(PATIENCE).await, 0);
+        assert_eq!((store.ids().len(), dropped.load(Ordering::Relaxed)), (7, 0));
     }
 }

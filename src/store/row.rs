@@ -3,12 +3,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::StoreError;
 use crate::domain::Trace;
 
 /// A trace made ready to be stored. Made where the turn ends, so that the queue's memory is known in bytes and the one
 /// writer does not serialise for everyone. Its texts are shared with the statement that writes them.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TraceRow {
     pub(super) id: Arc<str>,
     /// Milliseconds since 1970-01-01T00:00:00Z.
@@ -19,14 +21,15 @@ pub struct TraceRow {
     pub(super) upstream: Arc<str>,
     pub(super) policy: Arc<str>,
     pub(super) mode: Arc<str>,
-    pub(super) verdict: &'static str,
+    pub(super) verdict: Arc<str>,
     pub(super) status: u16,
     pub(super) duration_ms: f64,
     /// Names of the tools that were called or executed.
     pub(super) tools: BTreeSet<Arc<str>>,
     /// Does it tell of memory, so that something can be learned from it?
     pub(super) teaches: bool,
-    /// The whole trace as JSON text.
+    /// The whole trace as JSON text, on one line.
+    #[serde(skip)]
     pub(super) document: Arc<str>,
 }
 
@@ -48,7 +51,7 @@ impl TraceRow {
             upstream: trace.upstream.into(),
             policy: trace.policy.into(),
             mode: trace.mode.into(),
-            verdict: trace.verdict.label(),
+            verdict: trace.verdict.label().into(),
             status: trace.status,
             duration_ms: trace.duration_ms,
             document: document.into(),

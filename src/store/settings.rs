@@ -20,6 +20,13 @@ pub struct Settings {
     pub batch_traces: usize,
     /// Milliseconds that a first trace waits for others to share its transaction; 0 writes at once.
     pub batch_milliseconds: u64,
+    /// Folder (relative to the configuration file's directory) where traces wait while the store does not take them; empty for none: they
+    /// wait in the queue alone.
+    pub spill_dir: String,
+    /// Bytes that traces may take there; what has no room waits in the queue.
+    pub spill_bytes: u64,
+    /// Milliseconds that a write of traces may take before they go to disk.
+    pub spill_milliseconds: u64,
     /// Seconds between two attempts to open or write a store that does not work.
     pub retry_seconds: u64,
     /// Days after which traces, vectors, verdicts, what tells of removed lessons and procedures, intents whose outcome is known, and approvals that have come to an end are removed; 0
@@ -46,6 +53,9 @@ impl Default for Settings {
             queue_bytes: 64 * 1024 * 1024,
             batch_traces: 512,
             batch_milliseconds: 50,
+            spill_dir: "callwright-spill".to_owned(),
+            spill_bytes: 1024 * 1024 * 1024,
+            spill_milliseconds: 500,
             retry_seconds: 5,
             retention_days: 30,
             unknown_retention_days: 365,

@@ -1,5 +1,6 @@
 //! The task behind the queue: batches, patience while the store is down, retention.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::disk::Disk;
 use super::queue::Backlog;
 use super::{Ages, Settings, StoreError, TraceRow, Traces};
 
@@ -49,17 +51,29 @@ impl Retention {
     }
 }
 
-/// Writes what comes through the queue.
+/// Writes what comes through the queue: to the store, or to disk while there is no writing to the store.
 pub(super) struct Writer {
     store: Arc<dyn Traces>,
     receiver: mpsc::Receiver<TraceRow>,
     backlog: Arc<Backlog>,
     closing: CancellationToken,
+    disk: Disk,
     batch_traces: usize,
     linger: Duration,
+    /// How long a write may take before its traces go to disk; no bound where they cannot.
+    patience: Duration,
     retry: Duration,
+    next_try: Instant,
     retention: Retention,
     next_sweep: Instant,
+}
+
+/// What became of rows that were to be stored.
+enum Written {
+    /// They are stored, or will never be.
+    Settled,
+    /// The store does not take them now.
+    Not,
 }
 
 impl Writer {
@@ -67,18 +81,24 @@ impl Writer {
     pub(super) fn new(
         store: Arc<dyn Traces>,
         settings: &Settings,
+        base_dir: &Path,
         receiver: mpsc::Receiver<TraceRow>,
         backlog: Arc<Backlog>,
         closing: CancellationToken,
     ) -> Self {
+        let disk = Disk::new(settings, base_dir);
+        let patience = Duration::from_millis(settings.spill_milliseconds.max(1));
         Self {
             store,
             receiver,
             backlog,
             closing,
+            patience: if disk.is_on() { patience } else { Duration::MAX },
+            disk,
             batch_traces: settings.batch_traces.max(1),
             linger: Duration::from_millis(settings.batch_milliseconds),
             retry: Duration::from_secs(settings.retry_seconds.max(1)),
+            next_try: Instant::now(),
             retention: Retention::of(settings),
             next_sweep: Instant::now(),
         }
@@ -86,8 +106,13 @@ impl Writer {
 
     /// Writes until the queue is closed and empty.
     pub(super) async fn run(mut self) {
+        self.disk.open().await;
         let mut batch = Vec::with_capacity(self.batch_traces);
         loop {
+            // Between any two batches, so that it goes on under load.
+            if self.disk.holds_some() && self.next_try <= Instant::now() && !self.closing.is_cancelled() {
+                self.write_back().await;
+            }
             tokio::select! {
                 biased;
                 () = self.closing.cancelled(), if !self.receiver.is_closed() => self.receiver.close(),
@@ -96,9 +121,10 @@ impl Writer {
                         return;
                     }
                     self.fill(&mut batch).await;
-                    self.write(&batch).await;
+                    self.keep(&batch).await;
                     batch.clear();
                 }
+                () = tokio::time::sleep_until(self.next_try), if self.disk.holds_some() => {}
                 () = tokio::time::sleep_until(self.next_sweep), if self.retention.ends() => self.sweep().await,
             }
         }
@@ -118,27 +144,66 @@ impl Writer {
         }
     }
 
-    /// Writes a batch, however long the store is down: the queue behind it is bounded.
-    async fn write(&self, batch: &[TraceRow]) {
+    /// Stores a batch, or has it on disk behind those that wait there. Where neither can be had it waits, however long: the queue behind
+    /// it is bounded.
+    async fn keep(&mut self, batch: &[TraceRow]) {
         loop {
-            match self.store.append(batch).await {
-                Ok(()) => return self.backlog.settle(batch),
-                Err(error) if error.is_passing() => self.pause().await,
-                Err(error) => return self.write_singly(batch, &error).await,
+            if !self.disk.holds_some() {
+                if let Written::Settled = self.write(batch).await {
+                    break;
+                }
+                self.next_try = Instant::now() + self.retry;
             }
+            if self.disk.push(batch).await {
+                break;
+            }
+            self.pause().await;
+            if self.disk.holds_some() {
+                self.write_back().await;
+            }
+        }
+        self.backlog.settle(batch);
+        self.backlog.on_disk(self.disk.bytes());
+    }
+
+    async fn write(&self, rows: &[TraceRow]) -> Written {
+        let append = tokio::time::timeout(self.patience, self.store.append(rows)).await;
+        match append {
+            Ok(Ok(())) => Written::Settled,
+            Ok(Err(error)) if !error.is_passing() => self.write_singly(rows, &error).await,
+            // What is written although nobody waited for it is not written again.
+            Ok(Err(_)) | Err(_) => Written::Not,
         }
     }
 
     /// One row of the batch is refused: the others shall not be lost with it.
-    async fn write_singly(&self, batch: &[TraceRow], error: &StoreError) {
-        if batch.len() == 1 {
+    async fn write_singly(&self, rows: &[TraceRow], error: &StoreError) -> Written {
+        if rows.len() == 1 {
             tracing::warn!(%error, "a trace is lost");
             self.backlog.dropped(1);
-            return self.backlog.settle(batch);
+            return Written::Settled;
         }
-        for row in batch.chunks(1) {
-            Box::pin(self.write(row)).await;
+        for row in rows.chunks(1) {
+            if let Written::Not = Box::pin(self.write(row)).await {
+                return Written::Not;
+            }
         }
+        Written::Settled
+    }
+
+    /// Stores the oldest of the traces on disk.
+    async fn write_back(&mut self) {
+        let Some(chunk) = self.disk.oldest(self.batch_traces).await else {
+            self.next_try = Instant::now() + self.retry;
+            return;
+        };
+        if let Written::Not = self.write(&chunk.rows).await {
+            self.next_try = Instant::now() + self.retry;
+            return;
+        }
+        self.backlog.dropped(chunk.lost);
+        self.disk.settle().await;
+        self.backlog.on_disk(self.disk.bytes());
     }
 
     async fn pause(&self) {

@@ -160,6 +160,8 @@ metrics! {
     traces_dropped: IntCounter = "traces_dropped_total";
     /// Traces that wait to be written.
     traces_waiting: IntGauge = "traces_waiting";
+    /// Bytes of traces that wait on disk because the store does not take them.
+    traces_on_disk_bytes: IntGauge = "traces_on_disk_bytes";
     /// Does the store work? 1 or 0; a store that is switched off works.
     store_up: IntGauge = "store_up";
     /// Always 1; the label says which version runs.

@@ -19,9 +19,12 @@ pub use entry::{Noted, embedded_text};
 pub use query::{RecallQuery, Recollection, ToolInPlay};
 
 use super::Settings;
-use crate::domain::{Lesson, Scope};
+use crate::domain::{Lesson, LessonDraft, Scope};
 use entry::Entry;
 use shelf::Shelf;
+
+/// Lessons that a new one is compared with.
+const MAX_LIKE: usize = 16;
 
 /// The lessons of all scopes, ready to be found.
 #[derive(Debug, Clone, Default)]
@@ -101,6 +104,20 @@ impl Notebook {
         tools: &'a [String],
     ) -> impl Iterator<Item = &'a Arc<Lesson>> {
         self.shelves.get(scope).into_iter().flat_map(move |shelf| shelf.about(toolset, tools))
+    }
+
+    /// The lessons that a new one may say again: about the same tools, and those first whose keys are most like its own. Few of many, for
+    /// [`learn`](crate::experience::learn) to look at closely; retired ones are all told.
+    pub fn like(&self, scope: &Scope, draft: &LessonDraft) -> Vec<Arc<Lesson>> {
+        let toolset = draft.toolset.as_deref();
+        let tools: Vec<ToolInPlay<'_>> = draft.tools.iter().map(|name| ToolInPlay { toolset, name }).collect();
+        let query = RecallQuery { scope, text: &draft.key, tools: &tools, vector: None };
+        let settings = Settings { k: MAX_LIKE, least_match: 0.0, ..self.settings };
+        let Some(shelf) = self.shelves.get(scope) else { return Vec::new() };
+        let found = search::search(shelf, &query, &settings).into_iter().map(|found| found.lesson);
+        let is_same = |lesson: &Arc<Lesson>| (lesson.toolset.as_deref(), &lesson.tools) == (toolset, &draft.tools);
+        let retired = shelf.about(toolset, &draft.tools).filter(|lesson| lesson.retired.is_some()).cloned();
+        found.filter(is_same).chain(retired).collect()
     }
 
     /// A lesson, by its scope and id.

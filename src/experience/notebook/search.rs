@@ -14,6 +14,7 @@ use super::shelf::Shelf;
 use super::walk::{Walk, said};
 use crate::embedding::{QuantisedQuery, Vector};
 use crate::experience::Settings;
+use crate::experience::merge::{is_conflict, latest};
 use crate::retrieval::{Term, Weights, content_terms, rarity};
 
 /// Words of a request that are looked up at most, the rarest.
@@ -37,13 +38,29 @@ pub(super) fn search(shelf: &Shelf, query: &RecallQuery<'_>, settings: &Settings
     }
     scored.sort_by(order);
     scored.truncate(settings.k);
+    newest_first(&mut scored, settings);
     scored
+}
+
+/// Where two of the lessons contradict each other, the one that was confirmed last comes first.
+fn newest_first(found: &mut [Recollection], settings: &Settings) {
+    for first in 0..found.len() {
+        for second in first + 1..found.len() {
+            let (Some(one), Some(other)) = (found.get(first), found.get(second)) else { continue };
+            let is_older = latest(&one.lesson) < latest(&other.lesson);
+            if is_older && is_conflict(&one.lesson, &other.lesson, settings) {
+                found.swap(first, second);
+            }
+        }
+    }
 }
 
 /// Best first; of equally good ones the one that was confirmed last.
 fn order(one: &Recollection, other: &Recollection) -> Ordering {
     let by_score = other.score.total_cmp(&one.score);
-    by_score.then_with(|| latest(other).cmp(&latest(one))).then_with(|| one.lesson.id.cmp(&other.lesson.id))
+    by_score
+        .then_with(|| latest(&other.lesson).cmp(&latest(&one.lesson)))
+        .then_with(|| one.lesson.id.cmp(&other.lesson.id))
 }
 
 /// Has every lesson a vector that can be compared with this one?
@@ -51,11 +68,6 @@ fn is_comparable(shelf: &Shelf, vector: &Vector) -> bool {
     let dimensions = Some(vector.components().len());
     let fits = |segment: &Segment| segment.entries().is_empty() || segment.dimensions() == dimensions;
     shelf.parts().iter().all(|(segment, _)| fits(segment))
-}
-
-/// When what a lesson rests on happened last.
-fn latest(recollection: &Recollection) -> Option<jiff::Timestamp> {
-    recollection.lesson.evidence.iter().map(|evidence| evidence.at).max()
 }
 
 /// One request on its way through a shelf.

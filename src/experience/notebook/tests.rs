@@ -109,6 +109,21 @@ fn of_equally_good_lessons_the_one_confirmed_last_comes_first() {
 }
 
 #[test]
+fn of_lessons_that_contradict_each_other_the_one_confirmed_last_comes_first() {
+    let with = |id: &str, key: &str, polarity, second: i64| {
+        let evidence =
+            Evidence { kind: EvidenceKind::Mended, trace: None, session: None, source: None, at: at(second) };
+        Lesson { polarity, evidence: vec![evidence], ..lesson(id, "", key) }
+    };
+    let key = "room date breakfast guest";
+    let failed = with("1", key, Polarity::Negative, 5);
+    let good = with("2", "room date breakfast guest night", Polarity::Positive, 9);
+    assert_eq!(recalled(&notebook([failed.clone(), good.clone()]), &[], "room date"), ["2", "1"]);
+    let good = Lesson { evidence: Vec::new(), ..good };
+    assert_eq!(recalled(&notebook([failed, good]), &[], "room date"), ["1", "2"], "the shorter key fits better");
+}
+
+#[test]
 fn meaning_puts_those_in_order_that_words_find() {
     let vector = |components: [f32; 2]| Vector::new(components.to_vec());
     let noted = |id: &str, key: &str, components: [f32; 2]| Noted {

@@ -1,7 +1,8 @@
-//! `learn`: representations from files of samples, without a server.
+//! `learn`: representations from files of samples, and lessons from labelled questions, without a server.
 
 mod job;
 mod journal;
+mod notes;
 mod page;
 mod procedures;
 mod report;
@@ -10,6 +11,7 @@ mod samples;
 mod state;
 
 pub use job::{LearnFiles, Prepared};
+pub use notes::{NotesFiles, NotesReport, NotesRun, NotesWatcher, Variant, VariantReport, learn_notes};
 pub use page::page;
 pub use procedures::{TraceLines, gather_procedures};
 pub use report::Report;

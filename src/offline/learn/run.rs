@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::job::Prepared;
 use super::journal::{Journal, KeepingProposer, KeepingSelector, SharedJournal};
 use super::report::{Confusion, CurvePoint, Failure, Report, ToolScores};
-use super::state::{Inputs, Kept, StateFile};
+use super::state::{Inputs, StateFile};
 use crate::domain::Cost;
 use crate::embedding::Embedder;
 use crate::offline::OfflineError;
@@ -53,7 +53,7 @@ struct State {
 /// [`OfflineError`]: there is an interrupted run and nothing says what is to become of it, nothing can be learned, or files cannot be written.
 pub async fn learn(prepared: &Prepared, run: LearnRun, watcher: &dyn LearnWatcher) -> Result<Report, OfflineError> {
     let file = StateFile::new(prepared.folder(), inputs(prepared, &run));
-    let kept = kept(&file, &run)?;
+    let kept = file.begin_or_resume::<State>(run.resume, run.restart)?;
     let (date, before, journal) = (kept.date, kept.state.spent, SharedJournal::of(kept.state.journal));
     let spent = || {
         let mut spent = before;
@@ -82,24 +82,6 @@ pub async fn learn(prepared: &Prepared, run: LearnRun, watcher: &dyn LearnWatche
     write(prepared, &run, &learned, &report, date)?;
     file.remove()?;
     Ok(report)
-}
-
-/// Where the run begins.
-fn kept(file: &StateFile, run: &LearnRun) -> Result<Kept<State>, OfflineError> {
-    if run.resume
-        && let Some(kept) = file.load()?
-    {
-        return Ok(kept);
-    }
-    if file.exists() && !run.restart && !run.resume {
-        return Err(OfflineError::Interrupted { file: file.shown() });
-    }
-    Ok(file.begin(today()))
-}
-
-/// By the clock of nobody in particular: a run has the same day wherever it is.
-fn today() -> Date {
-    jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date()
 }
 
 /// What another run may have otherwise.

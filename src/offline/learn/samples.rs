@@ -8,8 +8,7 @@ use serde::Deserialize;
 use crate::domain::nearest::nearest;
 use crate::domain::trace::Execution;
 use crate::domain::{Trace, Verdict};
-use crate::offline::input::Input;
-use crate::offline::lines::Lines;
+use crate::offline::lines::{LinesRead, each_line};
 use crate::offline::questions::MAX_QUOTED;
 use crate::offline::replay::reading::{Record, read};
 use crate::offline::{OfflineError, Watcher};
@@ -105,23 +104,9 @@ impl Samples {
         watcher: &dyn Watcher,
         mut read: impl FnMut(&str, &mut Vec<Sample>) -> Result<(), String>,
     ) -> Result<Self, OfflineError> {
-        let mut lines = Lines::of(Input::open(path)?);
-        let name = lines.name().to_owned();
-        let mut found = Self::default();
-        watcher.begins(&name, lines.size());
-        while let Some(batch) = lines.next_batch()? {
-            for line in &batch.lines {
-                found.lines += 1;
-                let text = line.text.as_deref().map_err(Clone::clone);
-                if let Err(message) = text.and_then(|text| read(text, &mut found.samples)) {
-                    found.problems += 1;
-                    watcher.problem(&line.problem(&name, message));
-                }
-            }
-            watcher.advances(batch.consumed, found.samples.len() as u64);
-        }
-        watcher.ends();
-        Ok(found)
+        let mut samples = Vec::new();
+        let LinesRead { problems, lines } = each_line(path, watcher, |_, text| read(text, &mut samples))?;
+        Ok(Self { samples, problems, lines, unverified: 0 })
     }
 }
 

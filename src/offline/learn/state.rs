@@ -50,6 +50,30 @@ impl StateFile {
         Self { path: folder.join(FILE), inputs: hex(&inputs.0.finalize()) }
     }
 
+    /// Of the run with these inputs that writes this file: hidden beside it.
+    pub(super) fn beside(file: &Path, inputs: Inputs) -> Self {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        Self { path: file.with_file_name(format!(".{name}{FILE}")), inputs: hex(&inputs.0.finalize()) }
+    }
+
+    /// Where the run begins: where an interrupted one was left, or anew.
+    ///
+    /// # Errors
+    /// As [`Self::load`]; [`OfflineError::Interrupted`] where nothing says what is to become of an interrupted run.
+    pub(super) fn begin_or_resume<T: Default + DeserializeOwned>(
+        &self,
+        resume: bool,
+        restart: bool,
+    ) -> Result<Kept<T>, OfflineError> {
+        if resume && let Some(kept) = self.load()? {
+            return Ok(kept);
+        }
+        if self.exists() && !restart && !resume {
+            return Err(OfflineError::Interrupted { file: self.shown() });
+        }
+        Ok(self.begin(today()))
+    }
+
     /// The beginning of a run.
     pub(super) fn begin<T: Default>(&self, date: Date) -> Kept<T> {
         Kept { inputs: self.inputs.clone(), date, state: T::default() }
@@ -111,6 +135,11 @@ impl StateFile {
     fn unwritable(&self, source: io::Error) -> OfflineError {
         OfflineError::Unwritable { file: self.shown(), source }
     }
+}
+
+/// By the clock of nobody in particular: a run has the same day wherever it is.
+fn today() -> Date {
+    jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date()
 }
 
 #[cfg(test)]

@@ -168,7 +168,7 @@ fn insert_traces(rows: &[TraceRow], revision: &mut Revision) -> Statement {
             row.upstream.clone().into(),
             row.policy.clone().into(),
             row.mode.clone().into(),
-            row.verdict.into(),
+            row.verdict.clone().into(),
             row.status.into(),
             row.duration_ms.into(),
             serde_json::to_string(&row.tools).unwrap_or_default().into(),

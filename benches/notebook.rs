@@ -1,0 +1,137 @@
+//! What recalling lessons costs, from 100 to 100,000 of them in one scope: `cargo bench --bench notebook` prints a table, a row for each number of lessons
+//! and sort of request.
+//!
+//! Lessons and requests are invented from a fixed seed. Words of keys are as frequent as words are (Zipf's law), and every key has one word in
+//! common. The sorts of requests: a sentence; the common word alone, which every key has; two hundred of the commonest words; a text of
+//! 100,000 characters; a sentence where a thousand tools are in play, and where no lesson is about any of them.
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "the table is what it is run for, and a fault ends the run"
+)]
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use callwright::domain::memory::Author;
+use callwright::domain::{Lesson, Polarity, Scope, Tally};
+use callwright::experience::{Change, Notebook, Noted, RecallQuery, Settings, ToolInPlay};
+use jiff::Timestamp;
+
+/// As the binary does.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Lessons of the scope.
+const ROWS: [usize; 4] = [100, 1_000, 10_000, 100_000];
+
+/// Tools that lessons are about.
+const TOOLS: usize = 1_000;
+
+/// Words that there are.
+const WORDS: usize = 20_000;
+
+/// Requests that are timed for each row.
+const REQUESTS: usize = 2_000;
+
+/// Lessons that change at once.
+const CHANGED: usize = 10;
+
+fn main() {
+    println!("| lessons | request | p50 ms | p99 ms | max ms | build ms | change of {CHANGED} ms |");
+    println!("|---:|---|---:|---:|---:|---:|---:|");
+    for lessons in ROWS {
+        measure(lessons);
+    }
+}
+
+fn measure(count: usize) {
+    let mut random = fastrand::Rng::with_seed(1);
+    let lessons: Vec<Noted> = (0..count).map(|number| lesson(number, &mut random).into()).collect();
+    let start = Instant::now();
+    let notebook = Notebook::of(lessons, Settings::default());
+    let build = start.elapsed();
+    let changes: Vec<Change> =
+        (0..CHANGED).map(|number| Change::Noted(lesson(number * count / CHANGED, &mut random).into())).collect();
+    let start = Instant::now();
+    let notebook = black_box(notebook.with(changes));
+    let change = start.elapsed();
+    let names: Vec<String> = (0..TOOLS).map(|number| format!("tool{number}")).collect();
+    let all: Vec<ToolInPlay<'_>> = names.iter().map(|name| ToolInPlay { toolset: None, name }).collect();
+    let others = [ToolInPlay { toolset: Some("other"), name: "tool1" }];
+    let sentence = |random: &mut fastrand::Rng| words(12, random);
+    let common = |_: &mut fastrand::Rng| "common".to_owned();
+    let commonest = |_: &mut fastrand::Rng| (0..200).map(|number| format!("word{number} ")).collect();
+    let long = |random: &mut fastrand::Rng| words(12_000, random);
+    type Make<'a> = &'a dyn Fn(&mut fastrand::Rng) -> String;
+    let sorts: [(&str, Make<'_>, &[ToolInPlay<'_>]); 6] = [
+        ("a sentence, 50 tools", &sentence, &all[..50]),
+        ("a sentence, 1,000 tools", &sentence, &all),
+        ("a sentence, other tools", &sentence, &others),
+        ("the word of all keys, 1,000 tools", &common, &all),
+        ("200 commonest words, 1,000 tools", &commonest, &all),
+        ("100,000 characters, 1,000 tools", &long, &all),
+    ];
+    for (name, make, tools) in sorts {
+        let times = timed(&notebook, make, tools, &mut random);
+        let at = |share: usize| times[(times.len() * share / 100).min(times.len() - 1)].as_secs_f64() * 1e3;
+        println!(
+            "| {count} | {name} | {:.3} | {:.3} | {:.3} | {:.1} | {:.2} |",
+            at(50),
+            at(99),
+            at(100),
+            build.as_secs_f64() * 1e3,
+            change.as_secs_f64() * 1e3
+        );
+    }
+}
+
+/// How long each recall took, the shortest first.
+fn timed(
+    notebook: &Notebook,
+    make: &dyn Fn(&mut fastrand::Rng) -> String,
+    tools: &[ToolInPlay<'_>],
+    random: &mut fastrand::Rng,
+) -> Vec<Duration> {
+    let scope = Scope::of_group("bench");
+    let mut times: Vec<Duration> = (0..REQUESTS)
+        .map(|_| {
+            let text = make(random);
+            let query = RecallQuery { scope: &scope, text: &text, tools, vector: None };
+            let start = Instant::now();
+            black_box(notebook.recall(black_box(&query)));
+            start.elapsed()
+        })
+        .collect();
+    times.sort_unstable();
+    times
+}
+
+fn lesson(number: usize, random: &mut fastrand::Rng) -> Lesson {
+    let tools = if number.is_multiple_of(10) { Vec::new() } else { vec![format!("tool{}", number % TOOLS)] };
+    let length = random.usize(3..15);
+    Lesson {
+        id: format!("les_{number:032}"),
+        scope: Scope::of_group("bench"),
+        toolset: None,
+        tools,
+        polarity: Polarity::Negative,
+        key: format!("common {}", words(length, random)),
+        value: "What is said is not searched.".to_owned(),
+        author: Author::Composed,
+        evidence: Vec::new(),
+        tally: Tally::default(),
+        retired: None,
+        created_at: Timestamp::UNIX_EPOCH,
+        updated_at: Timestamp::UNIX_EPOCH,
+    }
+}
+
+/// Words by Zipf's law: the n-th is as likely as 1/n, about.
+fn words(count: usize, random: &mut fastrand::Rng) -> String {
+    let word = |_| {
+        let rank = (WORDS as f64).powf(random.f64()) as usize - 1;
+        format!("word{rank}")
+    };
+    (0..count).map(word).collect::<Vec<_>>().join(" ")
+}

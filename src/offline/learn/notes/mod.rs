@@ -1,0 +1,10 @@
+//! Lessons from labelled questions: the paper's training stage, and its test stage with its variants (ExpNote, sections 3.1 and 4.2).
+
+mod cases;
+mod keeping;
+mod lessons;
+mod report;
+mod run;
+
+pub use report::{NotesReport, VariantReport};
+pub use run::{NotesFiles, NotesRun, NotesWatcher, Variant, learn_notes};
