@@ -12,8 +12,11 @@ mod errors;
 mod explain;
 mod learn;
 mod lines;
+mod memory_store;
+mod plain;
 mod plan;
 mod policy;
+mod procedures;
 mod progress;
 mod replay;
 mod retrieve;
@@ -59,6 +62,8 @@ enum Verb {
     Plan(plan::Arguments),
     /// Learn when tools are wanted from requests whose right tools are known.
     Learn(learn::Arguments),
+    /// Look at the procedures that were learned, and remove some.
+    Procedures(procedures::Arguments),
     /// Look at the configuration.
     Config(config::Arguments),
     /// Look at the policies.
@@ -83,6 +88,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Retrieve(arguments) => retrieve::run(arguments),
         Verb::Plan(arguments) => plan::run(arguments),
         Verb::Learn(arguments) => learn::run(arguments),
+        Verb::Procedures(arguments) => procedures::run(arguments),
         Verb::Config(arguments) => config::run(arguments),
         Verb::Policy(arguments) => policy::run(arguments),
     };
