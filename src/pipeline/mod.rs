@@ -47,6 +47,7 @@ pub use pass_through::{PassThrough, Passed};
 pub use producer_shelf::ProducerShelf;
 pub use settings::{AliasSettings, Settings};
 pub use snapshot::{Snapshot, Tooling};
+pub use stages::kept_key::tenant;
 pub use stages::offer::SEARCH_TOOL;
 pub use stages::open::TurnRequest;
 pub use tool_shelf::ToolShelf;

@@ -38,8 +38,10 @@ impl FeedbackRow {
 #[serde(rename_all = "snake_case")]
 pub enum FeedbackVerdict {
     /// It was.
+    #[serde(rename = "good")]
     Right,
     /// It was not.
+    #[serde(rename = "bad")]
     Wrong,
 }
 

@@ -60,6 +60,8 @@ labels! {
         Deployment = "/openai/deployments/{model}/chat/completions",
         /// The list of models.
         Models = "/v1/models",
+        /// Verdicts on turns.
+        Feedback = "/v1/feedback",
         /// Anything else under `/v1/`: passed through, not judged.
         PassThrough = "/v1/*",
         /// No route.

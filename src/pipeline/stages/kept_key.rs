@@ -14,7 +14,7 @@ pub(super) fn client_key(headers: &HeaderMap) -> Option<&HeaderValue> {
 }
 
 /// Whose conversation it is: the hash of the client's key; one for all clients without any.
-pub(super) fn tenant(headers: &HeaderMap) -> String {
+pub fn tenant(headers: &HeaderMap) -> String {
     let mut hash = Sha256::new();
     add_part(&mut hash, client_key(headers).map(HeaderValue::as_bytes).unwrap_or_default());
     hex(&hash.finalize())
