@@ -21,7 +21,8 @@ use crate::upstream::Upstreams;
 use crate::watch::Watcher;
 use crate::{executor, upstream};
 
-use super::{documents, embedder, memory, policies, templates};
+use super::memory::Memories;
+use super::{documents, embedder, policies, templates};
 
 /// A proxy that cannot start. Each message names the file or key, and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -63,6 +64,8 @@ pub(super) struct Built {
     pub(super) pipeline: Arc<Pipeline>,
     pub(super) store: Arc<Store>,
     pub(super) metrics: Arc<Metrics>,
+    /// What was learned from use.
+    pub(super) memories: Memories,
     /// Files are watched while these live.
     pub(super) watchers: Vec<Watcher>,
 }
@@ -86,8 +89,8 @@ pub(super) async fn build(
     let traces = TraceQueue::start(store.clone(), &settings.store, base_dir, on_dropped);
 
     let embedder = embedder::load(&settings.embedding, base_dir, store.clone(), downloads).await?;
-    let (tooling, document_watchers) = documents::load(&settings, base_dir, embedder, &metrics).await?;
-    let memory = memory::empty(&settings.experience, &settings.procedures);
+    let (tooling, document_watchers) = documents::load(&settings, base_dir, embedder.clone(), &metrics).await?;
+    let memories = Memories::load(&settings, &store, embedder, &metrics).await;
     let executor = Executor::build(&settings.executor, store.clone())?;
     let (templates, template_watcher) = templates::load(&settings.feedback)?;
     let (policies, policy_watcher) = policies::load(&settings.policies, &settings.aliases, base_dir, &metrics)?;
@@ -105,10 +108,10 @@ pub(super) async fn build(
         approvals: store.clone(),
         planner: settings.planner,
         plans: store.clone(),
-        memory,
+        memory: memories.memory.clone(),
         traces,
         metrics: metrics.clone(),
     });
     let watchers = document_watchers.into_iter().chain(policy_watcher).chain(template_watcher).collect();
-    Ok(Built { pipeline: Arc::new(pipeline), store, metrics, watchers })
+    Ok(Built { pipeline: Arc::new(pipeline), store, metrics, memories, watchers })
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    catalog, embedding, executor, experience, explain, feedback, http, pipeline, planner, policy, procedures,
+    catalog, embedding, executor, experience, explain, feedback, http, learning, pipeline, planner, policy, procedures,
     representation, scanner, store, telemetry, upstream,
 };
 
@@ -47,6 +47,8 @@ pub struct Settings {
     pub experience: experience::Settings,
     /// What past solutions are learned and used.
     pub procedures: procedures::Settings,
+    /// How what was verified is learned.
+    pub learning: learning::Settings,
     /// Traces and intents.
     pub store: store::Settings,
     /// Logs.
@@ -73,6 +75,7 @@ impl Default for Settings {
             planner: planner::Settings::default(),
             experience: experience::Settings::default(),
             procedures: procedures::Settings::default(),
+            learning: learning::Settings::default(),
             store: store::Settings::default(),
             telemetry: telemetry::Settings::default(),
         }

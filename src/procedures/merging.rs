@@ -108,7 +108,7 @@ mod tests {
         [("find_person", "name", "?"), ("book_room", "person_id", "step1/id"), ("book_room", "day", "?")];
 
     fn joined(known: &[Arc<Procedure>], edges: &[(&str, &str, &str)], trace: &str, scope: &str) -> Joined {
-        let (draft, evidence) = (draft("Books a room", edges), evidence(EvidenceKind::Feedback, trace));
+        let (draft, evidence) = (draft("Books a room", edges), evidence(EvidenceKind::Mended, trace));
         let (scope, now) = (Scope::of_group(scope), Timestamp::from_second(100).unwrap());
         join(known, (&draft, evidence), &scope, now, &Settings::default())
     }
@@ -148,7 +148,7 @@ mod tests {
         let mut known = new(joined(&[], &EDGES, "t0", "a"));
         let settings = Settings { max_evidence: 3, ..Settings::default() };
         for number in 1..6 {
-            let found = (&draft("x", &EDGES), evidence(EvidenceKind::Feedback, &format!("t{number}")));
+            let found = (&draft("x", &EDGES), evidence(EvidenceKind::Mended, &format!("t{number}")));
             let joined = join([&known], found, &known.scope, Timestamp::UNIX_EPOCH, &settings);
             let Joined::Changed(changed) = joined else { panic!() };
             known = Arc::new(changed);

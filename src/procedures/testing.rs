@@ -48,7 +48,7 @@ pub(super) fn evidence(kind: EvidenceKind, trace: &str) -> Evidence {
 
 /// The procedure of a draft, in the scope of a group.
 pub(super) fn procedure(group: &str, output: &str, arguments: &[(&str, &str, &str)]) -> Arc<Procedure> {
-    let found = (&draft(output, arguments), evidence(EvidenceKind::Feedback, "t"));
+    let found = (&draft(output, arguments), evidence(EvidenceKind::Mended, "t"));
     let joined = join([], found, &Scope::of_group(group), Timestamp::UNIX_EPOCH, &Settings::default());
     let Joined::New(procedure) = joined else { panic!("{joined:?}") };
     Arc::new(procedure)

@@ -28,6 +28,11 @@ pub struct FeedbackRow {
     pub at: Timestamp,
 }
 
+impl FeedbackRow {
+    /// The source of verdicts by operators. A client's is its own scope ([`Scope::of_key`](crate::domain::Scope::of_key)).
+    pub const OPERATOR: &'static str = "operator";
+}
+
 /// Was a turn right?
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

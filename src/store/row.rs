@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::StoreError;
-use crate::domain::Trace;
+use crate::domain::{MemoryNote, Trace};
 
 /// A trace made ready to be stored. Made where the turn ends, so that the queue's memory is known in bytes and the one
 /// writer does not serialise for everyone. Its texts are shared with the statement that writes them.
@@ -43,7 +43,7 @@ impl TraceRow {
         let document = serde_json::to_string(&trace).map_err(|error| StoreError::Refused(error.to_string()))?;
         Ok(Self {
             tools: tools(&trace),
-            teaches: trace.memory.is_some(),
+            teaches: trace.memory.as_ref().is_some_and(MemoryNote::teaches),
             id: trace.id.into(),
             started_at: trace.started_at.as_millisecond(),
             session: trace.session.map(Into::into),

@@ -44,8 +44,8 @@ pub trait Traces: Send + Sync {
 /// Traces that something can be learned from.
 #[derive(Debug, Clone)]
 pub struct Taught {
-    /// In the order in which they were written.
-    pub traces: Vec<Trace>,
+    /// In the order in which they were written, each with its revision.
+    pub traces: Vec<(Revision, Trace)>,
     /// The revision of the last one that was looked at: what comes after it has not been. That of the question where there is no more.
     pub upto: Revision,
 }

@@ -17,6 +17,8 @@ pub struct Tally {
     pub withheld: u64,
     /// Of those, the turns with a fault in calls that it is about.
     pub withheld_hurt: u64,
+    /// The store's revision of the last turn that was counted: a turn that is found again is not counted again.
+    pub counted: i64,
     /// Natural logarithm of the evidence that turns fail more often with it: see `experience`'s sequential test.
     pub evidence: f64,
 }

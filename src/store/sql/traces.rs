@@ -103,7 +103,7 @@ impl Database {
         for (id, revision, document) in rows {
             taught.upto = revision;
             match read(&id, &document) {
-                Ok(trace) => taught.traces.push(trace),
+                Ok(trace) => taught.traces.push((revision, trace)),
                 Err(error) => tracing::warn!(%error, "nothing is learned from a trace"),
             }
         }

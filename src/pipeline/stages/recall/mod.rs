@@ -16,7 +16,7 @@ use crate::domain::Scope;
 use crate::domain::memory::Recalled;
 use crate::domain::rules::Mode;
 use crate::embedding::Vector;
-use crate::experience::{RecallQuery, Recollection, ToolInPlay, shown};
+use crate::experience::{RecallQuery, Recollection, ToolInPlay, draw, shown};
 use crate::openai::ChatRequest;
 use crate::pipeline::Pipeline;
 use crate::pipeline::query_vectors::query_vectors;
@@ -105,16 +105,18 @@ async fn look_up(pipeline: &Pipeline, turn: &Turn, offer: &Offer, scope: &Scope,
     let notebook = &turn.snapshot.memory.notebook;
     let most = turn.policy.recall.lessons as usize;
     let found: Vec<Recollection> = notebook.recall(&query).into_iter().take(most).collect();
-    let chance = 1.0 - notebook.settings().withhold;
-    let drawn: Vec<(Recollection, bool)> = found.into_iter().map(|found| (found, fastrand::f64() >= chance)).collect();
-    let lessons: Vec<_> = drawn.iter().filter(|(_, withheld)| !withheld).map(|(found, _)| &*found.lesson).collect();
+    let mut random = fastrand::Rng::new();
+    let drawn: Vec<(Recollection, (bool, f64))> =
+        found.into_iter().map(|found| (found, draw(notebook.settings(), &mut random))).collect();
+    let lessons: Vec<_> =
+        drawn.iter().filter(|(_, (withheld, _))| !withheld).map(|(found, _)| &*found.lesson).collect();
     let is_told = !lessons.is_empty() || turn.policy.recall.tell_none;
     let note = is_told.then(|| shown(&lessons));
-    let recalled = |(found, withheld): &(Recollection, bool)| Recalled {
+    let recalled = |(found, (withheld, chance)): &(Recollection, (bool, f64))| Recalled {
         id: found.lesson.id.clone(),
         again: false,
         withheld: *withheld,
-        chance,
+        chance: *chance,
     };
     Shown { note, lessons: drawn.iter().map(recalled).collect() }
 }

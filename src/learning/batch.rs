@@ -1,0 +1,223 @@
+//! What a batch of traces and verdicts teaches: decided here, without I/O.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::progress::{Progress, Waiting};
+use super::{Known, Settings};
+use crate::domain::memory::{Author, Backing, Recalled, Retirement};
+use crate::domain::{Evidence, EvidenceKind, Lesson, LessonDraft, MemoryNote, Procedure, ProcedureDraft, Scope, Trace};
+use crate::experience::{self, Learned, Watched};
+use crate::procedures::{self, Joined};
+use crate::store::{FeedbackRow, FeedbackVerdict, Revision};
+use crate::telemetry::labels::MemoryKind;
+
+/// A batch under way: what is known, and what of it changes.
+#[derive(Debug)]
+pub(super) struct Batch<'a> {
+    known: &'a Known,
+    settings: &'a Settings,
+    now: Timestamp,
+    /// Lessons that are new or other than before, by id.
+    pub(super) lessons: BTreeMap<String, Lesson>,
+    /// Procedures that are new or other than before, by id.
+    pub(super) procedures: BTreeMap<String, Procedure>,
+    /// What was learned, and what verified it.
+    pub(super) learned: Vec<(MemoryKind, EvidenceKind)>,
+    /// What was retired.
+    pub(super) retired: Vec<MemoryKind>,
+}
+
+impl<'a> Batch<'a> {
+    /// Nothing learned yet.
+    pub(super) fn new(known: &'a Known, settings: &'a Settings, now: Timestamp) -> Self {
+        let (lessons, procedures, learned, retired) = Default::default();
+        Self { known, settings, now, lessons, procedures, learned, retired }
+    }
+
+    /// Learns from a turn: counts what it was shown, takes over what it saw work, and lets the rest wait.
+    pub(super) fn turn(&mut self, progress: &mut Progress, revision: Revision, trace: &Trace) {
+        let Some(memory) = &trace.memory else { return };
+        for recalled in memory.lessons.iter().filter(|recalled| !recalled.again) {
+            self.count(revision, trace, &memory.scope, recalled);
+        }
+        for draft in &memory.drafts {
+            match draft.backing {
+                Backing::Seen => self.learn(&memory.scope, draft, evidence_of(draft.kind, trace, trace.started_at)),
+                Backing::Awaits(_) => progress.wait(trace, &memory.scope, draft, self.settings),
+                Backing::Verdict => {}
+            }
+        }
+        if let Some(workflow) = memory.workflow.as_ref().filter(|workflow| workflow.backing == Backing::Seen) {
+            self.join(&memory.scope, workflow, evidence_of(EvidenceKind::Mended, trace, trace.started_at));
+        }
+        if let Some(session) = &trace.session {
+            for Waiting { scope, draft, trace, session, since, .. } in
+                progress.came_back(&memory.scope, session, &memory.returned)
+            {
+                let (trace, session) = (Some(trace), Some(session));
+                self.learn(&scope, &draft, Evidence { kind: draft.kind, trace, session, source: None, at: since });
+            }
+        }
+    }
+
+    /// Takes over a verdict on a turn. It counts where it is an operator's, or that of the client whose turn it was.
+    pub(super) fn verdict(&mut self, progress: &mut Progress, row: &FeedbackRow, trace: &Trace) {
+        let is_theirs = row.source == Scope::of_key(&trace.tenant).as_str();
+        let Some(memory) = trace.memory.as_ref().filter(|_| is_theirs || row.source == FeedbackRow::OPERATOR) else {
+            return;
+        };
+        match row.verdict {
+            FeedbackVerdict::Right => self.confirm(memory, row, trace),
+            FeedbackVerdict::Wrong => {
+                progress.refute(&trace.id);
+                self.refute(memory, row, trace);
+            }
+        }
+    }
+
+    /// The turn was right: so is what it may teach.
+    fn confirm(&mut self, memory: &MemoryNote, row: &FeedbackRow, trace: &Trace) {
+        let kind = if row.source == FeedbackRow::OPERATOR { EvidenceKind::Operator } else { EvidenceKind::Feedback };
+        for draft in &memory.drafts {
+            self.learn(&memory.scope, draft, evidence_of(kind, trace, row.at));
+        }
+        if let Some(workflow) = &memory.workflow {
+            self.join(&memory.scope, workflow, evidence_of(kind, trace, row.at));
+        }
+    }
+
+    /// The turn was wrong: what rests on it alone is not used any more.
+    fn refute(&mut self, memory: &MemoryNote, row: &FeedbackRow, trace: &Trace) {
+        let rests_on = |evidence: &[Evidence]| evidence.iter().any(|event| event.trace.as_deref() == Some(&trace.id));
+        let mut lessons = self.known.notebook.of_scope(&memory.scope);
+        lessons.retain(|lesson| rests_on(&lesson.evidence));
+        let ids: BTreeSet<String> = lessons.iter().map(|lesson| lesson.id.clone()).collect();
+        let new = self.lessons.values().filter(|lesson| rests_on(&lesson.evidence)).map(|lesson| lesson.id.clone());
+        for id in ids.into_iter().chain(new.collect::<Vec<_>>()) {
+            let Some(mut lesson) = self.lesson(&memory.scope, &id) else { continue };
+            let retired = without(&mut lesson.evidence, &trace.id, row, self.now);
+            self.retire(MemoryKind::Lesson, &mut lesson.retired, retired);
+            lesson.updated_at = self.now;
+            self.lessons.insert(id, lesson);
+        }
+        let procedures = self.known.library.of_scope(&memory.scope).filter(|procedure| rests_on(&procedure.evidence));
+        let ids: BTreeSet<String> = procedures.map(|procedure| procedure.id.clone()).collect();
+        let new = self.procedures.values().filter(|known| rests_on(&known.evidence)).map(|known| known.id.clone());
+        for id in ids.into_iter().chain(new.collect::<Vec<_>>()) {
+            let Some(mut procedure) = self.procedure(&memory.scope, &id) else { continue };
+            let retired = without(&mut procedure.evidence, &trace.id, row, self.now);
+            self.retire(MemoryKind::Procedure, &mut procedure.retired, retired);
+            procedure.updated_at = self.now;
+            self.procedures.insert(id, procedure);
+        }
+    }
+
+    fn retire(&mut self, kind: MemoryKind, standing: &mut Option<Retirement>, retirement: Option<Retirement>) {
+        if standing.is_none() && retirement.is_some() {
+            *standing = retirement;
+            self.retired.push(kind);
+        }
+    }
+
+    fn learn(&mut self, scope: &Scope, draft: &LessonDraft, evidence: Evidence) {
+        let kind = evidence.kind;
+        let settings = self.known.notebook.settings();
+        let stored = self.known.notebook.like(scope, draft);
+        let unchanged = stored.iter().filter(|lesson| !self.lessons.contains_key(&lesson.id)).map(|lesson| &**lesson);
+        let present = self.lessons.values().chain(unchanged);
+        let learned =
+            experience::learn(draft.clone(), evidence, (scope, Author::Composed), present, (self.now, settings));
+        if let Learned::New(lesson) | Learned::Confirmed(lesson) = learned {
+            self.learned.push((MemoryKind::Lesson, kind));
+            self.lessons.insert(lesson.id.clone(), lesson);
+        }
+    }
+
+    fn join(&mut self, scope: &Scope, draft: &ProcedureDraft, evidence: Evidence) {
+        let kind = evidence.kind;
+        let settings = self.known.library.settings();
+        let stored = self.known.library.of_scope(scope).filter(|known| !self.procedures.contains_key(&known.id));
+        let changed: Vec<Arc<Procedure>> = self.procedures.values().cloned().map(Arc::new).collect();
+        let joined = procedures::join(stored.chain(&changed), (draft, evidence), scope, self.now, settings);
+        if let Joined::New(procedure) | Joined::Changed(procedure) = joined {
+            self.learned.push((MemoryKind::Procedure, kind));
+            self.procedures.insert(procedure.id.clone(), procedure);
+        }
+    }
+
+    /// Counts what became of a turn for which a lesson was found, once.
+    fn count(&mut self, revision: Revision, trace: &Trace, scope: &Scope, recalled: &Recalled) {
+        let Some(mut lesson) = self.lesson(scope, &recalled.id) else { return };
+        let Some(failed) = went_wrong(trace, &lesson.tools).filter(|_| lesson.tally.counted < revision) else { return };
+        let watched = Watched { chance: recalled.chance, withheld: recalled.withheld, failed };
+        experience::observe(&mut lesson.tally, watched);
+        lesson.tally.counted = revision;
+        let retired = experience::retirement(&lesson.tally, self.known.notebook.settings(), self.now);
+        self.retire(MemoryKind::Lesson, &mut lesson.retired, retired);
+        lesson.updated_at = self.now;
+        self.lessons.insert(lesson.id.clone(), lesson);
+    }
+
+    /// A lesson as it stands now.
+    fn lesson(&self, scope: &Scope, id: &str) -> Option<Lesson> {
+        let stored = || self.known.notebook.get(scope, id).map(|lesson| Lesson::clone(lesson));
+        self.lessons.get(id).cloned().or_else(stored)
+    }
+
+    /// A procedure as it stands now.
+    fn procedure(&self, scope: &Scope, id: &str) -> Option<Procedure> {
+        let stored = || self.known.library.get(scope, id).map(|procedure| Procedure::clone(procedure));
+        self.procedures.get(id).cloned().or_else(stored)
+    }
+
+    /// The ids of lessons that are too many in the scopes in which something was learned.
+    pub(super) fn surplus(&self) -> Vec<String> {
+        let scopes: BTreeSet<&Scope> = self.lessons.values().map(|lesson| &lesson.scope).collect();
+        let surplus = scopes.into_iter().flat_map(|scope| {
+            let stored = self.known.notebook.of_scope(scope);
+            let unchanged =
+                stored.iter().filter(|lesson| !self.lessons.contains_key(&lesson.id)).map(|lesson| &**lesson);
+            let changed = self.lessons.values().filter(|lesson| lesson.scope == *scope);
+            experience::surplus(unchanged.chain(changed), self.known.notebook.settings())
+        });
+        surplus.collect()
+    }
+}
+
+fn evidence_of(kind: EvidenceKind, trace: &Trace, at: Timestamp) -> Evidence {
+    Evidence { kind, trace: Some(trace.id.clone()), session: trace.session.clone(), source: None, at }
+}
+
+/// Takes a turn out of what something rests on. Where nothing is left, the turn stays there, and the reason to retire it is told.
+fn without(evidence: &mut Vec<Evidence>, trace: &str, row: &FeedbackRow, now: Timestamp) -> Option<Retirement> {
+    let left: Vec<Evidence> = evidence.iter().filter(|event| event.trace.as_deref() != Some(trace)).cloned().collect();
+    if !left.is_empty() {
+        *evidence = left;
+        return None;
+    }
+    let who = if row.source == FeedbackRow::OPERATOR { "an operator" } else { "the application" };
+    Some(Retirement { at: now, reason: format!("the turn that it rests on, {trace}, was wrong, says {who}") })
+}
+
+/// Did calls of these tools (of any, where none is named) have a fault or fail? `None` where no such call was made: the turn says nothing then.
+fn went_wrong(trace: &Trace, tools: &[String]) -> Option<bool> {
+    let is_about = |name: &str| tools.is_empty() || tools.iter().any(|tool| tool == name);
+    let mut called = false;
+    for attempt in &trace.attempts {
+        // A fault in a call that could not be read, or of a tool that is not there, is about whatever was meant.
+        let is_faulty = attempt.diagnoses.iter().any(|diagnosis| {
+            let call = attempt.calls.get(diagnosis.call);
+            call.is_none_or(|call| is_about(&call.name) || diagnosis.suggestion.as_deref().is_some_and(is_about))
+        });
+        if is_faulty {
+            return Some(true);
+        }
+        called |= attempt.calls.iter().any(|call| is_about(&call.name));
+    }
+    let failed = trace.executions.iter().filter(|execution| is_about(&execution.call.name));
+    let failed = failed.clone().any(|execution| execution.status.is_some_and(|status| status >= 400));
+    (called || failed).then_some(failed)
+}

@@ -1,0 +1,34 @@
+//! Settings of learning (`[learning]`).
+
+use serde::{Deserialize, Serialize};
+
+/// How what was verified becomes lessons and procedures (`[learning]`).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// Does this process learn? Of several replicas one learns at a time; those for which this is `false` never do, and use what others learned.
+    pub enabled: bool,
+    /// Least milliseconds between two looks at what came.
+    pub pause_milliseconds: u64,
+    /// Traces, and verdicts, that are looked at in one go.
+    pub batch: u32,
+    /// Drafts that wait for their calls to be verified; of more the oldest are given up.
+    pub max_waiting: usize,
+    /// Hours that a draft waits.
+    pub waiting_hours: u32,
+    /// Seconds after which another replica takes over from one that is silent.
+    pub lease_seconds: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            pause_milliseconds: 250,
+            batch: 200,
+            max_waiting: 1_000,
+            waiting_hours: 24,
+            lease_seconds: 30,
+        }
+    }
+}
