@@ -12,8 +12,11 @@ mod errors;
 mod explain;
 mod learn;
 mod lines;
+mod memory_store;
+mod plain;
 mod plan;
 mod policy;
+mod procedures;
 mod progress;
 mod replay;
 mod retrieve;
@@ -62,6 +65,8 @@ enum Verb {
     Learn(learn::Arguments),
     /// Move, delete or take back what is stored.
     Store(store::Arguments),
+    /// Look at the procedures that were learned, and remove some.
+    Procedures(procedures::Arguments),
     /// Look at the configuration.
     Config(config::Arguments),
     /// Look at the policies.
@@ -87,6 +92,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Plan(arguments) => plan::run(arguments),
         Verb::Learn(arguments) => learn::run(arguments),
         Verb::Store(arguments) => store::run(arguments),
+        Verb::Procedures(arguments) => procedures::run(arguments),
         Verb::Config(arguments) => config::run(arguments),
         Verb::Policy(arguments) => policy::run(arguments),
     };

@@ -55,6 +55,7 @@ use answer::Outlet;
 use planning_models::PlanningModels;
 use stages::offer::OfferedBefore;
 use stages::open;
+use stages::plan::OutlinedBefore;
 use stages::recall::RecalledBefore;
 use turn::Turn;
 
@@ -113,6 +114,7 @@ pub struct Pipeline {
     metrics: Arc<Metrics>,
     offered_before: OfferedBefore,
     recalled_before: RecalledBefore,
+    outlined_before: OutlinedBefore,
     memory: Arc<ArcSwap<Memory>>,
     running: TaskTracker,
 }
@@ -125,6 +127,7 @@ impl Pipeline {
             parts;
         let offered_before = OfferedBefore::new(settings.remembered_tools);
         let recalled_before = RecalledBefore::new(settings.remembered_notes_bytes);
+        let outlined_before = OutlinedBefore::new(settings.remembered_notes_bytes);
         Self {
             settings,
             aliases: Arc::new(aliases),
@@ -143,6 +146,7 @@ impl Pipeline {
             metrics,
             offered_before,
             recalled_before,
+            outlined_before,
             memory,
             running: TaskTracker::new(),
         }

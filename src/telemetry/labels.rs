@@ -184,6 +184,8 @@ labels! {
         Closing = "closing",
         /// A plan is drawn.
         Plan = "plan",
+        /// An outline is made of procedures that were learned.
+        Procedure = "procedure",
         /// None of these.
         Other = OTHER,
     }
