@@ -14,6 +14,7 @@ mod input;
 mod judge;
 mod learn;
 mod lines;
+mod moving;
 mod output;
 mod parallel;
 mod plan;
@@ -32,6 +33,7 @@ pub use learn::{
     Variant, VariantReport, gather_procedures, learn, learn_notes, page,
 };
 pub use lines::MAX_LINE_BYTES;
+pub use moving::{ExportSummary, ImportSummary, export, import};
 pub use plan::{CandidatesJob, CandidatesSummary, DrawJob, DrawSummary, candidates, plans};
 pub use replay::{Fates, Judgements, Replay, ReplayJob, Row, Rows, TurnFates, grouped, replay};
 pub use retrieve::{RetrieveJob, RetrieveSummary, retrieve};

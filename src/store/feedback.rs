@@ -50,7 +50,7 @@ pub enum FeedbackVerdict {
 pub enum Given {
     /// It is the source's first one on the turn, or another than before.
     New,
-    /// It is what the source said before: nothing changed.
+    /// It is what the source said before, or it said something else since: nothing changed.
     Repeated,
 }
 
