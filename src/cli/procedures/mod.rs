@@ -110,7 +110,7 @@ async fn list(procedures: &Procedures, arguments: ListArguments) -> VerbResult {
     let filter = MemoryFilter { scope: scope.map(Scope::from), toolset, tool, status, ..MemoryFilter::default() };
     let found = pages(procedures, filter).await?;
     match format {
-        Format::Json => found.iter().for_each(|procedure| print_json(procedure)),
+        Format::Json => found.iter().for_each(print_json),
         Format::Text => anstream::print!("{}", table::table(&found)),
     }
     Ok(())
