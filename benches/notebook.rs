@@ -97,7 +97,7 @@ fn timed(
     let mut times: Vec<Duration> = (0..REQUESTS)
         .map(|_| {
             let text = make(random);
-            let query = RecallQuery { scope: &scope, text: &text, tools, vector: None };
+            let query = RecallQuery { scope: &scope, text: &text, tools, most: 3, vector: None };
             let start = Instant::now();
             black_box(notebook.recall(black_box(&query)));
             start.elapsed()

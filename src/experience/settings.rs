@@ -6,8 +6,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Lessons that a turn is shown at most (paper, appendix B: 3).
-    pub k: usize,
     /// Share of a lesson's key words, 0 to 1, that a request must have to be shown the lesson; at least one, whatever this says.
     pub least_match: f32,
     /// How much of a lesson's score comes from the words that its key shares with the request.
@@ -36,7 +34,6 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            k: 3,
             least_match: 0.05,
             word_weight: 1.0,
             vector_weight: 1.0,

@@ -37,13 +37,13 @@ pub(super) struct Arguments {
     /// What the test stage recalls; several may be given. What the model does without any note is always found out first.
     #[arg(long = "variant", value_enum, default_value = "all", value_delimiter = ',')]
     variants: Vec<VariantKind>,
-    /// The group whose memory the lessons are for: that of policies with `memory: NAME`.
+    /// The group whose memory the lessons are for: that of policies with `recall.group: NAME`.
     #[arg(long, value_name = "NAME", default_value = "labelled")]
     group: String,
     #[command(flatten)]
     model: ModelArguments,
     /// Notes that a question is shown at most.
-    #[arg(short, long = "count", value_name = "N", default_value_t = Settings::default().k)]
+    #[arg(short, long = "count", value_name = "N", default_value = "3")]
     k: usize,
     /// Further messages in which the model may think and take notes about a question.
     #[arg(long, value_name = "N", default_value_t = Settings::default().note_actions)]
@@ -112,7 +112,8 @@ pub(super) fn run(arguments: &Arguments) -> VerbResult {
         model_name: name.clone(),
         scope: Scope::of_group(&arguments.group),
         variants,
-        settings: Settings { k: *k, note_actions: *actions, ..Settings::default() },
+        k: *k,
+        settings: Settings { note_actions: *actions, ..Settings::default() },
         jobs: jobs.get(),
         resume: *resume,
         restart: *restart,

@@ -88,7 +88,7 @@ impl Notebook {
         Self { shelves: self.shelves.clone(), settings }
     }
 
-    /// The lessons that fit a request, best first, at most [`Settings::k`]. None of them is retired or of another scope, each is about a
+    /// The lessons that fit a request, best first, at most [`RecallQuery::most`]. None of them is retired or of another scope, each is about a
     /// tool in play or about none, and each shares with the request at least one word of its key that is more than grammar. Equal
     /// notebooks and queries give equal answers.
     pub fn recall(&self, query: &RecallQuery<'_>) -> Vec<Recollection> {
@@ -111,8 +111,8 @@ impl Notebook {
     pub fn like(&self, scope: &Scope, draft: &LessonDraft) -> Vec<Arc<Lesson>> {
         let toolset = draft.toolset.as_deref();
         let tools: Vec<ToolInPlay<'_>> = draft.tools.iter().map(|name| ToolInPlay { toolset, name }).collect();
-        let query = RecallQuery { scope, text: &draft.key, tools: &tools, vector: None };
-        let settings = Settings { k: MAX_LIKE, least_match: 0.0, ..self.settings };
+        let query = RecallQuery { scope, text: &draft.key, tools: &tools, most: MAX_LIKE, vector: None };
+        let settings = Settings { least_match: 0.0, ..self.settings };
         let Some(shelf) = self.shelves.get(scope) else { return Vec::new() };
         let found = search::search(shelf, &query, &settings).into_iter().map(|found| found.lesson);
         let is_same = |lesson: &Arc<Lesson>| (lesson.toolset.as_deref(), &lesson.tools) == (toolset, &draft.tools);
@@ -147,7 +147,7 @@ impl Notebook {
 
     /// How many of them are retired.
     pub fn retired(&self) -> usize {
-        self.shelves.values().map(|shelf| shelf.len() - shelf.statistics().lessons).sum()
+        self.shelves.values().map(|shelf| shelf.statistics().retired).sum()
     }
 
     /// Are there none?

@@ -14,6 +14,8 @@ pub struct RecallQuery<'a> {
     pub text: &'a str,
     /// The tools that the turn may use.
     pub tools: &'a [ToolInPlay<'a>],
+    /// Lessons that are told at most (paper, appendix B: 3).
+    pub most: usize,
     /// The vector of the text, of the embedder that made those of the lessons.
     pub vector: Option<&'a Vector>,
 }

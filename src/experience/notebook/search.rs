@@ -37,7 +37,7 @@ pub(super) fn search(shelf: &Shelf, query: &RecallQuery<'_>, settings: &Settings
         scored.extend(search.exact(part, position as usize));
     }
     scored.sort_by(order);
-    scored.truncate(settings.k);
+    scored.truncate(query.most);
     newest_first(&mut scored, settings);
     scored
 }
@@ -128,7 +128,7 @@ impl<'a> Search<'a> {
             let found = walk.touched.iter();
             candidates.extend(found.map(|position| Candidate { score: score(position), part, position: *position }));
         }
-        let finalists = FINALISTS.max(self.settings.k);
+        let finalists = FINALISTS.max(query.most);
         if finalists < candidates.len() {
             candidates.select_nth_unstable_by(finalists, |one, other| {
                 other.score.total_cmp(&one.score).then((one.part, one.position).cmp(&(other.part, other.position)))

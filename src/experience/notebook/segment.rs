@@ -153,6 +153,13 @@ impl Segment {
         self.groups.get(slot.checked_sub(1).map_or(0, end)..end(slot)).unwrap_or_default()
     }
 
+    /// In how many keys a term stands. Its groups' lists stand one behind the other, so that none of them is looked through.
+    pub(super) fn lessons_with(&self, term: Term) -> usize {
+        let groups = self.groups(term);
+        let (first, last) = (groups.first(), groups.last());
+        first.zip(last).map_or(0, |(first, last)| (last.end - first.begin) as usize)
+    }
+
     /// The positions of a group's lessons.
     pub(super) fn positions(&self, group: Group) -> &[u32] {
         self.lists.get(group.begin as usize..group.end as usize).unwrap_or_default()

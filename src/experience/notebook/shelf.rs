@@ -32,8 +32,10 @@ pub(super) struct Statistics {
     pub(super) lessons: usize,
     /// Terms of all their keys.
     pub(super) terms: usize,
-    /// All lessons, retired ones included.
+    /// All lessons, those included that are not found.
     pub(super) all: usize,
+    /// Of these, the retired ones.
+    pub(super) retired: usize,
 }
 
 impl Shelf {
@@ -67,6 +69,7 @@ impl Shelf {
         let mut statistics = Statistics::default();
         for entry in shelf.entries() {
             statistics.all += 1;
+            statistics.retired += usize::from(entry.lesson.retired.is_some());
             if entry.is_found() {
                 statistics.lessons += 1;
                 statistics.terms += entry.terms.len();
@@ -92,10 +95,8 @@ impl Shelf {
 
     /// In how many keys a term stands.
     pub(super) fn lessons_with(&self, term: Term) -> usize {
-        let count =
-            |segment: &Segment| segment.groups(term).iter().map(|group| segment.positions(*group).len()).sum::<usize>();
         let lost = self.lost.get(&term).copied().unwrap_or_default();
-        (count(&self.base) + count(&self.recent)).saturating_sub(lost)
+        (self.base.lessons_with(term) + self.recent.lessons_with(term)).saturating_sub(lost)
     }
 
     pub(super) fn get(&self, id: &str) -> Option<&Arc<Lesson>> {

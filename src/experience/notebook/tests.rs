@@ -38,7 +38,7 @@ fn notebook(lessons: impl IntoIterator<Item = Lesson>) -> Notebook {
 
 fn recalled(notebook: &Notebook, tools: &[&str], text: &str) -> Vec<String> {
     let tools: Vec<ToolInPlay<'_>> = tools.iter().map(|name| ToolInPlay { toolset: None, name }).collect();
-    let query = RecallQuery { scope: &Scope::of_group("g"), text, tools: &tools, vector: None };
+    let query = RecallQuery { scope: &Scope::of_group("g"), text, tools: &tools, most: 3, vector: None };
     notebook.recall(&query).iter().map(|found| found.lesson.id.clone()).collect()
 }
 
@@ -70,7 +70,7 @@ fn lessons_of_other_scopes_and_tools_and_retired_ones_stay_out() {
     assert_eq!(recalled(&notebook, &["list"], "a room"), ["5", "6"]);
     assert_eq!(recalled(&notebook, &[], "a room"), ["6"]);
     let tools = [ToolInPlay { toolset: Some("hotel"), name: "book" }];
-    let query = RecallQuery { scope: &Scope::of_group("g"), text: "room", tools: &tools, vector: None };
+    let query = RecallQuery { scope: &Scope::of_group("g"), text: "room", tools: &tools, most: 3, vector: None };
     assert_eq!(notebook.recall(&query).iter().map(|found| found.lesson.id.as_str()).collect::<Vec<_>>(), ["3", "6"]);
     assert_eq!((notebook.len(), notebook.retired()), (6, 1));
     let about = |scope: &Scope| {
@@ -134,7 +134,7 @@ fn meaning_puts_those_in_order_that_words_find() {
         [noted("1", "room date", [1.0, 0.0]), noted("2", "room guest", [0.0, 1.0]), noted("3", "suite", [0.0, 1.0])];
     let notebook = Notebook::of(lessons, Settings::default());
     let ask = |vector: Option<&Vector>| {
-        let query = RecallQuery { scope: &Scope::of_group("g"), text: "a room", tools: &[], vector };
+        let query = RecallQuery { scope: &Scope::of_group("g"), text: "a room", tools: &[], most: 3, vector };
         notebook.recall(&query).iter().map(|found| found.lesson.id.clone()).collect::<Vec<_>>()
     };
     assert_eq!(ask(None), ["1", "2"]);

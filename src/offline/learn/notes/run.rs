@@ -55,6 +55,8 @@ pub struct NotesRun {
     pub scope: Scope,
     /// What of the lessons the test stage recalls; what it comes to without any is always found out as well.
     pub variants: Vec<Variant>,
+    /// Notes that a question is shown at most (paper, appendix B: 3).
+    pub k: usize,
     /// How lessons are noted and found.
     pub settings: Settings,
     /// Questions that are asked side by side.
@@ -210,7 +212,7 @@ fn state_file(files: &NotesFiles, run: &NotesRun, read: &Read) -> Option<StateFi
     let out = files.out.as_ref().filter(|out| out.as_os_str() != STANDARD_STREAM)?;
     let mut inputs = Inputs::default();
     inputs.add(&run.model_name);
-    for part in [format!("{:?}", run.settings), format!("{:?}", (&read.train, &read.test))] {
+    for part in [format!("{:?}", (run.k, run.settings)), format!("{:?}", (&read.train, &read.test))] {
         inputs.add(&part);
     }
     Some(StateFile::beside(out, inputs))
@@ -332,7 +334,13 @@ impl School<'_> {
         let notebook = Notebook::of(taken, self.run.settings);
         let sources: HashMap<&str, &Case> = read.train.iter().map(|case| (case.source.as_str(), case)).collect();
         let solved = self.each(variant.label(), &read.test, async |case| {
-            let query = RecallQuery { scope: &self.run.scope, text: &case.question, tools: &[], vector: None };
+            let query = RecallQuery {
+                scope: &self.run.scope,
+                text: &case.question,
+                tools: &[],
+                most: self.run.k,
+                vector: None,
+            };
             let found = notebook.recall(&query);
             let mut shown: Vec<Shown<'_>> = match variant {
                 Variant::Case => found.iter().filter_map(|found| case_shown(&found.lesson, &sources)).collect(),

@@ -101,13 +101,12 @@ async fn look_up(pipeline: &Pipeline, turn: &Turn, offer: &Offer, scope: &Scope,
     let tools: Vec<ToolInPlay<'_>> =
         offer.toolbook.tools().iter().filter_map(|tool| ToolInPlay::of(&tool.tool)).collect();
     let vector = vector(pipeline, turn, text).await;
-    let query = RecallQuery { scope, text, tools: &tools, vector: vector.as_ref() };
-    let notebook = &turn.snapshot.memory.notebook;
     let most = turn.policy.recall.lessons as usize;
-    let found: Vec<Recollection> = notebook.recall(&query).into_iter().take(most).collect();
+    let query = RecallQuery { scope, text, tools: &tools, most, vector: vector.as_ref() };
+    let notebook = &turn.snapshot.memory.notebook;
     let mut random = fastrand::Rng::new();
     let drawn: Vec<(Recollection, (bool, f64))> =
-        found.into_iter().map(|found| (found, draw(notebook.settings(), &mut random))).collect();
+        notebook.recall(&query).into_iter().map(|found| (found, draw(notebook.settings(), &mut random))).collect();
     let lessons: Vec<_> =
         drawn.iter().filter(|(_, (withheld, _))| !withheld).map(|(found, _)| &*found.lesson).collect();
     let is_told = !lessons.is_empty() || turn.policy.recall.tell_none;
