@@ -18,7 +18,7 @@ fn turn(id: &str, tool: &str, backing: &Value, returned: &Value) -> String {
         node("step2", tool, argument("person_id", output))], "finals": ["step2"]});
     let workflow = json!({"toolsets": ["rooms"], "input": [{"name": "name", "description": "Whom."}], "output": format!("What {tool} gives\u{1b}[2J"),
         "steps": ["find_person: name given", format!("{tool}: person_id from step 1's /id")], "plan": plan, "backing": backing});
-    json!({"id": id, "tenant": "jill", "started_at": "2026-01-01T00:00:00Z", "endpoint": "", "model": "", "upstream": "", "policy": "",
+    json!({"id": id, "tenant": "jill", "session": "s", "started_at": "2026-01-01T00:00:00Z", "endpoint": "", "model": "", "upstream": "", "policy": "",
         "mode": "guard", "stream": false, "status": 200, "verdict": "clean", "tools_offered": [], "attempts": [], "executions": [],
         "record": [], "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}, "duration_ms": 0.0, "overhead_ms": 0.0,
         "memory": {"scope": "group:a", "workflow": workflow, "returned": returned}})

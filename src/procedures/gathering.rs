@@ -80,7 +80,8 @@ impl Gathering {
         match (vouched, &draft.backing) {
             (Some(kind), _) => self.learn(draft, evidence(kind), &memory.scope, now),
             (None, Backing::Seen) => self.learn(draft, evidence(EvidenceKind::Mended), &memory.scope, now),
-            (None, Backing::Awaits(calls)) => {
+            // Without a session nobody knows whose conversation the calls come back in.
+            (None, Backing::Awaits(calls)) if trace.session.is_some() => {
                 if self.waiting.len() >= MAX_WAITING {
                     self.waiting.remove(0);
                     self.tally.unverified += 1;
@@ -93,7 +94,7 @@ impl Gathering {
                     evidence: evidence(EvidenceKind::Mended),
                 });
             }
-            (None, Backing::Verdict) => self.tally.unverified += 1,
+            (None, Backing::Awaits(_) | Backing::Verdict) => self.tally.unverified += 1,
         }
     }
 
@@ -155,7 +156,7 @@ mod tests {
         let workflow = workflow.map(|backing| ProcedureDraft { backing, ..draft("Books a room", &arguments) });
         let returned: Vec<_> =
             returned.iter().map(|(call, failed)| json!({"call": call, "tool": "t", "failed": failed})).collect();
-        let trace = json!({"id": id, "tenant": "jill", "started_at": "2026-01-01T00:00:00Z", "endpoint": "", "model": "", "upstream": "",
+        let trace = json!({"id": id, "tenant": "jill", "session": "s", "started_at": "2026-01-01T00:00:00Z", "endpoint": "", "model": "", "upstream": "",
             "policy": "", "mode": "guard", "stream": false, "status": 200, "verdict": "clean", "tools_offered": [], "attempts": [],
             "executions": [], "record": [], "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}, "duration_ms": 0.0,
             "overhead_ms": 0.0, "memory": {"scope": "group:a", "returned": returned}});
@@ -201,6 +202,9 @@ mod tests {
         let mut others = trace("t2", None, &[("c1", false), ("c2", false)]);
         others.tenant = "jack".to_owned();
         assert_eq!(learned(vec![(others, None)]), 0);
+        let mut elsewhere = trace("t2", None, &[("c1", false), ("c2", false)]);
+        elsewhere.session = None;
+        assert_eq!(learned(vec![(elsewhere, None)]), 0);
     }
 
     #[test]
