@@ -2,12 +2,12 @@
 //!
 //! Owns what a lesson says and how one is found. Must not know turns, stores or who asks. Everything here is a value or a pure function.
 //!
-//! The way: [`compose`](compose::compose) makes a draft of what went wrong and was mended, or of what went well; once it is verified, [`learn`] makes a lesson
+//! The way: [`compose`](compose()) makes a draft of what went wrong and was mended, or of what went well; once it is verified, [`learn`] makes a lesson
 //! of it, or confirms one that says the same; [`Notebook`] holds the lessons of all scopes and finds those for a request; [`draw`] decides
 //! whether a lesson that was found is shown, [`observe`] counts what became of the turn, and [`retirement`](retirement()) tells when it does harm.
 //! Where a model takes the notes, [`prompts`] ask it and read what it answers, and [`Personal`] takes out of them what is one person's.
 
-pub mod compose;
+mod compose;
 mod merge;
 mod notebook;
 pub mod prompts;
@@ -18,6 +18,7 @@ mod shown;
 mod student;
 mod text;
 
+pub use compose::{Event, Lived, compose};
 pub use merge::{Learned, is_conflict, is_near_duplicate, latest, learn, merged, surplus};
 pub use notebook::{Change, Notebook, Noted, RecallQuery, Recollection, ToolInPlay, embedded_text};
 pub use redaction::{Personal, redacted};
