@@ -4,8 +4,7 @@ use serde_json::Value;
 
 use crate::domain::memory::Backing;
 use crate::domain::{Call, Explanation, LessonDraft, Trace};
-use crate::experience::Settings;
-use crate::experience::compose::{Event, Lived, compose};
+use crate::experience::{Event, Lived, Settings, compose};
 use crate::scanner::{CompiledTool, Toolbook};
 
 use super::super::results::ToolResult;
