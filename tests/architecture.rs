@@ -63,6 +63,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "representation",
             "retrieval",
             "scanner",
+            "store",
             "upstream",
         ],
     ),

@@ -4,6 +4,9 @@
 ALTER TABLE traces ADD COLUMN revision BIGINT;
 CREATE INDEX traces_by_revision ON traces (revision) WHERE revision IS NOT NULL;
 
+-- Whose turn it was: the hash of the client's key. What is deleted of a client is found by it.
+ALTER TABLE traces ADD COLUMN tenant TEXT NOT NULL DEFAULT '';
+
 -- The replica whose turn waits for the decision.
 ALTER TABLE approvals ADD COLUMN owner TEXT NOT NULL DEFAULT '';
 

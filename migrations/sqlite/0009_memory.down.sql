@@ -5,5 +5,6 @@ DROP TABLE procedures;
 DROP TABLE lessons;
 DROP TABLE revisions;
 ALTER TABLE approvals DROP COLUMN owner;
+ALTER TABLE traces DROP COLUMN tenant;
 DROP INDEX traces_by_revision;
 ALTER TABLE traces DROP COLUMN revision;

@@ -88,6 +88,7 @@ impl App {
         let draining = Arc::new(AtomicBool::new(false));
         let client_router = http::client_router(ClientSide {
             pipeline: built.pipeline.clone(),
+            store: built.store.clone(),
             metrics: built.metrics.clone(),
             body_limit_bytes: server.body_limit_bytes,
         });

@@ -72,15 +72,30 @@ fn reference_problems(settings: &Settings) -> Vec<Problem> {
     if !drawer.is_empty() && !aliases.contains(&drawer.as_str()) {
         problems.push(unknown_name("planner.alias".to_owned(), "alias", drawer, &aliases));
     }
-    let temperature = settings.planner.temperature;
-    if !(0.0..=MAX_TEMPERATURE).contains(&temperature) {
-        let message = format!("`planner.temperature` is {temperature}; it must be 0 to {MAX_TEMPERATURE}");
-        problems.push(problem("planner.temperature", message));
+    let temperatures = [
+        ("planner.temperature", settings.planner.temperature),
+        ("procedures.temperature", settings.procedures.temperature),
+    ];
+    for (key, temperature) in temperatures {
+        if !(0.0..=MAX_TEMPERATURE).contains(&temperature) {
+            problems.push(problem(key, format!("`{key}` is {temperature}; it must be 0 to {MAX_TEMPERATURE}")));
+        }
     }
     problems.extend(settings.experience.out_of_range().into_iter().map(|(key, range)| {
         let key = format!("experience.{key}");
         problem(&key, format!("`{key}` is out of its range; it must be {range}"))
     }));
+    let procedures = &settings.procedures;
+    let shares = [
+        ("procedures.template_closeness", procedures.template_closeness),
+        ("procedures.template_lead", procedures.template_lead),
+        ("procedures.near_duplicate", procedures.near_duplicate),
+    ];
+    for (key, share) in shares {
+        if !(0.0..=1.0).contains(&share) {
+            problems.push(problem(key, format!("`{key}` is {share}; it must be 0 to 1")));
+        }
+    }
     problems
 }
 
@@ -152,6 +167,8 @@ mod tests {
             alias.upstream = "elsewhere".to_owned();
             settings.planner.alias = "fats".to_owned();
             settings.planner.temperature = f64::NAN;
+            settings.procedures.temperature = 3.0;
+            settings.procedures.near_duplicate = f64::NAN;
             alias.toolsets = vec!["maps".to_owned()];
         });
         assert_eq!(
@@ -162,6 +179,8 @@ mod tests {
                 "`aliases.fast.toolsets[0]`: there is no toolset `maps`; known: none is configured",
                 "`planner.alias`: there is no alias `fats`; did you mean `fast`? Known: fast",
                 "`planner.temperature` is NaN; it must be 0 to 2",
+                "`procedures.temperature` is 3; it must be 0 to 2",
+                "`procedures.near_duplicate` is NaN; it must be 0 to 1",
             ]
         );
     }

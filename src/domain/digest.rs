@@ -10,6 +10,13 @@ pub fn add_part(hash: &mut Sha256, part: &[u8]) {
     hash.update(part);
 }
 
+/// Who a client is, by the field that it sends its key in: a hash, from which the key cannot be read.
+pub fn tenant(key_field: &[u8]) -> String {
+    let mut hash = Sha256::new();
+    add_part(&mut hash, key_field);
+    hex(&hash.finalize())
+}
+
 /// The bytes as hexadecimal digits, two for each.
 pub fn hex(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(2 * bytes.len());

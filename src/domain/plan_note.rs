@@ -12,6 +12,9 @@ pub struct PlanNote {
     /// Why the turn was planned: for `auto`, what nobody gave and which tool finds it out.
     #[serde(skip_serializing_if = "String::is_empty", default)]
     pub reason: String,
+    /// The id of the procedure that it was filled in from, where it was.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub procedure: Option<String>,
     /// The plan as it was at the end of the turn; none where none could be drawn.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub plan: Option<Plan>,

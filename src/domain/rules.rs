@@ -6,6 +6,7 @@ mod faults;
 mod matchers;
 mod offer;
 mod plan;
+mod procedures;
 mod recall;
 
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,7 @@ pub use faults::{Action, FaultActions};
 pub use matchers::{LinearRegex, ToolGlobs};
 pub use offer::{ClientOffer, OfferRules, SearchRules};
 pub use plan::PlanMode;
+pub use procedures::ProceduresMode;
 pub use recall::RecallRules;
 
 /// How far the proxy may go with a turn.

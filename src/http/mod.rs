@@ -5,6 +5,7 @@
 mod admin;
 mod chat;
 mod error;
+mod feedback;
 mod health;
 mod json;
 mod metered;

@@ -13,13 +13,15 @@ use crate::pipeline::Pipeline;
 use crate::store::Store;
 use crate::telemetry::Metrics;
 
-use super::{admin, chat, error, health, metered, models, pass_through};
+use super::{admin, chat, error, feedback, health, metered, models, pass_through};
 
 /// What the client side's handlers need.
 #[derive(Debug, Clone)]
 pub struct ClientSide {
     /// Takes the turns.
     pub pipeline: Arc<Pipeline>,
+    /// Where verdicts go.
+    pub store: Arc<Store>,
     /// Counts the requests.
     pub metrics: Arc<Metrics>,
     /// Largest request body, in bytes.
@@ -46,6 +48,7 @@ pub fn client_router(state: ClientSide) -> Router {
         .route("/v1/chat/completions", post(chat::completions).fallback(pass_through::pass))
         .route("/openai/deployments/{model}/chat/completions", post(chat::deployment))
         .route("/v1/models", get(models::list).fallback(pass_through::pass))
+        .route("/v1/feedback", post(feedback::give).layer(DefaultBodyLimit::max(feedback::MAX_BODY)))
         .route("/v1/{*path}", any(pass_through::pass))
         .fallback(error::no_such_route)
         .method_not_allowed_fallback(error::no_such_method)
@@ -67,6 +70,7 @@ pub fn operator_router(state: OperatorSide) -> Router {
         .layer(DefaultBodyLimit::max(admin::approvals::MAX_BODY))
         .route("/admin/traces", get(admin::traces::list))
         .route("/admin/traces/{id}", get(admin::traces::show))
+        .route("/admin/traces/{id}/mark", post(feedback::mark).layer(DefaultBodyLimit::max(feedback::MAX_BODY)))
         .fallback(error::no_such_route)
         .method_not_allowed_fallback(error::no_such_method)
         .layer((from_fn(metered::no_store), CatchPanicLayer::custom(error::panicked)))

@@ -5,6 +5,7 @@ use std::io;
 
 use crate::embedding::EmbedError;
 use crate::representation::{LearnError, RepresentationError};
+use crate::store::StoreError;
 
 /// The run cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -67,6 +68,12 @@ pub enum OfflineError {
         /// What was kept of it.
         file: String,
     },
+    /// The store does not give or take what it should.
+    #[error(transparent)]
+    Store(StoreError),
+    /// Something has no JSON form.
+    #[error("something in the store cannot be written as JSON: {0}")]
+    Unserialisable(String),
     /// Whoever read our output has gone: nothing is left to do, and nothing is wrong.
     #[error("the reader of the output has gone")]
     ReaderGone,

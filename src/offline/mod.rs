@@ -14,6 +14,7 @@ mod input;
 mod judge;
 mod learn;
 mod lines;
+mod moving;
 mod output;
 mod parallel;
 mod plan;
@@ -28,10 +29,11 @@ mod watcher;
 pub use error::{OfflineError, Problem};
 pub use explain::{ExplainJob, ExplainSummary, explain};
 pub use learn::{
-    LearnFiles, LearnRun, NotesFiles, NotesReport, NotesRun, NotesWatcher, Prepared, Report, Samples, Variant,
-    VariantReport, learn, learn_notes, page,
+    LearnFiles, LearnRun, NotesFiles, NotesReport, NotesRun, NotesWatcher, Prepared, Report, Samples, TraceLines,
+    Variant, VariantReport, gather_procedures, learn, learn_notes, page,
 };
 pub use lines::MAX_LINE_BYTES;
+pub use moving::{ExportSummary, ImportSummary, export, import};
 pub use plan::{CandidatesJob, CandidatesSummary, DrawJob, DrawSummary, candidates, plans};
 pub use replay::{Fates, Judgements, Replay, ReplayJob, Row, Rows, TurnFates, grouped, replay};
 pub use retrieve::{RetrieveJob, RetrieveSummary, retrieve};

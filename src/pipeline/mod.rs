@@ -47,6 +47,7 @@ pub use pass_through::{PassThrough, Passed};
 pub use producer_shelf::ProducerShelf;
 pub use settings::{AliasSettings, Settings};
 pub use snapshot::{Snapshot, Tooling};
+pub use stages::kept_key::tenant;
 pub use stages::offer::SEARCH_TOOL;
 pub use stages::open::TurnRequest;
 pub use tool_shelf::ToolShelf;
@@ -55,6 +56,7 @@ use answer::Outlet;
 use planning_models::PlanningModels;
 use stages::offer::OfferedBefore;
 use stages::open;
+use stages::plan::OutlinedBefore;
 use stages::recall::RecalledBefore;
 use turn::Turn;
 
@@ -113,6 +115,7 @@ pub struct Pipeline {
     metrics: Arc<Metrics>,
     offered_before: OfferedBefore,
     recalled_before: RecalledBefore,
+    outlined_before: OutlinedBefore,
     memory: Arc<ArcSwap<Memory>>,
     running: TaskTracker,
 }
@@ -125,6 +128,7 @@ impl Pipeline {
             parts;
         let offered_before = OfferedBefore::new(settings.remembered_tools);
         let recalled_before = RecalledBefore::new(settings.remembered_notes_bytes);
+        let outlined_before = OutlinedBefore::new(settings.remembered_notes_bytes);
         Self {
             settings,
             aliases: Arc::new(aliases),
@@ -143,6 +147,7 @@ impl Pipeline {
             metrics,
             offered_before,
             recalled_before,
+            outlined_before,
             memory,
             running: TaskTracker::new(),
         }

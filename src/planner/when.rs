@@ -53,6 +53,22 @@ pub fn needs_plan(occasion: &Occasion<'_>) -> Option<Why> {
     })
 }
 
+/// How many keys the request lacks that nobody gave and no tool evidently supplies: of the tool that is asked for and lacks most.
+pub fn lacking(occasion: &Occasion<'_>) -> usize {
+    let said = Said::read(texts(occasion));
+    let leaders = occasion.producers.leaders(occasion.asked).into_iter();
+    let lacks = leaders.filter(|leader| occasion.offered.contains(leader)).filter_map(|leader| {
+        let tool = occasion.tools.tool(leader)?;
+        let keys = tool.tool.parameters().filter(|parameter| parameter.required && is_key(parameter));
+        let lacking = keys.filter(|parameter| {
+            !said.can_be(parameter.schema, &things(&tool, parameter.name))
+                && evident_producer(occasion, leader, parameter.name).is_none()
+        });
+        Some(lacking.count())
+    });
+    lacks.max().unwrap_or_default()
+}
+
 /// All that was said and is remembered, by whomever.
 fn texts<'a>(occasion: &Occasion<'a>) -> impl Iterator<Item = &'a str> {
     let texts = occasion.conversation.iter().map(|message| message.text.as_str());

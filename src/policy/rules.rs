@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::Limits;
 use crate::domain::rules::{
-    ExecuteRules, ExplainRules, Mode, OfferRules, OnExhausted, PlanMode, RecallRules, RecordRules, RepairRules,
-    ScanRules, UsageReport,
+    ExecuteRules, ExplainRules, Mode, OfferRules, OnExhausted, PlanMode, ProceduresMode, RecallRules, RecordRules,
+    RepairRules, ScanRules, UsageReport,
 };
 
 /// The rules and limits of a turn. The fields are the keys of a policy file; a key that is left out has its default.
@@ -33,6 +33,8 @@ pub struct Policy {
     pub offer: OfferRules,
     /// When a plan of calls is drawn.
     pub plan: PlanMode,
+    /// When past solutions are made into a new one.
+    pub procedures: ProceduresMode,
     /// What the turn is shown of memory, and whether it teaches.
     pub recall: RecallRules,
     /// What a scan reports.

@@ -8,6 +8,7 @@
 
 mod abstraction;
 mod composition;
+mod gathering;
 mod library;
 mod merging;
 mod settings;
@@ -19,6 +20,7 @@ pub mod workflow;
 
 pub use abstraction::{KnownTool, MadeCall, Workflow, draft_of_calls, draft_of_plan};
 pub use composition::{Feed, compose, feed};
+pub use gathering::{Gathered, Gathering};
 pub use library::{Change, Found, Library, Query, Shelved};
 pub use merging::{Joined, join, likeness};
 pub use settings::Settings;

@@ -6,7 +6,7 @@ use tempfile::TempDir;
 
 use super::samples::in_memory;
 use super::sql::Database;
-use super::{Location, Settings, Store, postgres_server};
+use super::{Location, PostgresSettings, Settings, Store, postgres_server};
 
 /// Runs each test on SQLite in memory, on SQLite in a file, and on PostgreSQL, where there is one.
 macro_rules! on_every_database {
@@ -73,7 +73,17 @@ pub(super) async fn on_postgres<S: Opened>() -> Option<S> {
     Some(S::opened(&settings, Path::new("")).await)
 }
 
-/// Settings of a store at this URL.
+/// Milliseconds that nothing takes, however busy the machine is.
+const PATIENCE: u64 = 60_000;
+
+/// Settings of a store at this URL, for as long as its server runs.
 pub(super) fn at_postgres(url: String) -> Settings {
-    Settings { url: url.into(), ..in_memory() }
+    let postgres =
+        PostgresSettings { connect_milliseconds: PATIENCE, statement_milliseconds: PATIENCE, ..Default::default() };
+    Settings { url: url.into(), postgres, ..in_memory() }
+}
+
+/// Settings of a store at this URL, whose server may be away: that is soon noticed.
+pub(super) fn at_absent_postgres(url: String) -> Settings {
+    Settings { postgres: PostgresSettings::default(), ..at_postgres(url) }
 }

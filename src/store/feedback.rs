@@ -38,8 +38,10 @@ impl FeedbackRow {
 #[serde(rename_all = "snake_case")]
 pub enum FeedbackVerdict {
     /// It was.
+    #[serde(rename = "good")]
     Right,
     /// It was not.
+    #[serde(rename = "bad")]
     Wrong,
 }
 
@@ -48,7 +50,7 @@ pub enum FeedbackVerdict {
 pub enum Given {
     /// It is the source's first one on the turn, or another than before.
     New,
-    /// It is what the source said before: nothing changed.
+    /// It is what the source said before, or it said something else since: nothing changed.
     Repeated,
 }
 

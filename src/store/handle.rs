@@ -15,7 +15,9 @@ use futures_util::future::BoxFuture;
 use jiff::SignedDuration;
 use tokio::sync::{Notify, watch};
 
+use super::postgres::Postgres;
 use super::sql::Database;
+use super::sqlite::Sqlite;
 use super::{
     Ages, Beginning, Begun, Health, IntentKey, Intents, KeptParts, KeptRow, Location, PlanRow, PlanStates, Revision,
     Revisions, Settings, StoreError, Taught, TextHash, TraceFilter, TracePage, TraceRow, Traces, Vectors,
@@ -67,24 +69,50 @@ impl Store {
             Err(error) => (None, State::Down(error.to_string())),
         };
         let is_worth_retrying = location.is_some() && matches!(state, State::Down(_));
-        let kept = SignedDuration::from_hours(i64::from(settings.kept_hours));
-        let inner = Inner {
-            location,
-            settings: settings.clone(),
-            owner,
-            kept,
-            state: ArcSwap::from_pointee(state),
-            changes: watch::Sender::new(Revisions::default()),
-            wake: Arc::default(),
-            trouble: ArcSwapOption::empty(),
-        };
-        let store = Self { inner: Arc::new(inner) };
+        let store = Self::of(location, settings, owner, state);
         tokio::spawn(changes::keep_up(Arc::downgrade(&store.inner)));
         if is_worth_retrying {
             let pause = Duration::from_secs(settings.retry_seconds.max(1));
             tokio::spawn(reopen(Arc::downgrade(&store.inner), pause));
         }
         store
+    }
+
+    pub(super) async fn opened_beside(settings: &Settings, base_dir: &Path) -> Result<Self, StoreError> {
+        let location =
+            Location::parse(settings.url.expose(), base_dir).map_err(|error| StoreError::Refused(error.to_string()))?;
+        if location == Location::Off {
+            return Err(StoreError::Off);
+        }
+        let database = Database::open_beside(&location, settings).await.map_err(StoreError::Unavailable)?;
+        Ok(Self::of(Some(location), settings, ids::replica_id(), State::Open(database)))
+    }
+
+    fn of(location: Option<Location>, settings: &Settings, owner: String, state: State) -> Self {
+        let inner = Inner {
+            location,
+            settings: settings.clone(),
+            owner,
+            kept: SignedDuration::from_hours(i64::from(settings.kept_hours)),
+            state: ArcSwap::from_pointee(state),
+            changes: watch::Sender::new(Revisions::default()),
+            wake: Arc::default(),
+            trouble: ArcSwapOption::empty(),
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// Takes the latest migration back, whatever it added with it, and says which version the database has then. No process may serve
+    /// with it meanwhile.
+    ///
+    /// # Errors
+    /// A message that names the place and what mends it.
+    pub async fn roll_back(settings: &Settings, base_dir: &Path) -> Result<i64, String> {
+        let location = Location::parse(settings.url.expose(), base_dir).map_err(|error| error.to_string())?;
+        match &location {
+            Location::Postgres(url) => Postgres::roll_back(url, &settings.postgres).await,
+            _ => Sqlite::roll_back(&location).await,
+        }
     }
 
     /// How the store is, by its last opening or write.
@@ -118,7 +146,7 @@ impl Store {
     }
 
     /// Keeps what a write says about the store's health.
-    fn noted<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+    pub(super) fn noted<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
         let trouble = &self.inner.trouble;
         match &result {
             Err(StoreError::Unavailable(message)) => {

@@ -11,6 +11,7 @@ mod approvals;
 #[cfg(test)]
 mod contract;
 mod cursor;
+mod deletion;
 mod disk;
 mod error;
 mod feedback;
@@ -21,6 +22,7 @@ mod jobs;
 mod kept;
 mod location;
 mod memory;
+mod migrations;
 mod plans;
 mod postgres;
 #[cfg(test)]
@@ -36,12 +38,16 @@ mod spill;
 mod sql;
 mod sqlite;
 mod traces;
+mod transfer;
+#[cfg(test)]
+mod transfer_tests;
 mod vectors;
 mod writer;
 
 pub use approvals::{
     Approval, ApprovalFilter, ApprovalPage, ApprovalSummary, Approvals, Asked, Closed, Decided, Question, Ruling,
 };
+pub use deletion::{Deleted, Deletion};
 pub use error::StoreError;
 pub use feedback::{Feedback, FeedbackRow, FeedbackVerdict, Given, GivenSince};
 pub use handle::Store;
@@ -60,4 +66,5 @@ pub use revisions::{Revision, Revisions};
 pub use row::TraceRow;
 pub use settings::Settings;
 pub use traces::{Ages, DEFAULT_PAGE, MAX_PAGE, Taught, TraceFilter, TracePage, TraceSummary, Traces};
+pub use transfer::{ExportPosition, Exported, Imported, Portable, PortableRow};
 pub use vectors::{TextHash, Vectors};

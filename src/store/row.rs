@@ -16,6 +16,7 @@ pub struct TraceRow {
     /// Milliseconds since 1970-01-01T00:00:00Z.
     pub(super) started_at: i64,
     pub(super) session: Option<Arc<str>>,
+    pub(super) tenant: Arc<str>,
     pub(super) endpoint: Arc<str>,
     pub(super) model: Arc<str>,
     pub(super) upstream: Arc<str>,
@@ -46,6 +47,7 @@ impl TraceRow {
             id: trace.id.into(),
             started_at: trace.started_at.as_millisecond(),
             session: trace.session.map(Into::into),
+            tenant: trace.tenant.into(),
             endpoint: trace.endpoint.into(),
             model: trace.model.into(),
             upstream: trace.upstream.into(),

@@ -107,6 +107,7 @@ impl Writer {
     /// Writes until the queue is closed and empty.
     pub(super) async fn run(mut self) {
         self.disk.open().await;
+        self.backlog.on_disk(self.disk.bytes());
         let mut batch = Vec::with_capacity(self.batch_traces);
         loop {
             // Between any two batches, so that it goes on under load.

@@ -60,6 +60,8 @@ labels! {
         Deployment = "/openai/deployments/{model}/chat/completions",
         /// The list of models.
         Models = "/v1/models",
+        /// Verdicts on turns.
+        Feedback = "/v1/feedback",
         /// Anything else under `/v1/`: passed through, not judged.
         PassThrough = "/v1/*",
         /// No route.
@@ -184,6 +186,8 @@ labels! {
         Closing = "closing",
         /// A plan is drawn.
         Plan = "plan",
+        /// An outline is made of procedures that were learned.
+        Procedure = "procedure",
         /// None of these.
         Other = OTHER,
     }

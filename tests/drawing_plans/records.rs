@@ -173,6 +173,7 @@ impl Toolset {
             offered: &offered,
             conversation,
             memory: &[],
+            outline: &[],
         })
     }
 

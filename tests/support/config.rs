@@ -11,8 +11,17 @@ pub(crate) fn config_with_store(upstream: &str, store: &str) -> String {
     config_with_server(upstream, store, "")
 }
 
+/// Like [`config_with_store`], with more keys of the store.
+pub(crate) fn config_with_store_keys(upstream: &str, store: &str, keys: &str) -> String {
+    config_with_keys(upstream, store, keys, "")
+}
+
 /// Like [`config_with_store`], with more keys of the listeners.
 pub(crate) fn config_with_server(upstream: &str, store: &str, server: &str) -> String {
+    config_with_keys(upstream, store, "", server)
+}
+
+fn config_with_keys(upstream: &str, store: &str, store_keys: &str, server: &str) -> String {
     format!(
         r#"default_upstream = "scripted"
 
@@ -23,6 +32,7 @@ operator_listen = "127.0.0.1:0"
 
 [store]
 url = "{store}"
+{store_keys}
 
 [upstreams.scripted]
 base_url = "{upstream}"

@@ -37,8 +37,9 @@ pub(crate) async fn upstream(
 pub(crate) fn question(received: &Received) -> Option<Value> {
     let messages = received.messages();
     let system = messages.first().filter(|message| message["role"] == "system")?["content"].as_str()?.to_owned();
-    let is_planning =
-        system.contains("plan calls of tools backward") || system.contains("A tool is to be called, `wanted`");
+    let begins =
+        ["plan calls of tools backward", "A tool is to be called, `wanted`", "A plan of calls of tools is known"];
+    let is_planning = begins.iter().any(|begin| system.contains(begin));
     let user = messages.get(1)?["content"].as_str()?.to_owned();
     is_planning.then(|| serde_json::from_str(&user).unwrap())
 }
@@ -58,6 +59,9 @@ pub(crate) fn split(upstream: &Server) -> (Vec<Value>, Vec<Received>) {
 fn answered(task: &Task, asked: &Value) -> Value {
     if asked.get("options").is_some() {
         return json!({"choice": task.choice});
+    }
+    if let Some(known) = asked.get("known") {
+        return json!({"fits": true, "inputs": inputs(task, known)});
     }
     if asked.get("wanted").is_none() {
         let goals: Vec<Value> = task.goals.iter().map(|(tool, task)| json!({"tool": tool, "task": task})).collect();
@@ -85,4 +89,18 @@ fn answered(task: &Task, asked: &Value) -> Value {
         }
     }
     json!({"calls": calls, "arguments": arguments})
+}
+
+/// The inputs of a plan that is known, as far as the conversation says them.
+fn inputs(task: &Task, known: &Value) -> Vec<Value> {
+    let inputs = known["inputs"].as_array().unwrap().iter();
+    let given = inputs.filter_map(|input| {
+        let name = input["name"].as_str().unwrap();
+        match task.values.iter().find(|(_, known, ..)| *known == name) {
+            Some((.., value, words)) => Some(json!({"name": name, "source": "value", "value": value, "words": words})),
+            None => (input["required"] == true)
+                .then(|| json!({"name": name, "source": "ask", "question": format!("Which {name}?")})),
+        }
+    });
+    given.collect()
 }

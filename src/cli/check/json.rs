@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::plain;
 use crate::catalog::Report;
+use crate::cli::plain;
 
 #[derive(Serialize)]
 struct Line<'a> {

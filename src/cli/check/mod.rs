@@ -4,7 +4,6 @@ mod arguments;
 mod documents;
 mod guard;
 mod json;
-mod plain;
 mod side_by_side;
 mod tally;
 mod text;
@@ -53,7 +52,8 @@ struct Checked {
 pub(super) fn run(arguments: &Arguments) -> VerbResult {
     let entries = documents::find(&arguments.paths, arguments.files_from.as_deref())?;
     if entries.is_empty() {
-        let places: Vec<String> = arguments.paths.iter().map(|path| plain::text(&path.display().to_string())).collect();
+        let places: Vec<String> =
+            arguments.paths.iter().map(|path| super::plain::text(&path.display().to_string())).collect();
         let places = if places.is_empty() { "the list".to_owned() } else { places.join(", ") };
         return Err(CheckError::Nothing { places }.into());
     }

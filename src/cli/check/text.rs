@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
 
-use super::plain::text as plain;
 use super::tally::{Tally, counted};
 use crate::catalog::{Advice, Report, Rule};
+use crate::cli::plain::text as plain;
 
 /// Details of one kind that are shown of one document.
 const SHOWN: usize = 10;

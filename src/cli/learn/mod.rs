@@ -1,6 +1,7 @@
 //! `callwright learn`: what samples teach about tools, and labelled questions a model.
 
 mod notes;
+mod procedures;
 mod report;
 mod representations;
 mod table;
@@ -23,6 +24,8 @@ enum Verb {
     Representations(Box<representations::Arguments>),
     /// Have a model take notes on questions whose answers are known, and try them on others. Status 1 where a line could not be used.
     Notes(Box<notes::Arguments>),
+    /// Learn procedures from turns that were recorded and verified, into the configured store.
+    Procedures(procedures::Arguments),
     /// Draw the report of a run as one HTML page that needs nothing else.
     Report(report::Arguments),
 }
@@ -31,6 +34,7 @@ pub(super) fn run(arguments: Arguments) -> VerbResult {
     match arguments.verb {
         Verb::Representations(arguments) => representations::run(&arguments),
         Verb::Notes(arguments) => notes::run(&arguments),
+        Verb::Procedures(arguments) => procedures::run(&arguments),
         Verb::Report(arguments) => report::run(&arguments),
     }
 }

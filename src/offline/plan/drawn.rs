@@ -160,6 +160,7 @@ async fn of_record(
         offered: &offered,
         conversation: &[said],
         memory: &[],
+        outline: &[],
     };
     draw(&occasion, job.model.as_ref(), &job.settings).await
 }

@@ -41,6 +41,7 @@ pub(super) fn write(
         offered: &offered,
         conversation: &conversation,
         memory: &[],
+        outline: &[],
     });
     answers.summary.records += 1;
     answers.summary.needed += u64::from(why.is_some());

@@ -17,9 +17,13 @@ const SEPARATOR: &str = "\n\n";
 
 impl ChatRequest {
     /// Adds a note behind the text of a message, by its place among [`ChatRequest::messages`], in what is sent. The text stays as it is,
-    /// to the byte, and first; a content of several parts gets one more. A content that is neither stays without.
+    /// to the byte, and first; a content of several parts gets one more. A second note of a message stands behind the first. A content that is neither stays without.
     pub fn add_note(&mut self, place: usize, note: String) {
-        self.additions.notes.insert(place, note);
+        let known = self.additions.notes.entry(place).or_default();
+        if !known.is_empty() {
+            known.push_str(SEPARATOR);
+        }
+        known.push_str(&note);
         self.edited = true;
     }
 }

@@ -5,7 +5,7 @@ use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue};
 use sha2::{Digest, Sha256};
 
-use crate::domain::digest::{add_part, hex};
+use crate::domain::digest::{self, add_part, hex};
 use crate::openai::MessageView;
 
 /// The client's key, in whichever field it is sent.
@@ -14,10 +14,8 @@ pub(super) fn client_key(headers: &HeaderMap) -> Option<&HeaderValue> {
 }
 
 /// Whose conversation it is: the hash of the client's key; one for all clients without any.
-pub(super) fn tenant(headers: &HeaderMap) -> String {
-    let mut hash = Sha256::new();
-    add_part(&mut hash, client_key(headers).map(HeaderValue::as_bytes).unwrap_or_default());
-    hex(&hash.finalize())
+pub fn tenant(headers: &HeaderMap) -> String {
+    digest::tenant(client_key(headers).map(HeaderValue::as_bytes).unwrap_or_default())
 }
 
 /// The ids of a message's calls, in order.

@@ -29,7 +29,7 @@ mod setback;
 pub(crate) mod hand_back;
 
 pub(crate) mod keep;
-mod kept_key;
+pub(crate) mod kept_key;
 
 pub(crate) mod answer;
 

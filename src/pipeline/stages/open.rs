@@ -9,7 +9,8 @@ use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::digest::hex;
-use crate::domain::{MemoryNote, Scope, ids, rules::Mode};
+use crate::domain::rules::{Mode, ProceduresMode};
+use crate::domain::{MemoryNote, Scope, ids};
 use crate::openai::{ChatRequest, ErrorBody, RequestError};
 use crate::pipeline::Pipeline;
 use crate::pipeline::record::{Opening, Record};
@@ -128,9 +129,10 @@ pub(crate) fn open(
     })
 }
 
-/// Is the turn shown lessons, or does it teach any?
+/// Is the turn shown lessons or procedures, or does it teach any?
 fn uses_memory(policy: &Policy) -> bool {
-    policy.mode == Mode::Guard && (policy.recall.lessons > 0 || policy.recall.learn)
+    policy.mode == Mode::Guard
+        && (policy.recall.lessons > 0 || policy.recall.learn || policy.procedures != ProceduresMode::Off)
 }
 
 /// Whose memory a turn uses and teaches.

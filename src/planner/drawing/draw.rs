@@ -29,6 +29,8 @@ pub struct Occasion<'a> {
     pub conversation: &'a [Message],
     /// What is remembered.
     pub memory: &'a [String],
+    /// How similar requests were served: steps that guide the model, and no ground for any value.
+    pub outline: &'a [String],
 }
 
 /// What came of drawing.
@@ -116,7 +118,7 @@ impl<'a> Drawing<'a> {
         Self {
             occasion,
             settings,
-            heard: Heard::of(occasion.conversation, occasion.memory, settings),
+            heard: Heard::of(occasion.conversation, occasion.memory, settings).with_outline(occasion.outline),
             ground: Ground::of(said.chain(occasion.memory.iter().map(String::as_str))),
             asker: Asker { model, settings, spent: Spent::default() },
             draft: Draft::default(),

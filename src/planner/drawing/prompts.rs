@@ -23,12 +23,17 @@ const TEMPLATE: &str = "{1}";
 const AGAIN: &str = "4. `before` is what the arguments were until now, `$call.path$` in the place of another call's output. Keep what still holds, \
     and mend what the latest messages change: what the user says now, or what a tool answered to this call.\n";
 
+/// Said where there is an outline.
+const OUTLINE: &str = "`outline` tells how similar requests were served. It guides which tools are called and in which order; it is no ground for a value.\n\n";
+
 /// What is said and remembered.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Heard<'a> {
     conversation: Vec<Line<'a>>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     memory: &'a [String],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    outline: &'a [String],
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -57,7 +62,17 @@ impl<'a> Heard<'a> {
             lines.push(Line { from, text });
         }
         lines.reverse();
-        Self { conversation: lines, memory }
+        Self { conversation: lines, memory, outline: &[] }
+    }
+
+    /// The same with how similar requests were served.
+    pub(super) fn with_outline(self, outline: &'a [String]) -> Self {
+        Self { outline, ..self }
+    }
+
+    /// What is said of the outline, where there is one.
+    fn outlined(&self) -> &'static str {
+        if self.outline.is_empty() { "" } else { OUTLINE }
     }
 }
 
@@ -71,8 +86,9 @@ pub(super) fn selection(heard: &Heard<'_>, tools: &[(&str, &str)], settings: &Dr
          2. For each goal name the one tool whose call is the last step to it. Leave out tools that are only needed to find out an \
          argument of another call: they are found later.\n\
          3. The same tool may serve several goals. `task` says in a few words what its call is to do, so that goals are told apart.\n\
-         4. Where no tool serves the request, `goals` is [].\n\n\
-         Answer with one JSON object and nothing else: {{\"goals\": [{{\"tool\": \"...\", \"task\": \"...\"}}]}}"
+         4. Where no tool serves the request, `goals` is [].\n\n{}\
+         Answer with one JSON object and nothing else: {{\"goals\": [{{\"tool\": \"...\", \"task\": \"...\"}}]}}",
+        heard.outlined()
     );
     let user = raw(&SelectionData { heard, tools: offered(tools, settings) });
     vec![(Role::System, system), (Role::User, user.get().to_owned())]
@@ -183,10 +199,11 @@ pub(super) fn completion(heard: &Heard<'_>, wanted: &Wanted<'_>) -> Vec<(Role, S
          step comes from that step's `tool`.\n\
          3. A `call` is one of `planned`, if that already does what is needed, or a new one: then it stands once in `calls`, with a \
          name of your own, its tool, and what it is to do (`task`). Arguments that come from one and the same call have the same \
-         `call`.\n{again}\n\
+         `call`.\n{again}\n{}\
          Answer with one JSON object and nothing else: {{\"calls\": [{{\"call\", \"tool\", \"task\"}}], \"arguments\": [{{\"name\", \
          \"source\", \"value\", \"words\", \"outputs\": [{{\"call\", \"output\", \"item\"}}], \"question\"}}]}}. What does not apply is \
-         null."
+         null.",
+        heard.outlined()
     );
     let user = raw(&CompletionData { heard, wanted });
     vec![(Role::System, system), (Role::User, user.get().to_owned())]

@@ -72,6 +72,7 @@ fn alarms_of(toolset: &Toolset) -> (usize, Vec<String>) {
             offered: &offered,
             conversation: &conversation,
             memory: &[],
+            outline: &[],
         };
         requests += 1;
         alarms.extend(needs_plan(&occasion).map(|why| {

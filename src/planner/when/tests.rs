@@ -89,6 +89,7 @@ impl Scene {
             offered: &offered,
             conversation: &conversation,
             memory: &[],
+            outline: &[],
         };
         let why = needs_plan(&occasion)?;
         let name = |at: usize| shapes[at].name.to_owned();

@@ -11,6 +11,7 @@
 //! | `offer.search_tools.from` | the lower number, the higher; 0 (never) is the highest |
 //! | `offer.always`, `offer.sticky`, `offer.representations` | neither is stricter: the base's |
 //! | `plan` | `always`, `auto`, `off` (models are asked less) |
+//! | `procedures` | `always`, `auto`, `off` (models are asked less) |
 //! | `recall.lessons` | the larger number, the smaller (less is added) |
 //! | `recall.learn` | `true`, `false` (less is kept) |
 //! | `recall.tell_none`, `recall.group` | neither is stricter: the base's |
@@ -55,6 +56,7 @@ pub(super) fn tighten(base: &Policy, requested: &Policy) -> Policy {
         limits: limits(&base.limits, &requested.limits),
         offer: offer(&base.offer, &requested.offer),
         plan: base.plan.max(requested.plan),
+        procedures: base.procedures.max(requested.procedures),
         recall: RecallRules {
             lessons: base.recall.lessons.min(requested.recall.lessons),
             learn: base.recall.learn && requested.recall.learn,

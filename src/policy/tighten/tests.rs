@@ -7,7 +7,7 @@ use super::*;
 use crate::domain::FaultCode;
 use crate::domain::rules::{
     Action, ApprovalMode, ApprovalRules, ClientOffer, ClientTools, ExecuteRule, ExecuteRules, FaultActions, Mode,
-    OnExhausted, Permission, PlanMode, ToolGlobs, UnknownParameters, UsageReport,
+    OnExhausted, Permission, PlanMode, ProceduresMode, ToolGlobs, UnknownParameters, UsageReport,
 };
 
 /// Applies `loose` and `strict` to a policy each, and expects the stricter whichever of them was asked for.
@@ -41,6 +41,16 @@ fn the_stricter_value_of_each_rule_holds_whichever_policy_has_it() {
     assert_stricter("lessons", |it| it.recall.lessons = 3, |it| it.recall.lessons = 1);
     assert_stricter("learning", |it| it.recall.learn = true, |it| it.recall.learn = false);
     assert_stricter("plan", |it| it.plan = PlanMode::Always, |it| it.plan = PlanMode::Auto);
+    assert_stricter(
+        "procedures",
+        |it| it.procedures = ProceduresMode::Always,
+        |it| it.procedures = ProceduresMode::Auto,
+    );
+    assert_stricter(
+        "no procedures",
+        |it| it.procedures = ProceduresMode::Auto,
+        |it| it.procedures = ProceduresMode::Off,
+    );
     assert_stricter("no plan", |it| it.plan = PlanMode::Auto, |it| it.plan = PlanMode::Off);
     assert_stricter("whole", |it| it.offer.whole = 40, |it| it.offer.whole = 10);
     assert_stricter("k", |it| it.offer.k = 16, |it| it.offer.k = 8);

@@ -127,6 +127,11 @@ impl Library {
         self.shelves.get(scope).into_iter().flat_map(|shelf| shelf.all())
     }
 
+    /// Has this scope any procedure that is in use?
+    pub fn knows(&self, scope: &Scope) -> bool {
+        self.shelves.get(scope).is_some_and(|shelf| shelf.live().next().is_some())
+    }
+
     /// The scopes that have procedures, in no order.
     pub fn scopes(&self) -> impl Iterator<Item = &Scope> {
         self.shelves.keys()

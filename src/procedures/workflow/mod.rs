@@ -11,6 +11,8 @@ mod prompts;
 #[cfg(test)]
 mod tests;
 
+use std::fmt::Write as _;
+
 use serde::Deserialize;
 
 pub use lookup::{Lookup, Outputs};
@@ -71,6 +73,17 @@ pub async fn outline(
     };
     let stopped = run.all().await.err().map(|stop| stop.to_string());
     Outline { steps: run.steps, procedures: run.retrieved.ids(), cost: run.asker.spent, stopped }
+}
+
+/// Steps as a model is shown them, behind the message that asks for them.
+pub fn note(steps: &[String]) -> String {
+    let mut note = "Similar requests were served by steps like these. They are an outline: take values from the conversation and from what tools answer, \
+        and leave out what does not apply."
+        .to_owned();
+    for (number, step) in (1..).zip(steps) {
+        let _ = write!(note, "\n{number}. {step}");
+    }
+    note
 }
 
 /// A workflow under way.

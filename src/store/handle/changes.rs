@@ -21,7 +21,7 @@ impl Store {
     }
 
     /// Something was changed by this process.
-    pub(super) fn changed_here<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+    pub(in crate::store) fn changed_here<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
         if result.is_ok() {
             self.inner.wake.notify_one();
         }

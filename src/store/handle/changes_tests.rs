@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tempfile::tempdir;
 
-use crate::store::contract::at_postgres;
+use crate::store::contract::{at_absent_postgres, at_postgres};
 use crate::store::postgres_server::{self, Postgres};
 use crate::store::samples::in_memory;
 use crate::store::{Feedback, FeedbackRow, FeedbackVerdict, Revisions, Settings, Store};
@@ -74,7 +74,7 @@ async fn replicas_are_told_by_the_server() {
 async fn replicas_are_told_again_after_the_server_was_restarted() {
     let Some(mut server) = Postgres::start() else { return };
     for poll_milliseconds in [NEVER, 50] {
-        let settings = Settings { poll_milliseconds, ..at_postgres(server.database()) };
+        let settings = Settings { poll_milliseconds, ..at_absent_postgres(server.database()) };
         let (one, other) = (Store::open(&settings, Path::new("")).await, Store::open(&settings, Path::new("")).await);
         one.give(&row("a")).await.unwrap();
         reaches(&other, 1).await;

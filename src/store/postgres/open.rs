@@ -10,7 +10,7 @@ use sqlx::{ConnectOptions, PgPool};
 
 use super::gate::Gate;
 use super::{Postgres, Settings};
-use crate::store::{Location, PostgresUrl};
+use crate::store::{Location, PostgresUrl, migrations};
 
 /// The migrations, compiled in.
 static MIGRATIONS: Migrator = sqlx::migrate!("./migrations/postgres");
@@ -63,6 +63,22 @@ impl Postgres {
                 Err(advice(error.to_string()))
             }
         }
+    }
+}
+
+impl Postgres {
+    /// Takes the latest migration back and says which version the database has then.
+    ///
+    /// # Errors
+    /// A message that names the place and what mends it, without the password.
+    pub(in crate::store) async fn roll_back(url: &PostgresUrl, settings: &Settings) -> Result<i64, String> {
+        let advice = |message: String| format!("cannot use {}: {message}", Location::Postgres(url.clone()));
+        let pool = pool(settings).connect_with(options(url)?).await.map_err(|error| advice(error.to_string()))?;
+        let mut connection = pool.acquire().await.map_err(|error| advice(error.to_string()))?;
+        let version = migrations::roll_back(&MIGRATIONS, &mut *connection).await;
+        drop(connection);
+        pool.close().await;
+        version.map_err(advice)
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use futures_util::future::join_all;
 
 use crate::domain::Trace;
-use crate::store::contract::at_postgres;
+use crate::store::contract::{at_absent_postgres, at_postgres};
 use crate::store::postgres_server::{self, PASSWORD, USER};
 use crate::store::samples::{rows, trace};
 use crate::store::{Settings, Store, StoreError, TraceFilter, Traces};
@@ -35,7 +35,7 @@ async fn a_password_is_in_no_message() {
     let odd = url.clone() + "?sslmode=canary";
     let unknown = url + "?pasword=canary";
     for url in [refused, missing, nowhere, odd, unknown] {
-        let settings = at_postgres(url.clone());
+        let settings = at_absent_postgres(url.clone());
         let store = open(&settings).await;
         let health = store.health();
         assert!(!health.ok, "{url}");

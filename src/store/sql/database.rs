@@ -57,11 +57,19 @@ impl Database {
         Box::pin(Self::opened(location, settings, owner))
     }
 
-    async fn opened(location: &Location, settings: &Settings, owner: &str) -> Result<Self, String> {
-        let database = match location {
+    /// Opens the store and brings it up to date. What a process that serves waits for is left alone.
+    ///
+    /// # Errors
+    /// A message that names the place and what mends it.
+    pub(in crate::store) async fn open_beside(location: &Location, settings: &Settings) -> Result<Self, String> {
+        Ok(match location {
             Location::Postgres(url) => Self::Postgres(Postgres::open(url, &settings.postgres).await?),
             _ => Self::Sqlite(Sqlite::open(location).await?),
-        };
+        })
+    }
+
+    async fn opened(location: &Location, settings: &Settings, owner: &str) -> Result<Self, String> {
+        let database = Self::open_beside(location, settings).await?;
         match database.arrive(owner, settings).await {
             Ok(()) => Ok(database),
             Err(error) => {

@@ -23,7 +23,10 @@ impl Database {
         let revision = transaction.revisions(Topic::Feedback, 1).await?;
         let before: Option<(i64, String)> =
             transaction.fetch_optional(Statement::new(ONE).bind(&row.trace).bind(&row.source)).await?;
-        if before.and_then(|(_, document)| read(&document)).is_some_and(|before| says_the_same(&before, row)) {
+        if before
+            .and_then(|(_, document)| read(&document))
+            .is_some_and(|before| before.at > row.at || says_the_same(&before, row))
+        {
             transaction.commit().await?;
             return Ok(Given::Repeated);
         }

@@ -44,7 +44,7 @@ impl Database {
         let first = transaction.revisions(M::TOPIC, batch.len()).await?;
         let mut put = Put::default();
         for (item, revision) in batch.into_iter().zip(first..) {
-            if write(&mut transaction, item, revision, Some(seen)).await? {
+            if write(&mut transaction, item, revision, Guard::Seen(seen)).await? {
                 put.revision = revision;
             } else {
                 put.outdated.push(item.id().to_owned());
@@ -59,7 +59,7 @@ impl Database {
         let mut transaction = self.begin(Lock::Rows).await?;
         let first = transaction.revisions(M::TOPIC, batch.len()).await?;
         for (item, revision) in batch.iter().zip(first..) {
-            write(&mut transaction, item, revision, None).await?;
+            write(&mut transaction, item, revision, Guard::Any).await?;
         }
         transaction.commit().await
     }
@@ -156,7 +156,7 @@ impl Database {
                 for ((id, document), revision) in rows.iter().zip(first..) {
                     match without::<M>(what, id, document) {
                         Some(left) => {
-                            write(&mut transaction, &left, revision, None).await?;
+                            write(&mut transaction, &left, revision, Guard::Any).await?;
                             forgot.changed += 1;
                         }
                         None => forgot.removed += bury::<M>(&mut transaction, id, revision).await?,
@@ -202,23 +202,36 @@ impl Database {
     }
 }
 
-/// Inserts or replaces one. With a revision that was `seen` it leaves alone what changed later, or was removed; says whether it wrote.
-async fn write<M: Tabled>(
+/// What may be replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Guard {
+    /// Whatever stands there.
+    Any,
+    /// What has not changed since this revision, and was not removed.
+    Seen(Revision),
+    /// What is older, or was removed.
+    Newer,
+}
+
+/// Inserts or replaces one, where its guard allows; says whether it wrote.
+pub(super) async fn write<M: Tabled>(
     transaction: &mut Transaction,
     item: &M,
     revision: Revision,
-    seen: Option<Revision>,
+    guard: Guard,
 ) -> Result<bool, StoreError> {
     let table = M::TOPIC.name();
-    let guard =
-        if seen.is_some() { format!(" WHERE NOT {table}.deleted AND {table}.revision <= $12") } else { String::new() };
+    let condition = match guard {
+        Guard::Any => String::new(),
+        Guard::Seen(_) => format!(" WHERE NOT {table}.deleted AND {table}.revision <= $13"),
+        Guard::Newer => format!(" WHERE {table}.deleted OR {table}.updated_at < excluded.updated_at"),
+    };
     let text = format!(
         "INSERT INTO {table} (id, scope, revision, updated_at, oldest_at, deleted, retired, toolsets, tools, traces, sessions, document) \
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, {document}) \
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) \
         ON CONFLICT (id) DO UPDATE SET scope = excluded.scope, revision = excluded.revision, updated_at = excluded.updated_at, \
             oldest_at = excluded.oldest_at, deleted = excluded.deleted, retired = excluded.retired, toolsets = excluded.toolsets, \
-            tools = excluded.tools, traces = excluded.traces, sessions = excluded.sessions, document = excluded.document{guard}",
-        document = if seen.is_some() { "$13" } else { "$12" },
+            tools = excluded.tools, traces = excluded.traces, sessions = excluded.sessions, document = excluded.document{condition}"
     );
     let evidence = item.evidence();
     let refused = |error: serde_json::Error| StoreError::Refused(error.to_string());
@@ -236,11 +249,11 @@ async fn write<M: Tabled>(
         .bind(array(item.tools().into_iter().collect())?)
         .bind(array(evidence.iter().filter_map(|evidence| evidence.trace.as_deref()).collect())?)
         .bind(array(evidence.iter().filter_map(|evidence| evidence.session.as_deref()).collect())?);
-    if let Some(seen) = seen {
+    write = write.bind(serde_json::to_string(item).map_err(refused)?);
+    if let Guard::Seen(seen) = guard {
         write = write.bind(seen);
     }
-    let document = serde_json::to_string(item).map_err(refused)?;
-    Ok(transaction.execute(write.bind(document)).await? > 0)
+    Ok(transaction.execute(write).await? > 0)
 }
 
 /// Leaves a tombstone of one, so that every process drops it; says whether there was one.

@@ -5,6 +5,7 @@
 
 mod approvals;
 mod database;
+mod deletion;
 mod feedback;
 mod intents;
 mod jobs;
@@ -15,6 +16,7 @@ mod plans;
 mod revisions;
 mod statement;
 mod traces;
+mod transfer;
 mod vectors;
 
 #[cfg(test)]

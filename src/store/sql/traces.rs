@@ -16,7 +16,7 @@ const ROWS_PER_INSERT: usize = 20;
 
 const INSERT_TRACES: &str = "\
     INSERT INTO traces (id, started_at, session, endpoint, model, upstream, policy, mode, verdict, status, duration_ms, tools, \
-        document, revision) VALUES ";
+        document, revision, tenant) VALUES ";
 
 const INSERT_TOOLS: &str = "\
     INSERT INTO trace_tools (tool, started_at, trace_id) SELECT column1, column2, column3 FROM (VALUES ";
@@ -174,6 +174,7 @@ fn insert_traces(rows: &[TraceRow], revision: &mut Revision) -> Statement {
             serde_json::to_string(&row.tools).unwrap_or_default().into(),
             row.document.clone().into(),
             Value::from(taken),
+            row.tenant.clone().into(),
         ]
     }));
     insert.push(" ON CONFLICT (id) DO NOTHING");

@@ -9,7 +9,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, S
 use sqlx::{ConnectOptions, SqlitePool};
 
 use super::Sqlite;
-use crate::store::Location;
+use crate::store::{Location, migrations};
 
 /// The migrations, compiled in.
 static MIGRATIONS: Migrator = sqlx::migrate!("./migrations/sqlite");
@@ -42,6 +42,25 @@ impl Sqlite {
                 Err(advice(location, &message))
             }
         }
+    }
+
+    /// Takes the latest migration back and says which version the database has then.
+    ///
+    /// # Errors
+    /// A message that names the place and what mends it.
+    pub(in crate::store) async fn roll_back(location: &Location) -> Result<i64, String> {
+        let Location::File(path) = location else { return Err(format!("{location}: nothing to roll back")) };
+        if !path.exists() {
+            return Err(format!("there is no database at {}", path.display()));
+        }
+        let database = Self::file(path).await.map_err(|error| advice(location, &error.to_string()))?;
+        let version = migrations::roll_back(
+            &MIGRATIONS,
+            &mut *database.writer.acquire().await.map_err(|error| advice(location, &error.to_string()))?,
+        )
+        .await;
+        database.close().await;
+        version.map_err(|error| advice(location, &error))
     }
 
     async fn file(path: &Path) -> Result<Self, sqlx::Error> {

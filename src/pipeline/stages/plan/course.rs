@@ -32,6 +32,9 @@ pub(super) struct Waiting {
     pub(super) progress: Progress,
     /// Why the plan was drawn.
     pub(super) reason: String,
+    /// The procedure that it was filled in from.
+    #[serde(default)]
+    pub(super) procedure: Option<String>,
     /// What the user was asked for: tools and their parameters.
     #[serde(default)]
     pub(super) asked: Vec<(String, String)>,
@@ -55,7 +58,7 @@ impl Course {
     /// A plan of which nothing was done yet.
     pub(super) fn begin(plan: Plan, reason: String) -> Self {
         let progress = Progress::begin(plan);
-        Self::of(Waiting { progress, reason, asked: Vec::new(), unapproved: false })
+        Self::of(Waiting { progress, reason, procedure: None, asked: Vec::new(), unapproved: false })
     }
 
     /// A plan that waited for the client under this key.
@@ -156,6 +159,7 @@ impl Course {
         turn.record.trace_mut().plan = Some(PlanNote {
             result,
             reason: self.waiting.reason.clone(),
+            procedure: self.waiting.procedure.clone(),
             plan: Some(progress.plan().clone()),
             made,
             steps: self.steps.clone(),

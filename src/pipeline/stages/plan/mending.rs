@@ -40,6 +40,6 @@ pub(super) async fn renew(
     let last = conversation.iter().rev().find(|message| message.speaker == Speaker::User);
     let request = last.map_or("", |message| message.text.as_str());
     let asked = ground.ask(scene.pipeline, scene.turn, request).await;
-    let sketch = Sketch { ground: &ground, asked: &asked, conversation: &conversation };
+    let sketch = Sketch { ground: &ground, asked: &asked, conversation: &conversation, outline: &[] };
     drawing::renew(scene, course, &sketch, renewal, mends).await
 }

@@ -5,7 +5,7 @@
 //! with everything that was found out in its conversation.
 //!
 //! `drawing` asks the model that draws plans, `resume` finds a plan again when a client returns and holds it against what the client did,
-//! `speak` says what comes next, `keep` commits the state that an answer depends on. A plan that breaks is given up and counted; it never
+//! `past` has what was learned: a procedure that is the plan already, or an outline that helps whoever answers. `speak` says what comes next, `keep` commits the state that an answer depends on. A plan that breaks is given up and counted; it never
 //! costs a turn its answer.
 
 mod choosing;
@@ -13,6 +13,9 @@ mod course;
 mod drawing;
 mod keep;
 mod mending;
+mod metered;
+mod outlined;
+mod past;
 mod resume;
 mod scene;
 mod speak;
@@ -22,15 +25,15 @@ use std::time::Instant;
 
 use futures_util::FutureExt;
 
-use crate::domain::PlanResult;
-use crate::domain::rules::{Mode, PlanMode};
+use crate::domain::rules::{Mode, PlanMode, ProceduresMode};
+use crate::domain::{Message, PlanResult};
 use crate::openai::{ChatRequest, Completion, ToolChoice};
 use crate::pipeline::Pipeline;
 use crate::pipeline::dialogue::Purpose;
 use crate::pipeline::plan_ground::PlanGround;
 use crate::pipeline::turn::Turn;
 use crate::planner::drawing::Tools;
-use crate::planner::when::needs_plan;
+use crate::planner::when::{lacking, needs_plan};
 use crate::telemetry::labels::Stage;
 
 use super::compose::Draft;
@@ -39,6 +42,8 @@ use super::offer::Offering;
 pub(crate) use course::Course;
 use drawing::Sketch;
 pub(crate) use keep::keep;
+pub(crate) use outlined::OutlinedBefore;
+use past::Past;
 use scene::Scene;
 
 /// The plan that this turn follows: one that waited for the client, or a new one where policy wants one.
@@ -48,6 +53,7 @@ pub(crate) async fn plan(
     offering: &mut Offering,
     draft: &mut Draft,
 ) -> Option<Course> {
+    outlined::put_back(pipeline, turn, draft);
     if !may_plan(turn, offering) {
         return None;
     }
@@ -64,11 +70,14 @@ pub(crate) async fn plan(
     })
 }
 
-/// Can a plan be followed at all? Not without tools, nor where calls may not be made or only of some tools, nor where there is no one
+/// Things that nobody gave and no tool evidently finds out, from which on an outline may help (`procedures: auto`).
+const LACKING: usize = 2;
+
+/// Can a plan be followed at all, or past solutions used? Not without tools, nor where calls may not be made or only of some tools, nor where there is no one
 /// conversation to go on with; and in the legacy form calls have no ids by which a plan could be found again.
 fn may_plan(turn: &Turn, offering: &Offering) -> bool {
     turn.policy.mode == Mode::Guard
-        && turn.policy.plan != PlanMode::Off
+        && (turn.policy.plan != PlanMode::Off || turn.policy.procedures != ProceduresMode::Off)
         && turn.request.choice_count() == 1
         && matches!(turn.request.tool_choice(), ToolChoice::Auto | ToolChoice::Required)
         && !turn.request.is_legacy()
@@ -76,27 +85,63 @@ fn may_plan(turn: &Turn, offering: &Offering) -> bool {
 }
 
 async fn begin(scene: &mut Scene<'_>) -> Option<Course> {
-    if let Some(course) = resume::resume(scene).await {
+    let (mode, past) = (scene.turn.policy.plan, Past::of(scene.turn));
+    if mode == PlanMode::Off && past.is_none() {
+        return None;
+    }
+    if mode != PlanMode::Off
+        && let Some(course) = resume::resume(scene).await
+    {
         return Some(course);
     }
     let request = asked_now(&scene.turn.request)?;
     let ground = PlanGround::of(scene.pipeline, scene.turn, scene.offering);
-    if scene.turn.policy.plan == PlanMode::Auto && !ground.requires_key() {
+    let is_outlined = past.as_ref().is_some_and(Past::is_always);
+    // Both rules ask for keys that nobody gave.
+    if mode != PlanMode::Always && !is_outlined && !ground.requires_key() {
         return None;
     }
     let conversation = scene.conversation();
-    let reason = match scene.turn.policy.plan {
-        PlanMode::Off => return None,
-        PlanMode::Always => String::new(),
-        PlanMode::Auto => {
-            // A simple turn is not to wait for vectors.
-            let asked = ground.ask_at_once(scene.pipeline, scene.turn, &request).await;
-            reason(&Sketch { ground: &ground, asked: &asked, conversation: &conversation })?
-        }
+    let (reason, lacks) = needed(scene, &ground, &conversation, &request, past.is_some()).await;
+    let is_outlined = is_outlined || lacks;
+    if reason.is_none() && !is_outlined {
+        return None;
+    }
+    let procedure = match &past {
+        Some(past) if reason.is_some() => past.template(scene, &ground, &request).await,
+        _ => None,
     };
+    let mut outline = Vec::new();
+    if let Some(past) = past.filter(|_| is_outlined && procedure.is_none()) {
+        outline = past.outline(scene, &ground, &request).await;
+    }
+    let reason = reason?;
     let asked = ground.ask(scene.pipeline, scene.turn, &request).await;
-    let sketch = Sketch { ground: &ground, asked: &asked, conversation: &conversation };
-    drawing::begin(scene, &sketch, reason).await
+    let sketch = Sketch { ground: &ground, asked: &asked, conversation: &conversation, outline: &outline };
+    drawing::begin(scene, &sketch, reason, procedure).await
+}
+
+/// Why a plan is drawn, where one is; and does the request lack several things that no tool evidently finds out?
+async fn needed(
+    scene: &Scene<'_>,
+    ground: &PlanGround,
+    conversation: &[Message],
+    request: &str,
+    has_past: bool,
+) -> (Option<String>, bool) {
+    let mode = scene.turn.policy.plan;
+    if mode != PlanMode::Auto && !has_past {
+        return ((mode == PlanMode::Always).then(String::new), false);
+    }
+    // A simple turn is not to wait for vectors.
+    let asked = ground.ask_at_once(scene.pipeline, scene.turn, request).await;
+    let sketch = Sketch { ground, asked: &asked, conversation, outline: &[] };
+    let reason = match mode {
+        PlanMode::Off => None,
+        PlanMode::Always => Some(String::new()),
+        PlanMode::Auto => reason(&sketch),
+    };
+    (reason, has_past && lacking(&sketch.occasion()) >= LACKING)
 }
 
 /// Why the request needs a plan; `None` where it needs none.

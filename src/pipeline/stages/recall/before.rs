@@ -56,7 +56,7 @@ impl RecalledBefore {
 
 /// How a message is known again: by whose it is, the session, its place among the user's messages, and its text. Without a session, equal
 /// messages at equal places have the same.
-pub(super) fn key(scope: &str, session: Option<&str>, ordinal: usize, text: &str) -> String {
+pub(crate) fn key(scope: &str, session: Option<&str>, ordinal: usize, text: &str) -> String {
     let mut hash = Sha256::new();
     for part in [scope, session.unwrap_or_default(), &ordinal.to_string(), text] {
         add_part(&mut hash, part.as_bytes());

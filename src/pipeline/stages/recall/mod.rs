@@ -23,8 +23,8 @@ use crate::pipeline::query_vectors::query_vectors;
 use crate::pipeline::turn::Turn;
 use crate::telemetry::labels::{MemoryKind, Stage};
 
-pub(crate) use before::RecalledBefore;
-use before::{Shown, key};
+use before::Shown;
+pub(crate) use before::{RecalledBefore, key};
 
 use super::compose::Draft;
 use super::offer::Offer;

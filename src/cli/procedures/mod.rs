@@ -1,0 +1,148 @@
+//! `callwright procedures`: looks at the procedures of the configured store, and removes some.
+
+mod table;
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::errors::VerbResult;
+use super::memory_store::MemoryStore;
+use crate::domain::{Procedure, Scope};
+use crate::store::{MemoryFilter, MemoryStatus, Procedures, StoreError};
+
+/// Arguments of `procedures`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+    /// The configuration file, whose store is looked at; as for `serve`.
+    #[arg(long, value_name = "FILE", global = true)]
+    config: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List procedures, oldest first.
+    List(ListArguments),
+    /// Show one procedure: what it needs and gives, its steps, and what it rests on.
+    Show {
+        /// Its id: `pro_` and digits.
+        id: String,
+        /// `text` is for people, `json` one object.
+        #[arg(long, value_enum, default_value_t = Format::Text)]
+        format: Format,
+    },
+    /// Remove procedures. Proxies that share the store forget them at once.
+    Rm {
+        /// Their ids.
+        #[arg(required = true)]
+        ids: Vec<String>,
+    },
+}
+
+#[derive(Debug, Args)]
+struct ListArguments {
+    /// Only those of this scope: `key:HASH` or `group:NAME`.
+    #[arg(long, value_name = "SCOPE")]
+    scope: Option<String>,
+    /// Only those with a tool of this toolset.
+    #[arg(long, value_name = "NAME")]
+    toolset: Option<String>,
+    /// Only those that call this tool.
+    #[arg(long, value_name = "NAME")]
+    tool: Option<String>,
+    /// Only those of this status.
+    #[arg(long, value_enum)]
+    status: Option<Status>,
+    /// `text` is a table for people, `json` one object on each line.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Status {
+    /// In use.
+    Active,
+    /// Not used any more.
+    Retired,
+}
+
+/// What was asked for is not there.
+#[derive(Debug, thiserror::Error)]
+enum Absent {
+    #[error("there is no procedure `{0}`; `callwright procedures list` names those that there are")]
+    One(String),
+    #[error("{absent} of {named} procedures are not there; `callwright procedures list` names those that there are")]
+    Some { absent: u64, named: u64 },
+}
+
+pub(super) fn run(arguments: Arguments) -> VerbResult {
+    super::runtime()?.block_on(act(arguments))
+}
+
+async fn act(Arguments { action, config }: Arguments) -> VerbResult {
+    let MemoryStore { store, .. } = MemoryStore::open(config).await?;
+    let procedures = store.procedures();
+    let done = match action {
+        Action::List(list) => self::list(procedures, list).await,
+        Action::Show { id, format } => show(procedures, id, format).await,
+        Action::Rm { ids } => remove(procedures, ids).await,
+    };
+    store.close().await;
+    done
+}
+
+async fn list(procedures: &Procedures, arguments: ListArguments) -> VerbResult {
+    let ListArguments { scope, toolset, tool, status, format } = arguments;
+    let status = status.map(|status| match status {
+        Status::Active => MemoryStatus::Active,
+        Status::Retired => MemoryStatus::Retired,
+    });
+    let filter = MemoryFilter { scope: scope.map(Scope::from), toolset, tool, status, ..MemoryFilter::default() };
+    let found = pages(procedures, filter).await?;
+    match format {
+        Format::Json => found.iter().for_each(print_json),
+        Format::Text => anstream::print!("{}", table::table(&found)),
+    }
+    Ok(())
+}
+
+async fn pages(procedures: &Procedures, mut filter: MemoryFilter) -> Result<Vec<Procedure>, StoreError> {
+    let mut all = Vec::new();
+    loop {
+        let page = procedures.page(&filter).await?;
+        all.extend(page.items);
+        filter.after = page.next;
+        if filter.after.is_none() {
+            return Ok(all);
+        }
+    }
+}
+
+async fn show(procedures: &Procedures, id: String, format: Format) -> VerbResult {
+    let procedure = procedures.find(&id).await?.ok_or(Absent::One(id))?;
+    match format {
+        Format::Json => print_json(&procedure),
+        Format::Text => anstream::print!("{}", table::whole(&procedure)),
+    }
+    Ok(())
+}
+
+async fn remove(procedures: &Procedures, ids: Vec<String>) -> VerbResult {
+    let (named, gone) = (ids.len() as u64, procedures.remove(&ids).await?);
+    anstream::println!("{gone} removed");
+    if gone < named { Err(Absent::Some { absent: named - gone, named }.into()) } else { Ok(()) }
+}
+
+fn print_json(procedure: &Procedure) {
+    anstream::println!("{}", super::plain::json(crate::domain::json::raw(procedure).get().to_owned()));
+}

@@ -1,0 +1,65 @@
+//! Procedures for people.
+
+use std::fmt::Write as _;
+
+use crate::cli::plain::text;
+use crate::domain::memory::ProcedureInput;
+use crate::domain::{Evidence, Procedure};
+
+/// Characters of what a procedure gives, in a table.
+const OUTPUT_CHARS: usize = 60;
+
+/// One line for each.
+pub(super) fn table(procedures: &[Procedure]) -> String {
+    let mut table = String::new();
+    if procedures.is_empty() {
+        return "no procedures\n".to_owned();
+    }
+    let width = procedures.iter().map(|procedure| procedure.id.len()).max().unwrap_or_default();
+    let _ = writeln!(table, "{:width$}  steps  evidence   uses  helped    hurt  gives", "id");
+    for procedure in procedures {
+        let gives: String = text(&procedure.output).chars().take(OUTPUT_CHARS).collect();
+        let retired = if procedure.retired.is_some() { "  (retired)" } else { "" };
+        let tally = procedure.tally;
+        let _ = writeln!(
+            table,
+            "{:width$}  {:>5}  {:>8}  {:>5}  {:>6}  {:>6}  {gives}{retired}",
+            text(&procedure.id),
+            procedure.steps.len(),
+            procedure.evidence.len(),
+            tally.uses,
+            tally.helped,
+            tally.hurt,
+        );
+    }
+    table
+}
+
+/// All of one.
+pub(super) fn whole(procedure: &Procedure) -> String {
+    let mut shown = String::new();
+    let mut line = |name: &str, value: &str| {
+        let _ = writeln!(shown, "{name:9} {value}");
+    };
+    line("id", &text(&procedure.id));
+    line("scope", &text(procedure.scope.as_str()));
+    line("toolsets", &text(&procedure.toolsets.join(", ")));
+    line("gives", &text(&procedure.output));
+    for ProcedureInput { name, description } in &procedure.input {
+        line("needs", &text(&if description.is_empty() { name.clone() } else { format!("{name}: {description}") }));
+    }
+    for (number, step) in (1..).zip(&procedure.steps) {
+        line(&format!("step {number}"), &text(step));
+    }
+    for Evidence { kind, trace, source, at, .. } in &procedure.evidence {
+        let place = trace.as_deref().or(source.as_deref()).unwrap_or_default();
+        line("evidence", &format!("{} {at} {}", kind.label(), text(place)));
+    }
+    let tally = procedure.tally;
+    line("tally", &format!("{} uses, {} helped, {} hurt", tally.uses, tally.helped, tally.hurt));
+    if let Some(retired) = &procedure.retired {
+        line("retired", &format!("{} {}", retired.at, text(&retired.reason)));
+    }
+    line("learned", &format!("{}, changed {}", procedure.created_at, procedure.updated_at));
+    shown
+}

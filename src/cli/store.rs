@@ -1,0 +1,145 @@
+//! `callwright store`: moves, deletes and takes back what is stored.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use jiff::{SignedDuration, Timestamp};
+
+use super::errors::{BadLines, VerbResult};
+use super::lines::answer_lines;
+use crate::config::{self, Loaded};
+use crate::domain::digest;
+use crate::offline;
+use crate::store::{Deleted, Deletion, Store};
+
+/// Arguments of `store`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+    /// The configuration, whose `[store]` is meant; as for `serve`.
+    #[arg(long, value_name = "FILE", global = true)]
+    config: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Write everything that is stored, but vectors, as JSON Lines. A proxy may serve meanwhile.
+    Export {
+        /// Where the lines go; compressed where the name ends in .gz. `-` is standard output.
+        #[arg(long = "out", value_name = "FILE", default_value = "-")]
+        output: PathBuf,
+    },
+    /// Read what `export` wrote. What is there already, as it is or newer, stays, so that it may be done again. Status 1 where a line could
+    /// not be used.
+    Import {
+        /// Where the lines come from; gzip is understood. `-` is standard input.
+        #[arg(long = "in", value_name = "FILE", default_value = "-")]
+        input: PathBuf,
+    },
+    /// Take the latest version of the database's tables back, before an older release of callwright is run. What only the latest version
+    /// has is lost. No proxy may run with the database.
+    Rollback {
+        /// Says that what only the latest version has may be lost.
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Delete traces, with verdicts and turn state, and what lessons and procedures rest on of them; those that rest on nothing else go.
+    #[command(group = clap::ArgGroup::new("what").required(true).multiple(true))]
+    Delete {
+        /// Of the client with this key, or with the hash of it that traces call `tenant`.
+        #[arg(long, value_name = "KEY", group = "what")]
+        key: Vec<String>,
+        /// Of this session.
+        #[arg(long, value_name = "SESSION", group = "what")]
+        session: Vec<String>,
+        /// From more than so many days ago.
+        #[arg(long, value_name = "DAYS", group = "what")]
+        older_than: Option<u32>,
+    },
+}
+
+/// Hours of a day, as retention counts them.
+const DAY_HOURS: i64 = 24;
+
+/// Hexadecimal digits of a tenant's hash.
+const TENANT_DIGITS: usize = 64;
+
+pub(super) fn run(arguments: Arguments) -> VerbResult {
+    let Arguments { action, config: file } = arguments;
+    let loaded = config::load(&config::Request { file, ..config::Request::default() }, &config::process_environment)?;
+    match action {
+        Action::Export { output } => export(&loaded, &output),
+        Action::Import { input } => import(&loaded, input),
+        Action::Rollback { yes } => roll_back(&loaded, yes),
+        Action::Delete { key, session, older_than } => delete(&loaded, &key, session, older_than),
+    }
+}
+
+fn export(loaded: &Loaded, output: &Path) -> VerbResult {
+    let runtime = super::runtime()?;
+    let store = runtime.block_on(Store::open_beside(&loaded.settings.store, &loaded.base_dir))?;
+    let run =
+        |progress: &super::progress::Progress| offline::export(&store, output.to_owned(), runtime.handle(), progress);
+    let print = |summary: &offline::ExportSummary, _| anstream::eprintln!("{} things exported", summary.things);
+    let lines = |summary: &offline::ExportSummary| BadLines {
+        problems: summary.problems,
+        lines: summary.things + summary.problems,
+    };
+    let result = answer_lines(output, run, print, lines);
+    runtime.block_on(store.close());
+    result
+}
+
+fn import(loaded: &Loaded, input: PathBuf) -> VerbResult {
+    let runtime = super::runtime()?;
+    let store = runtime.block_on(Store::open_beside(&loaded.settings.store, &loaded.base_dir))?;
+    let run = |progress: &super::progress::Progress| offline::import(&store, input, runtime.handle(), progress);
+    let print = |summary: &offline::ImportSummary, _| {
+        anstream::eprintln!("{} things imported, {} were there already", summary.written, summary.known);
+    };
+    let lines = |summary: &offline::ImportSummary| BadLines { problems: summary.problems, lines: summary.lines };
+    // Nothing goes to standard output: the bar may be shown.
+    let result = answer_lines(Path::new(""), run, print, lines);
+    runtime.block_on(store.close());
+    result
+}
+
+fn roll_back(loaded: &Loaded, is_agreed: bool) -> VerbResult {
+    if !is_agreed {
+        return Err("what only the latest version of the database has will be lost: back it up (docs/store.md), end every proxy that uses it, \
+            and say --yes"
+            .into());
+    }
+    let version = super::runtime()?.block_on(Store::roll_back(&loaded.settings.store, &loaded.base_dir))?;
+    anstream::println!(
+        "the database has version {version}; this release will bring it up to date again when it opens it"
+    );
+    Ok(())
+}
+
+fn delete(loaded: &Loaded, keys: &[String], sessions: Vec<String>, older_than: Option<u32>) -> VerbResult {
+    let age = older_than.map(|days| SignedDuration::from_hours(i64::from(days) * DAY_HOURS));
+    let before = age.map(|age| Timestamp::now().checked_sub(age)).transpose()?;
+    let deletion = Deletion { tenants: keys.iter().flat_map(|key| tenants(key)).collect(), sessions, before };
+    let deleted = super::runtime()?.block_on(async {
+        let store = Store::open_beside(&loaded.settings.store, &loaded.base_dir).await?;
+        let deleted = store.delete(&deletion).await;
+        store.close().await;
+        deleted
+    })?;
+    let Deleted { traces, feedback, turn_state, lessons, procedures } = deleted;
+    anstream::println!("{traces} traces, {feedback} verdicts and {turn_state} rows of turn state deleted");
+    for (kind, forgot) in [("lessons", lessons), ("procedures", procedures)] {
+        anstream::println!("{kind}: {} deleted, {} rest on less than before", forgot.removed, forgot.changed);
+    }
+    Ok(())
+}
+
+/// Who a client with this key is: it is not known in which field it is sent.
+fn tenants(key: &str) -> Vec<String> {
+    if key.len() == TENANT_DIGITS && key.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return vec![key.to_ascii_lowercase()];
+    }
+    [key.to_owned(), format!("Bearer {key}")].iter().map(|field| digest::tenant(field.as_bytes())).collect()
+}

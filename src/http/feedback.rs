@@ -1,0 +1,128 @@
+//! Verdicts on turns: `POST /v1/feedback` by applications, `POST /admin/traces/{id}/mark` by operators.
+//!
+//! They are taken as JSON alone, so that no web page of somebody else's can make a browser send one.
+
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::Response;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::router::{ClientSide, OperatorSide};
+use super::{error, json};
+use crate::domain::Scope;
+use crate::pipeline::tenant;
+use crate::store::{Feedback, FeedbackRow, FeedbackVerdict, Given, Store};
+
+/// Bytes of a verdict.
+pub(super) const MAX_BODY: usize = 256 * 1024;
+
+/// Characters of a comment.
+const MAX_COMMENT: usize = 4_000;
+
+/// Characters of a trace id that are taken; ours have 32.
+const MAX_TRACE: usize = 64;
+
+/// What an application says of a turn.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Verdict {
+    /// The turn's `x-callwright-trace`.
+    trace_id: String,
+    #[serde(flatten)]
+    mark: Mark,
+}
+
+/// What is said of a turn.
+#[derive(Debug, Deserialize)]
+struct Mark {
+    /// `good` or `bad`.
+    verdict: FeedbackVerdict,
+    /// What would have been right: kept with the verdict.
+    #[serde(default)]
+    expected: Option<Value>,
+    /// In words: kept with the verdict.
+    #[serde(default)]
+    comment: Option<String>,
+}
+
+/// The answer to a verdict.
+#[derive(Debug, Serialize)]
+struct Taken<'a> {
+    trace_id: &'a str,
+    verdict: FeedbackVerdict,
+    /// Is it another verdict than the same source gave before, or its first?
+    new: bool,
+}
+
+/// An application's verdict on a turn of its own. Whose the turn was is looked at when something is learned from it: a verdict on a turn of
+/// somebody else's teaches nothing, and nobody is told whether there is such a turn.
+pub(super) async fn give(
+    State(side): State<ClientSide>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Response {
+    match read::<Verdict>(&headers, body) {
+        Ok(Verdict { trace_id, mark }) => {
+            let source = Scope::of_key(&tenant(&headers)).as_str().to_owned();
+            keep(&side.store, trace_id, source, mark).await
+        }
+        Err(refusal) => *refusal,
+    }
+}
+
+/// An operator's mark on a turn.
+pub(super) async fn mark(
+    State(side): State<OperatorSide>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Response {
+    match read::<Mark>(&headers, body) {
+        Ok(mark) => keep(&side.store, id, FeedbackRow::OPERATOR.to_owned(), mark).await,
+        Err(refusal) => *refusal,
+    }
+}
+
+fn read<T: for<'de> Deserialize<'de>>(
+    headers: &HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<T, Box<Response>> {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    if !kind.split(';').next().is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json")) {
+        let message = "a verdict is sent as JSON, with `content-type: application/json`";
+        let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+        return Err(Box::new(error::invalid_request(status, message, "unsupported_media_type")));
+    }
+    let body = body.map_err(|rejection| {
+        Box::new(error::invalid_request(rejection.status(), rejection.body_text(), "invalid_body"))
+    })?;
+    // An array would be read as the values of the members.
+    let object = serde_json::from_slice(&body).map(Value::Object);
+    object.and_then(serde_json::from_value).map_err(|error| {
+        let message = format!(
+            "a verdict is an object {{\"trace_id\", \"verdict\": \"good\" or \"bad\", \"expected\"?, \"comment\"?}}: {error}"
+        );
+        Box::new(error::invalid_request(StatusCode::BAD_REQUEST, message, "invalid_body"))
+    })
+}
+
+async fn keep(store: &Store, trace: String, source: String, mark: Mark) -> Response {
+    let Mark { verdict, expected, comment } = mark;
+    if trace.is_empty()
+        || trace.len() > MAX_TRACE
+        || comment.as_ref().is_some_and(|it| it.chars().count() > MAX_COMMENT)
+    {
+        let message =
+            format!("`trace_id` is what `x-callwright-trace` said, and `comment` may have {MAX_COMMENT} characters");
+        return error::invalid_request(StatusCode::BAD_REQUEST, message, "invalid_body");
+    }
+    let row = FeedbackRow { trace, source, verdict, expected, comment, at: Timestamp::now() };
+    match store.give(&row).await {
+        Ok(given) => json::value(StatusCode::OK, &Taken { trace_id: &row.trace, verdict, new: given == Given::New }),
+        Err(failure) => error::unavailable(failure.to_string(), "store_unavailable"),
+    }
+}

@@ -1,0 +1,111 @@
+//! The model that draws plans and makes outlines, with what asking it costs.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use futures_util::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
+
+use crate::domain::trace::Attempt;
+use crate::domain::{Cost, Usage};
+use crate::openai::Role;
+use crate::pipeline::record::milliseconds;
+use crate::planner::drawing::{AskError, PlanningModel, Question, Reply};
+use crate::telemetry::labels::{Label, Purpose};
+use crate::upstream::{Exchange, Manner, TextModel, TextSource};
+
+use super::scene::Scene;
+
+/// A model that is asked for a turn: within the turn's time, and until its client goes away.
+#[derive(Debug)]
+pub(super) struct Metered {
+    model: TextModel,
+    upstream: String,
+    purpose: Purpose,
+    attempts: Mutex<Vec<(Attempt, Duration, Cost)>>,
+    cancelled: CancellationToken,
+    /// Time that is left of the turn's.
+    deadline: Duration,
+    started: Instant,
+}
+
+impl Metered {
+    /// The model that draws a turn's plans, asked for this purpose.
+    pub(super) fn of(scene: &Scene<'_>, purpose: Purpose) -> Self {
+        let turn = &*scene.turn;
+        let (model, upstream) = scene.pipeline.planning_model(turn);
+        Self {
+            // The upstream decides which of the client's fields it takes.
+            model: model.for_client(turn.headers.clone()),
+            upstream,
+            purpose,
+            attempts: Mutex::default(),
+            cancelled: turn.cancelled.clone(),
+            deadline: Duration::from_secs(turn.policy.limits.seconds).saturating_sub(turn.record.elapsed()),
+            started: Instant::now(),
+        }
+    }
+
+    /// Writes what was asked into the trace, and says what it has cost.
+    pub(super) fn charge(self, scene: &mut Scene<'_>) -> Cost {
+        let mut cost = Cost::default();
+        for (attempt, took, spent) in self.attempts.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            cost.add(spent);
+            scene.turn.record.attempt(attempt, took);
+        }
+        cost
+    }
+
+    /// What a request gives in time.
+    ///
+    /// # Errors
+    /// Why it gives nothing.
+    async fn in_time<T>(&self, asked: impl Future<Output = T>) -> Result<T, String> {
+        let left = self.deadline.saturating_sub(self.started.elapsed());
+        tokio::select! {
+            biased;
+            () = self.cancelled.cancelled() => Err("the client went away".to_owned()),
+            asked = tokio::time::timeout(left, asked) => asked.map_err(|_| "the turn's time is up".to_owned()),
+        }
+    }
+
+    fn note(&self, outcome: &str, requests: u64, usage: Usage, took: Duration) {
+        let attempt = Attempt::unjudged(self.purpose.label(), &self.upstream, outcome, usage, milliseconds(took));
+        let cost = Cost { requests, prompt_tokens: usage.prompt_tokens, completion_tokens: usage.completion_tokens };
+        self.attempts.lock().unwrap_or_else(PoisonError::into_inner).push((attempt, took, cost));
+    }
+}
+
+impl PlanningModel for Metered {
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Reply, AskError>> {
+        Box::pin(async move {
+            let started = Instant::now();
+            let asked = self.in_time(PlanningModel::ask(&self.model, question)).await.map_err(AskError).flatten();
+            let tokens = |count: Option<u64>| count.unwrap_or_default();
+            match &asked {
+                Ok(reply) => {
+                    let (prompt_tokens, completion_tokens) =
+                        (tokens(reply.prompt_tokens), tokens(reply.completion_tokens));
+                    let total_tokens = prompt_tokens.saturating_add(completion_tokens);
+                    let usage = Usage { prompt_tokens, completion_tokens, total_tokens };
+                    self.note("success", reply.requests, usage, started.elapsed());
+                }
+                Err(_) => self.note("other", 1, Usage::default(), started.elapsed()),
+            }
+            asked
+        })
+    }
+}
+
+impl TextSource for Metered {
+    fn ask<'a>(&'a self, messages: &'a [(Role, String)], manner: Manner<'a>) -> BoxFuture<'a, Exchange> {
+        Box::pin(async move {
+            let started = Instant::now();
+            let asked = self.in_time(TextModel::ask(&self.model, messages, manner)).await;
+            let exchange = asked.unwrap_or_else(|reason| Exchange { answered: Err(reason), requests: 1, usage: None });
+            let outcome = if exchange.answered.is_ok() { "success" } else { "other" };
+            self.note(outcome, exchange.requests, exchange.usage.unwrap_or_default(), started.elapsed());
+            exchange
+        })
+    }
+}

@@ -1,0 +1,102 @@
+//! Which message of a user has which outline behind it.
+
+use std::sync::Arc;
+
+use moka::sync::Cache;
+
+use crate::domain::rules::{Mode, ProceduresMode};
+use crate::openai::ChatRequest;
+use crate::pipeline::Pipeline;
+use crate::pipeline::turn::Turn;
+use crate::procedures::workflow::note;
+
+use super::super::compose::Draft;
+use super::super::recall::key;
+use super::past;
+use super::scene::Scene;
+
+/// Messages of the user, the last ones, whose outlines are looked up.
+const USER_MESSAGES: usize = 64;
+
+/// The outlines behind messages. A message keeps its own, so that the conversation as it was sent before stays as it is, and providers find
+/// it in their prompt caches; and while tools are called it is not made again. A hint: it is lost with the process, and bounded.
+#[derive(Debug, Clone)]
+pub(crate) struct OutlinedBefore {
+    messages: Cache<String, Arc<Outlined>>,
+}
+
+/// An outline.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Outlined {
+    pub(super) steps: Vec<String>,
+    /// The ids of the procedures that it rests on.
+    pub(super) procedures: Vec<String>,
+}
+
+impl OutlinedBefore {
+    /// None yet; at most so many bytes are remembered, of messages that came last.
+    pub(crate) fn new(bytes: u64) -> Self {
+        let weight = |key: &String, outlined: &Arc<Outlined>| {
+            let texts = outlined.steps.iter().chain(&outlined.procedures).map(String::len).sum::<usize>();
+            u32::try_from(key.len() + texts).unwrap_or(u32::MAX)
+        };
+        Self { messages: Cache::builder().max_capacity(bytes).weigher(weight).build() }
+    }
+}
+
+/// A message of the user.
+struct Said {
+    /// Where it stands in the conversation that is sent.
+    place: usize,
+    key: String,
+}
+
+/// Puts the outlines of earlier turns back behind their messages.
+pub(super) fn put_back(pipeline: &Pipeline, turn: &mut Turn, draft: &mut Draft) {
+    let before = &pipeline.outlined_before.messages;
+    let is_wanted = turn.policy.mode == Mode::Guard && turn.policy.procedures != ProceduresMode::Off;
+    if !is_wanted || before.iter().next().is_none() {
+        return;
+    }
+    let said = said(turn, draft.conversation());
+    let last = said.last().map(|said| said.place);
+    for Said { place, key } in said {
+        let Some(outlined) = before.get(&key) else { continue };
+        draft.add_note(place, note(&outlined.steps));
+        if Some(place) == last {
+            past::note(turn, &outlined.procedures, true);
+        }
+    }
+}
+
+/// The outline of the user's last message, where it has one.
+pub(super) fn of_last(scene: &Scene<'_>) -> Option<Arc<Outlined>> {
+    let last = said(scene.turn, scene.draft.conversation()).pop()?;
+    scene.pipeline.outlined_before.messages.get(&last.key)
+}
+
+/// Puts an outline behind the user's last message, in this turn and in later ones.
+pub(super) fn remember(scene: &mut Scene<'_>, outlined: Arc<Outlined>) {
+    let Some(Said { place, key }) = said(scene.turn, scene.draft.conversation()).pop() else { return };
+    scene.draft.add_note(place, note(&outlined.steps));
+    past::note(scene.turn, &outlined.procedures, false);
+    scene.pipeline.outlined_before.messages.insert(key, outlined);
+}
+
+/// The user's last messages that say something.
+fn said(turn: &Turn, conversation: &ChatRequest) -> Vec<Said> {
+    let trace = turn.record.trace();
+    let Some(memory) = &trace.memory else { return Vec::new() };
+    let messages = conversation.messages().into_iter().enumerate();
+    let users = messages.filter(|(_, message)| message.role == "user");
+    let texts = users.filter_map(|(place, message)| Some((place, message.text?.into_owned())));
+    let texts: Vec<(usize, String)> = texts.filter(|(_, text)| !text.trim().is_empty()).collect();
+    let skipped = texts.len().saturating_sub(USER_MESSAGES);
+    let session = trace.session.as_deref();
+    let said = texts
+        .into_iter()
+        .enumerate()
+        .skip(skipped)
+        .map(|(ordinal, (place, text))| Said { place, key: key(memory.scope.as_str(), session, ordinal, &text) });
+    said.collect()
+}

@@ -1,0 +1,120 @@
+//! What past solutions say of a request: the plan that was followed before, or the outline of a new one (AAG).
+
+use std::sync::Arc;
+
+use crate::domain::memory::Recalled;
+use crate::domain::rules::ProceduresMode;
+use crate::domain::{Procedure, Scope};
+use crate::embedding::Vector;
+use crate::pipeline::plan_ground::PlanGround;
+use crate::pipeline::query_vectors::query_vectors;
+use crate::pipeline::turn::Turn;
+use crate::planner::drawing::Tools;
+use crate::procedures::workflow::{Budget, Lookup, Wanted, outline};
+use crate::procedures::{Query, ToolInPlay, template};
+use crate::telemetry::labels::{MemoryKind, Purpose, Stage};
+
+use super::metered::Metered;
+use super::outlined::{self, Outlined};
+use super::scene::Scene;
+
+/// The procedures that a turn may use.
+#[derive(Debug, Clone)]
+pub(super) struct Past {
+    scope: Scope,
+    mode: ProceduresMode,
+}
+
+impl Past {
+    /// `None` where policy wants none, or nothing was learned for the turn's scope.
+    pub(super) fn of(turn: &Turn) -> Option<Self> {
+        let (mode, memory) = (turn.policy.procedures, turn.record.trace().memory.as_ref()?);
+        let knows = mode != ProceduresMode::Off && turn.snapshot.memory.library.knows(&memory.scope);
+        knows.then(|| Self { scope: memory.scope.clone(), mode })
+    }
+
+    /// Is an outline made whatever is asked for?
+    pub(super) fn is_always(&self) -> bool {
+        self.mode == ProceduresMode::Always
+    }
+
+    /// The one procedure that can be followed as it is.
+    pub(super) async fn template(
+        &self,
+        scene: &Scene<'_>,
+        ground: &PlanGround,
+        request: &str,
+    ) -> Option<Arc<Procedure>> {
+        let vector = vector(scene, request).await;
+        let in_play = |name: &str| ground.position(name).is_some();
+        let query = Query { scope: &self.scope, text: request, vector: vector.as_ref(), in_play: &in_play };
+        let parameters = |name: &str| {
+            let tool = ground.tool(ground.position(name)?)?;
+            Some(ToolInPlay { parameters: Arc::clone(&tool.tool.tool.parameters) })
+        };
+        let found = template(&scene.turn.snapshot.memory.library, &query, &parameters);
+        scene.pipeline.metrics.recalls.inc(MemoryKind::Procedure, found.is_some());
+        found
+    }
+
+    /// The outline of what to do, made of the procedures that fit, and noted behind the user's message; none where none fits.
+    pub(super) async fn outline(&self, scene: &mut Scene<'_>, ground: &PlanGround, request: &str) -> Vec<String> {
+        if let Some(known) = outlined::of_last(scene) {
+            return known.steps.clone();
+        }
+        let library = Arc::clone(&scene.turn.snapshot.memory.library);
+        let embedder = scene.turn.snapshot.memory.embedder.clone();
+        let (in_play, outputs) = (
+            |name: &str| ground.position(name).is_some(),
+            |name: &str| {
+                ground.position(name).and_then(|at| ground.tool(at)).map(|tool| tool.outputs).unwrap_or_default()
+            },
+        );
+        let lookup = Lookup {
+            library: &library,
+            scope: &self.scope,
+            in_play: &in_play,
+            outputs: &outputs,
+            embedder: embedder.as_deref(),
+        };
+        let offered: Vec<_> = ground.offered().iter().filter_map(|at| ground.tool(*at)).collect();
+        let told: Vec<(&str, &str)> =
+            offered.iter().map(|tool| (tool.tool.name(), tool.tool.tool.description.as_str())).collect();
+        let (limits, settings) = (&scene.turn.policy.limits, library.settings());
+        let budget = Budget {
+            requests: settings.requests.min(u64::from(limits.plan_requests)),
+            tokens: settings.tokens.min(limits.plan_tokens),
+        };
+        let model = Metered::of(scene, Purpose::Procedure);
+        let made = outline(&Wanted { request, tools: &told }, &lookup, &model, budget, settings).await;
+        model.charge(scene);
+        scene.pipeline.metrics.recalls.inc(MemoryKind::Procedure, !made.steps.is_empty());
+        if let Some(stopped) = &made.stopped {
+            tracing::debug!(trace = scene.turn.record.trace().id, stopped, "an outline ended before its end");
+        }
+        if !made.steps.is_empty() {
+            let outlined = Outlined { steps: made.steps.clone(), procedures: made.procedures };
+            outlined::remember(scene, Arc::new(outlined));
+        }
+        made.steps
+    }
+}
+
+/// Notes in the trace that a procedure was followed.
+pub(super) fn followed(turn: &mut Turn, procedure: &Procedure) {
+    note(turn, std::slice::from_ref(&procedure.id), false);
+}
+
+/// Notes in the trace that these procedures were shown.
+pub(super) fn note(turn: &mut Turn, ids: &[String], again: bool) {
+    let Some(memory) = &mut turn.record.trace_mut().memory else { return };
+    let recalled = |id: &String| Recalled { id: id.clone(), again, withheld: false, chance: 1.0 };
+    memory.procedures.extend(ids.iter().map(recalled));
+}
+
+/// The vector of what the user said, where procedures have some.
+async fn vector(scene: &Scene<'_>, text: &str) -> Option<Vector> {
+    let memory = &scene.turn.snapshot.memory;
+    let text: String = text.chars().take(memory.library.settings().request_chars).collect();
+    query_vectors(scene.pipeline, memory.embedder.as_ref()?, &[text], Stage::Plan).await?.pop()
+}
