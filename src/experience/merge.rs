@@ -59,7 +59,11 @@ pub fn learn<'a>(
     match same {
         None => Learned::New(new),
         Some(lesson) if new.evidence.iter().all(|event| has_event(lesson, event)) => Learned::Known,
-        Some(lesson) => Learned::Confirmed(Lesson { updated_at: at, ..merged(lesson, &new) }),
+        // The one that is known stays that one, also where both were learned in the same millisecond.
+        Some(lesson) => {
+            let (id, created_at) = (lesson.id.clone(), lesson.created_at);
+            Learned::Confirmed(Lesson { id, created_at, updated_at: at, ..merged(lesson, &new) })
+        }
     }
 }
 

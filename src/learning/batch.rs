@@ -221,3 +221,147 @@ fn went_wrong(trace: &Trace, tools: &[String]) -> Option<bool> {
     let failed = failed.clone().any(|execution| execution.status.is_some_and(|status| status >= 400));
     (called || failed).then_some(failed)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::memory::{Polarity, Returned};
+    use crate::domain::trace::{Attempt, sample};
+    use crate::domain::{Call, Usage};
+    use crate::experience::{Notebook, Noted};
+    use crate::procedures::Library;
+
+    fn draft(backing: Backing) -> LessonDraft {
+        LessonDraft {
+            kind: EvidenceKind::Mended,
+            toolset: Some("rooms".to_owned()),
+            tools: vec!["book".to_owned()],
+            polarity: Polarity::Negative,
+            key: "book, day, parameter missing".to_owned(),
+            value: "`book` cannot be called without `day`.".to_owned(),
+            backing,
+        }
+    }
+
+    /// A turn of the client `a` in the session `s`, which called `book`.
+    fn turn(id: &str, change: impl FnOnce(&mut MemoryNote)) -> Trace {
+        let mut memory = MemoryNote::of(Scope::of_key("a"));
+        change(&mut memory);
+        let call = Call { id: "1".to_owned(), name: "book".to_owned(), arguments: "{}".to_owned() };
+        let attempt = Attempt::unjudged("first", "u", "success", Usage::default(), 1.0);
+        Trace {
+            id: id.to_owned(),
+            session: Some("s".to_owned()),
+            tenant: "a".to_owned(),
+            memory: Some(memory),
+            attempts: vec![Attempt { calls: vec![call], ..attempt }],
+            ..sample()
+        }
+    }
+
+    fn row(trace: &str, source: &str, verdict: FeedbackVerdict) -> FeedbackRow {
+        let (expected, comment) = Default::default();
+        FeedbackRow {
+            trace: trace.to_owned(),
+            source: source.to_owned(),
+            verdict,
+            expected,
+            comment,
+            at: Timestamp::UNIX_EPOCH,
+        }
+    }
+
+    fn known(lessons: impl IntoIterator<Item = Lesson>) -> Known {
+        let notebook = Notebook::of(lessons.into_iter().map(Noted::from), experience::Settings::default());
+        let library = Library::of([], procedures::Settings::default());
+        Known { notebook: Arc::new(notebook), library: Arc::new(library), lessons: 0, procedures: 0 }
+    }
+
+    /// What a batch made of lessons: those that it changed.
+    fn run(known: &Known, decide: impl FnOnce(&mut Batch<'_>, &mut Progress)) -> Vec<Lesson> {
+        let settings = Settings::default();
+        let mut batch = Batch::new(known, &settings, Timestamp::UNIX_EPOCH);
+        decide(&mut batch, &mut Progress::default());
+        batch.lessons.into_values().collect()
+    }
+
+    fn learned_once() -> Lesson {
+        let seen = turn("t1", |memory| memory.drafts.push(draft(Backing::Seen)));
+        let [lesson] =
+            <[Lesson; 1]>::try_from(run(&known([]), |batch, progress| batch.turn(progress, 1, &seen))).unwrap();
+        lesson
+    }
+
+    #[test]
+    fn what_was_seen_to_work_is_learned_and_an_event_that_is_found_again_is_not() {
+        let lesson = learned_once();
+        assert_eq!((lesson.scope.as_str(), lesson.evidence.len()), ("key:a", 1));
+        let again = turn("t1", |memory| memory.drafts.push(draft(Backing::Seen)));
+        assert!(run(&known([lesson.clone()]), |batch, progress| batch.turn(progress, 1, &again)).is_empty());
+        let other = turn("t2", |memory| memory.drafts.push(draft(Backing::Seen)));
+        let confirmed = run(&known([lesson.clone()]), |batch, progress| batch.turn(progress, 2, &other));
+        assert_eq!((confirmed[0].id.as_str(), confirmed[0].evidence.len()), (lesson.id.as_str(), 2));
+    }
+
+    #[test]
+    fn what_nobody_verified_teaches_nothing() {
+        let waits = turn("t1", |memory| {
+            memory.drafts.push(draft(Backing::Awaits(vec!["1".to_owned()])));
+            memory.drafts.push(draft(Backing::Verdict));
+        });
+        assert!(run(&known([]), |batch, progress| batch.turn(progress, 1, &waits)).is_empty());
+        let came_back = |failed| {
+            let returned = Returned { call: "1".to_owned(), tool: "book".to_owned(), failed };
+            let back = turn("t2", |memory| memory.returned.push(returned));
+            run(&known([]), |batch, progress| {
+                batch.turn(progress, 1, &waits);
+                batch.turn(progress, 2, &back);
+            })
+        };
+        assert!(came_back(true).is_empty());
+        assert_eq!(came_back(false)[0].evidence[0].trace.as_deref(), Some("t1"));
+    }
+
+    #[test]
+    fn a_verdict_counts_where_it_is_the_clients_own_or_an_operators() {
+        let unverified = turn("t1", |memory| memory.drafts.push(draft(Backing::Verdict)));
+        let after = |source: &str| {
+            let row = row("t1", source, FeedbackVerdict::Right);
+            let learned = run(&known([]), |batch, progress| batch.verdict(progress, &row, &unverified));
+            learned.first().map(|lesson| lesson.evidence[0].kind)
+        };
+        assert_eq!(after("key:b"), None);
+        assert_eq!(after("key:a"), Some(EvidenceKind::Feedback));
+        assert_eq!(after(FeedbackRow::OPERATOR), Some(EvidenceKind::Operator));
+    }
+
+    #[test]
+    fn a_turn_that_was_wrong_is_no_evidence_and_what_rests_on_nothing_else_is_retired() {
+        let (lesson, turn) = (learned_once(), turn("t1", |_| {}));
+        let wrong = row("t1", "key:a", FeedbackVerdict::Wrong);
+        let retired = run(&known([lesson.clone()]), |batch, progress| batch.verdict(progress, &wrong, &turn));
+        assert!(retired[0].retired.as_ref().unwrap().reason.contains("t1"), "{retired:?}");
+        let mut twice = lesson;
+        twice.evidence.push(Evidence { trace: Some("t2".to_owned()), ..twice.evidence[0].clone() });
+        let left = run(&known([twice]), |batch, progress| batch.verdict(progress, &wrong, &turn));
+        assert_eq!((left[0].evidence.len(), &left[0].retired), (1, &None));
+    }
+
+    #[test]
+    fn a_turn_that_a_lesson_was_found_for_is_counted_once() {
+        let lesson = learned_once();
+        let shown = |again| {
+            let recalled = Recalled { id: lesson.id.clone(), again, withheld: false, chance: 0.8 };
+            turn("t2", |memory| memory.lessons.push(recalled))
+        };
+        let counted = run(&known([lesson.clone()]), |batch, progress| {
+            batch.turn(progress, 7, &shown(false));
+            batch.turn(progress, 7, &shown(false));
+            batch.turn(progress, 8, &shown(true));
+        });
+        assert_eq!((counted[0].tally.uses, counted[0].tally.helped, counted[0].tally.counted), (1, 1, 7));
+        // A turn that made no such call says nothing of it.
+        let idle = Trace { attempts: Vec::new(), ..shown(false) };
+        assert!(run(&known([lesson]), |batch, progress| batch.turn(progress, 7, &idle)).is_empty());
+    }
+}

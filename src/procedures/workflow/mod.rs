@@ -2,7 +2,7 @@
 //!
 //! Order: the procedures that fit the request are retrieved, and a draft is made of them; the request is outlined and rewritten into
 //! questions; for each question procedures are retrieved and summarised as its answer; the draft is updated from each answer; a critic
-//! says what is to be edited, until nothing is. The switches of [`Settings`](super::Settings) leave out what the paper's ablations do (section
+//! says what is to be edited, until nothing is. The switches of [`Settings`] leave out what the paper's ablations do (section
 //! 4.5). A workflow that cannot go on gives the best that it has so far.
 
 mod asker;
