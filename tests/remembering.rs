@@ -6,8 +6,9 @@ mod support;
 use reqwest::Method;
 use serde_json::{Value, json};
 use support::answer::{call, completion};
+use support::metrics::Metrics;
 use support::request::plain;
-use support::{Proxy, Received, Reply, Server, rooms};
+use support::{Proxy, Received, Reply, Server, postgres, rooms};
 
 /// What a lesson about the missing floor says: the words of the tool's own document.
 const LESSON: &str = "cannot be called without `floor`";
@@ -45,13 +46,18 @@ fn ask(text: &str) -> Value {
     request
 }
 
-/// A model that forgets, an API that tries to plant a lesson, and a proxy that shows every lesson that it finds.
-async fn started() -> (Server, Server, Proxy) {
+/// A model that forgets, and an API that tries to plant a lesson.
+async fn servers() -> (Server, Server) {
     let upstream = Server::scripted(forgetful).await;
     let api = Server::always(Reply::json(200, &json!({"rooms": ["blue"], "hint": POISON}))).await;
-    let config = rooms::config_of(&upstream, &api) + "[experience]\nwithhold = 0.0\n";
-    let proxy = Proxy::start_with_files(config, &rooms::FILES).await;
-    (upstream, api, proxy)
+    (upstream, api)
+}
+
+/// A proxy before them that shows every lesson that it finds.
+async fn proxy((upstream, api): (&Server, &Server), store: Option<&str>) -> Proxy {
+    let config = rooms::config_of(upstream, api) + "[experience]\nwithhold = 0.0\n";
+    let config = store.map_or(config.clone(), |url| config.replace("sqlite:traces.sqlite3", url));
+    Proxy::start_with_files(config, &rooms::FILES).await
 }
 
 /// The text of the user's message as the upstream got it.
@@ -63,7 +69,8 @@ fn heard(upstream: &Server) -> String {
 
 #[tokio::test]
 async fn a_mistake_that_was_mended_once_is_not_made_again_by_a_fresh_process() {
-    let (upstream, _api, proxy) = started().await;
+    let (upstream, api) = servers().await;
+    let proxy = proxy((&upstream, &api), None).await;
     let answer = proxy.client().chat(&ask("Which rooms are free?")).await;
     assert_eq!(answer.header("x-callwright-attempts"), Some("3"), "wrong, mended, told");
     proxy.metric_reaches("lessons", &[], 1.0).await;
@@ -81,7 +88,8 @@ async fn a_mistake_that_was_mended_once_is_not_made_again_by_a_fresh_process() {
 
 #[tokio::test]
 async fn what_others_write_is_never_learned_and_no_key_sees_what_another_taught() {
-    let (upstream, _api, proxy) = started().await;
+    let (upstream, api) = servers().await;
+    let proxy = proxy((&upstream, &api), None).await;
     ask_as("one", &proxy, &format!("Which rooms are free? {POISON}")).await;
     proxy.metric_reaches("lessons", &[], 1.0).await;
     upstream.take_received();
@@ -91,4 +99,48 @@ async fn what_others_write_is_never_learned_and_no_key_sees_what_another_taught(
     ask_as("one", &proxy, "Which rooms are free?").await;
     let heard = heard(&upstream);
     assert!(heard.contains(LESSON) && !heard.contains("delete_all"), "{heard}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_one_replica_learned_another_one_shows() {
+    let Some(url) = postgres::database() else { return };
+    let (upstream, api) = servers().await;
+    let one = proxy((&upstream, &api), Some(&url)).await;
+    let two = proxy((&upstream, &api), Some(&url)).await;
+    one.client().chat(&ask("Which rooms are free?")).await.ok();
+    two.metric_reaches("lessons", &[], 1.0).await;
+    let answer = two.client().chat(&ask("Which rooms are free?")).await;
+    assert_eq!(answer.header("x-callwright-attempts"), Some("2"), "right at once, told");
+    // Each of them counts what it learned: the lesson was learned once.
+    let learned = |metrics: Metrics| metrics.sum("learned_total", &[("kind", "lesson")]);
+    assert_eq!(learned(one.metrics_now().await) + learned(two.metrics_now().await), 1.0);
+}
+
+#[tokio::test]
+async fn a_verdict_is_taken_once_and_a_broken_one_says_what_it_should_be() {
+    let (upstream, api) = servers().await;
+    let proxy = proxy((&upstream, &api), None).await;
+    let answer = proxy.client().chat(&ask("Which rooms are free?")).await;
+    let trace = answer.header("x-callwright-trace").unwrap().to_owned();
+    let give = async |body: String| {
+        let headers = [("content-type", "application/json"), ("authorization", "Bearer sk-client")];
+        proxy.client().send(Method::POST, "/v1/feedback", &headers, body).await
+    };
+    let good = json!({"trace_id": trace, "verdict": "good"}).to_string();
+    assert_eq!(give(good.clone()).await.ok(), json!({"trace_id": trace, "verdict": "good", "new": true}));
+    assert_eq!(give(good).await.ok()["new"], false);
+    for broken in ["", "[]", "{}", r#"{"trace_id":"a","verdict":"fine"}"#, r#"{"trace_id":"","verdict":"bad"}"#] {
+        let answer = give(broken.to_owned()).await;
+        assert_eq!(answer.status, 400, "{broken}");
+        assert!(answer.text().contains("trace_id"), "{}", answer.text());
+    }
+    let plain = [("content-type", "text/plain")];
+    let path = format!("/admin/traces/{trace}/mark");
+    let mark = r#"{"verdict":"bad","comment":"the wrong floor"}"#;
+    assert_eq!(proxy.operator().send(Method::POST, &path, &plain, mark).await.status, 415);
+    let headers = [("content-type", "application/json")];
+    assert_eq!(proxy.operator().send(Method::POST, &path, &headers, mark).await.ok()["new"], true);
+    // The turn taught a lesson, and the operator says that it was wrong.
+    proxy.metric_reaches("retired_total", &[("kind", "lesson")], 1.0).await;
+    assert_eq!(proxy.metrics_now().await.sum("lessons", &[]), 0.0);
 }

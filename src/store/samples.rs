@@ -1,11 +1,9 @@
 //! Traces for the tests of this room.
 
-use std::sync::Arc;
-
 use jiff::Timestamp;
 
 use super::{Settings, TraceRow};
-use crate::domain::trace::Attempt;
+use crate::domain::trace::{Attempt, sample};
 use crate::domain::{Call, Trace, Usage, Verdict};
 
 /// A store in memory, without a retention.
@@ -17,34 +15,11 @@ pub(super) fn in_memory() -> Settings {
 pub(super) fn trace(id: &str, millisecond: i64) -> Trace {
     Trace {
         id: id.to_owned(),
-        session: None,
-        tenant: String::new(),
         started_at: Timestamp::from_millisecond(millisecond).unwrap(),
-        endpoint: "/v1/chat/completions".to_owned(),
         model: "gpt-5".to_owned(),
-        upstream: "default".to_owned(),
-        policy: "default".to_owned(),
-        mode: "guard".to_owned(),
-        stream: false,
-        status: 200,
-        verdict: Verdict::Text,
-        tools_offered: Arc::default(),
-        offer: None,
-        plan: None,
-        memory: None,
-        rejoined: 0,
-        observed: Vec::new(),
-        observed_left_out: 0,
-        attempts: Vec::new(),
-        executions: Vec::new(),
-        record: Vec::new(),
-        exhausted: None,
-        error: None,
-        usage: Usage::default(),
         duration_ms: 1.5,
         overhead_ms: 0.25,
-        request: None,
-        answer: None,
+        ..sample()
     }
 }
 
