@@ -55,13 +55,11 @@ impl Memories {
     }
 
     /// Keeps it current and learns, until `ending` is cancelled.
-    pub(super) fn start(self, ending: CancellationToken) {
-        let Self { memory, keeper, learner, store, embedder, metrics } = self;
-        if let Some(learner) = learner {
-            tokio::spawn(learn(learner, Arc::clone(&store), ending.clone()));
+    pub(super) fn start(mut self, ending: CancellationToken) {
+        if let Some(learner) = self.learner.take() {
+            tokio::spawn(learn(learner, Arc::clone(&self.store), ending.clone()));
         }
-        let memories = Self { memory, keeper, learner: None, store, embedder, metrics };
-        tokio::spawn(async move { memories.keep(ending).await });
+        tokio::spawn(self.keep(ending));
     }
 
     async fn keep(self, ending: CancellationToken) {

@@ -5,9 +5,10 @@
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use jiff::Timestamp;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -87,12 +88,8 @@ pub(super) async fn mark(
     }
 }
 
-fn read<T: for<'de> Deserialize<'de>>(
-    headers: &HeaderMap,
-    body: Result<Bytes, BytesRejection>,
-) -> Result<T, Box<Response>> {
-    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    if !kind.split(';').next().is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json")) {
+fn read<T: DeserializeOwned>(headers: &HeaderMap, body: Result<Bytes, BytesRejection>) -> Result<T, Box<Response>> {
+    if !json::is_json(headers) {
         let message = "a verdict is sent as JSON, with `content-type: application/json`";
         let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
         return Err(Box::new(error::invalid_request(status, message, "unsupported_media_type")));
@@ -100,9 +97,7 @@ fn read<T: for<'de> Deserialize<'de>>(
     let body = body.map_err(|rejection| {
         Box::new(error::invalid_request(rejection.status(), rejection.body_text(), "invalid_body"))
     })?;
-    // An array would be read as the values of the members.
-    let object = serde_json::from_slice(&body).map(Value::Object);
-    object.and_then(serde_json::from_value).map_err(|error| {
+    json::object(&body).map_err(|error| {
         let message = format!(
             "a verdict is an object {{\"trace_id\", \"verdict\": \"good\" or \"bad\", \"expected\"?, \"comment\"?}}: {error}"
         );

@@ -1,9 +1,11 @@
-//! Answers whose body is JSON: the client side's own and the operator side's.
+//! Bodies that are JSON: answers of both sides, and what they are sent.
 
 use axum::body::{Body, Bytes};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use super::error;
 
@@ -20,5 +22,37 @@ pub(super) fn value<T: Serialize>(status: StatusCode, value: &T) -> Response {
     match serde_json::to_vec(value) {
         Ok(body) => text(status, body),
         Err(error) => error::internal(format!("the answer cannot be written as JSON: {error}")),
+    }
+}
+
+/// Does a request say that its body is JSON? A web page of somebody else's cannot make a browser say so without being allowed to
+/// (<https://fetch.spec.whatwg.org/#http-cors-protocol>).
+pub(super) fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    kind.split(';').next().is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
+}
+
+/// A body that is one JSON object. An array would be read as the values of the members, and is none.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn object<T: DeserializeOwned>(body: &[u8]) -> serde_json::Result<T> {
+    serde_json::from_slice(body).and_then(|object| serde_json::from_value(Value::Object(object)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_json_is_json() {
+        let of = |kind: &str| HeaderMap::from_iter([(header::CONTENT_TYPE, kind.parse().unwrap())]);
+        assert!(is_json(&of("application/json")) && is_json(&of("Application/JSON; charset=utf-8")));
+        for kind in
+            ["text/plain", "application/x-www-form-urlencoded", "application/jsonp", "text/plain;application/json"]
+        {
+            assert!(!is_json(&of(kind)), "{kind}");
+        }
+        assert!(!is_json(&HeaderMap::new()));
     }
 }

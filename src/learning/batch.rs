@@ -65,12 +65,9 @@ impl<'a> Batch<'a> {
 
     /// Takes over a verdict on a turn. It counts where it is an operator's, or that of the client whose turn it was.
     pub(super) fn verdict(&mut self, progress: &mut Progress, row: &FeedbackRow, trace: &Trace) {
-        let is_theirs = row.source == Scope::of_key(&trace.tenant).as_str();
-        let Some(memory) = trace.memory.as_ref().filter(|_| is_theirs || row.source == FeedbackRow::OPERATOR) else {
-            return;
-        };
+        let (Some(kind), Some(memory)) = (row.counts_for(trace), &trace.memory) else { return };
         match row.verdict {
-            FeedbackVerdict::Right => self.confirm(memory, row, trace),
+            FeedbackVerdict::Right => self.confirm(memory, kind, row, trace),
             FeedbackVerdict::Wrong => {
                 progress.refute(&trace.id);
                 self.refute(memory, row, trace);
@@ -79,8 +76,7 @@ impl<'a> Batch<'a> {
     }
 
     /// The turn was right: so is what it may teach.
-    fn confirm(&mut self, memory: &MemoryNote, row: &FeedbackRow, trace: &Trace) {
-        let kind = if row.source == FeedbackRow::OPERATOR { EvidenceKind::Operator } else { EvidenceKind::Feedback };
+    fn confirm(&mut self, memory: &MemoryNote, kind: EvidenceKind, row: &FeedbackRow, trace: &Trace) {
         for draft in &memory.drafts {
             self.learn(&memory.scope, draft, evidence_of(kind, trace, row.at));
         }

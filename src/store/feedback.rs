@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Revision, StoreError};
+use crate::domain::{EvidenceKind, Scope, Trace};
 
 /// What an application says of a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +32,15 @@ pub struct FeedbackRow {
 impl FeedbackRow {
     /// The source of verdicts by operators. A client's is its own scope ([`Scope::of_key`](crate::domain::Scope::of_key)).
     pub const OPERATOR: &'static str = "operator";
+
+    /// What the verdict is evidence of for this turn: it counts where it is an operator's, or that of the client whose turn it was. `None`:
+    /// it is somebody else's.
+    pub fn counts_for(&self, trace: &Trace) -> Option<EvidenceKind> {
+        match self.source.as_str() {
+            Self::OPERATOR => Some(EvidenceKind::Operator),
+            source => (source == Scope::of_key(&trace.tenant).as_str()).then_some(EvidenceKind::Feedback),
+        }
+    }
 }
 
 /// Was a turn right?

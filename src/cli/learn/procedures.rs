@@ -9,10 +9,9 @@ use crate::cli::errors::{BadLines, VerbResult};
 use crate::cli::memory_store::{MemoryStore, all_procedures};
 use crate::cli::progress::Progress;
 use crate::domain::memory::EvidenceKind;
-use crate::domain::{Scope, Trace};
 use crate::offline::{TraceLines, gather_procedures};
 use crate::procedures::{Gathered, Gathering};
-use crate::store::{Feedback, FeedbackRow, FeedbackVerdict, Procedures, Revision, Store, Traces};
+use crate::store::{Feedback, FeedbackVerdict, Procedures, Revision, Store, Traces};
 
 /// Traces that are read at a time.
 const PAGE: u32 = 500;
@@ -90,29 +89,20 @@ async fn from_store(store: &Store, gathering: &mut Gathering) -> Result<(), crat
     loop {
         let taught = store.taught(after, PAGE).await?;
         for (_, trace) in &taught.traces {
-            let verdicts = counted(store.feedback_on(&trace.id).await?, trace);
+            let given = store.feedback_on(&trace.id).await?;
+            let verdicts: Vec<(FeedbackVerdict, EvidenceKind)> =
+                given.iter().filter_map(|row| Some((row.verdict, row.counts_for(trace)?))).collect();
             // Where one says that it was wrong, whatever another says, it teaches nothing.
-            if verdicts.iter().any(|row| row.verdict == FeedbackVerdict::Wrong) {
+            if verdicts.iter().any(|(verdict, _)| *verdict == FeedbackVerdict::Wrong) {
                 continue;
             }
-            let vouched = verdicts.first().map(|row| match row.source.as_str() {
-                FeedbackRow::OPERATOR => EvidenceKind::Operator,
-                _ => EvidenceKind::Feedback,
-            });
-            gathering.add(trace, vouched, Timestamp::now());
+            gathering.add(trace, verdicts.first().map(|(_, kind)| *kind), Timestamp::now());
         }
         if taught.upto <= after {
             return Ok(());
         }
         after = taught.upto;
     }
-}
-
-/// The verdicts that count: an operator's, and those of the client whose turn it was.
-fn counted(mut verdicts: Vec<FeedbackRow>, trace: &Trace) -> Vec<FeedbackRow> {
-    let own = Scope::of_key(&trace.tenant);
-    verdicts.retain(|row| row.source == own.as_str() || row.source == FeedbackRow::OPERATOR);
-    verdicts
 }
 
 fn tell(gathered: &Gathered) {

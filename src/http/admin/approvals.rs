@@ -6,10 +6,9 @@
 use axum::body::Bytes;
 use axum::extract::rejection::{BytesRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use serde::Deserialize;
-use serde_json::Value;
 
 use crate::http::router::OperatorSide;
 use crate::http::{error, json};
@@ -84,7 +83,7 @@ async fn decide(
     headers: &HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Response {
-    if !is_json(headers) {
+    if !json::is_json(headers) {
         let message = "a decision is sent as JSON, with `content-type: application/json`";
         return error::invalid_request(StatusCode::UNSUPPORTED_MEDIA_TYPE, message, "unsupported_media_type");
     }
@@ -105,11 +104,6 @@ async fn decide(
     }
 }
 
-fn is_json(headers: &HeaderMap) -> bool {
-    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    kind.split(';').next().is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
-}
-
 fn ruling(approved: bool, body: &[u8]) -> Result<Ruling, String> {
     let Said { by, comment } = said(body)
         .map_err(|error| format!("the body must be an object with `by` and `comment`, both optional: {error}"))?;
@@ -125,8 +119,7 @@ fn said(body: &[u8]) -> serde_json::Result<Said> {
     if body.is_empty() {
         return Ok(Said::default());
     }
-    // An array would be read as the values of the members.
-    serde_json::from_slice(body).and_then(|object| serde_json::from_value(Value::Object(object)))
+    json::object(body)
 }
 
 fn over(status: StatusCode, approval: &Approval, code: &str) -> Response {
@@ -146,18 +139,6 @@ fn failed(failure: &StoreError) -> Response {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_json_is_json() {
-        let of = |kind: &str| HeaderMap::from_iter([(header::CONTENT_TYPE, kind.parse().unwrap())]);
-        assert!(is_json(&of("application/json")) && is_json(&of("Application/JSON; charset=utf-8")));
-        for kind in
-            ["text/plain", "application/x-www-form-urlencoded", "application/jsonp", "text/plain;application/json"]
-        {
-            assert!(!is_json(&of(kind)), "{kind}");
-        }
-        assert!(!is_json(&HeaderMap::new()));
-    }
 
     #[test]
     fn a_decision_says_who_and_why_within_bounds_or_nothing() {

@@ -43,7 +43,7 @@ pub(crate) async fn recall(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, 
     }
     let started = Instant::now();
     // A helping stage: whatever breaks here does not cost the turn.
-    match AssertUnwindSafe(notes(pipeline, turn, offer, &scope)).catch_unwind().await {
+    match AssertUnwindSafe(notes(pipeline, turn, offer, &scope, may_show)).catch_unwind().await {
         Ok(notes) => add(pipeline, turn, draft, notes),
         Err(_) => {
             tracing::error!(trace = turn.record.trace().id, "lessons cannot be recalled: the turn goes on without");
@@ -63,8 +63,8 @@ struct Placed {
     again: bool,
 }
 
-/// What stands behind the user's messages: what stood there before, and behind the last what is found for it.
-async fn notes(pipeline: &Pipeline, turn: &Turn, offer: &Offer, scope: &Scope) -> Vec<Placed> {
+/// What stands behind the user's messages: what stood there before, and behind the last what is found for it, where there may be something.
+async fn notes(pipeline: &Pipeline, turn: &Turn, offer: &Offer, scope: &Scope, may_show: bool) -> Vec<Placed> {
     let said = said(&turn.request);
     let session = turn.record.trace().session.as_deref();
     let skipped = said.len().saturating_sub(USER_MESSAGES);
@@ -76,7 +76,7 @@ async fn notes(pipeline: &Pipeline, turn: &Turn, offer: &Offer, scope: &Scope) -
         let again = before.is_some();
         let shown = match before {
             Some(shown) => shown,
-            None if is_last => {
+            None if is_last && may_show => {
                 let shown = Arc::new(look_up(pipeline, turn, offer, scope, text).await);
                 pipeline.recalled_before.remember(key, Arc::clone(&shown));
                 shown
