@@ -3,14 +3,18 @@
 //! Owns what verifies, when something is learned, and when it is retired. Must not know turns: it reads their traces.
 //!
 //! [`Known`] is what the store has, kept current; `job` is the loop, of which one replica at a time runs one; `batch` decides, without I/O,
-//! what a batch of traces and verdicts teaches.
+//! what a batch of traces and verdicts teaches, by what `workflows` does for procedures. [`Gathering`] does the same for records, all at once.
 
 mod batch;
+mod gathering;
 mod job;
 mod known;
 mod progress;
 mod settings;
+mod verdicts;
+mod workflows;
 
+pub use gathering::{Gathered, Gathering, Word};
 pub use job::{Learner, Ran};
 pub use known::{Keeper, Known};
 pub use settings::Settings;

@@ -8,19 +8,17 @@
 
 mod abstraction;
 mod composition;
-mod gathering;
 mod library;
 mod merging;
 mod settings;
 mod template;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod text;
 pub mod workflow;
 
 pub use abstraction::{KnownTool, MadeCall, Workflow, draft_of_calls, draft_of_plan};
 pub use composition::{Feed, compose, feed};
-pub use gathering::{Gathered, Gathering};
 pub use library::{Change, Found, Library, Query, Shelved};
 pub use merging::{Joined, join, likeness};
 pub use settings::Settings;
