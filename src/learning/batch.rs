@@ -63,6 +63,7 @@ impl<'a> Batch<'a> {
                 Backing::Verdict => {}
             }
         }
+        self.workflows.count(revision, trace, memory, self.known.notebook.settings());
         self.workflows.turn(progress, trace, memory, self.settings);
     }
 
@@ -171,7 +172,7 @@ impl<'a> Batch<'a> {
 }
 
 /// Did calls of these tools (of any, where none is named) have a fault or fail? `None` where no such call was made: the turn says nothing then.
-fn went_wrong(trace: &Trace, tools: &[String]) -> Option<bool> {
+pub(super) fn went_wrong(trace: &Trace, tools: &[String]) -> Option<bool> {
     let is_about = |name: &str| tools.is_empty() || tools.iter().any(|tool| tool == name);
     let mut called = false;
     for attempt in &trace.attempts {
