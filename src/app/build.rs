@@ -90,7 +90,8 @@ pub(super) async fn build(
 
     let embedder = embedder::load(&settings.embedding, base_dir, store.clone(), downloads).await?;
     let (tooling, document_watchers) = documents::load(&settings, base_dir, embedder.clone(), &metrics).await?;
-    let memories = Memories::load(&settings, &store, embedder, &metrics).await;
+    let upstreams = Upstreams::build(&settings.upstreams, &settings.default_upstream)?;
+    let memories = Memories::load(&settings, &store, embedder, &upstreams, &metrics).await;
     let executor = Executor::build(&settings.executor, store.clone())?;
     let (templates, template_watcher) = templates::load(&settings.feedback)?;
     let (policies, policy_watcher) = policies::load(&settings.policies, &settings.aliases, base_dir, &metrics)?;
@@ -98,7 +99,7 @@ pub(super) async fn build(
     let pipeline = Pipeline::new(Parts {
         settings: settings.pipeline,
         aliases: settings.aliases,
-        upstreams: Upstreams::build(&settings.upstreams, &settings.default_upstream)?,
+        upstreams,
         tooling,
         policies,
         validators: Validators::new(&settings.scanner),

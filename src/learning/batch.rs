@@ -267,7 +267,7 @@ mod tests {
             batch.turn(&mut noted, 2, &back);
             let learned: Vec<_> = batch.learned().collect();
             assert_eq!(learned.len(), batch.workflows.changed().count());
-            (batch.workflows.changed().cloned().next(), learned)
+            (batch.workflows.changed().next().cloned(), learned)
         };
         assert_eq!(came_back(true).0, None);
         let (procedure, learned) = came_back(false);
