@@ -88,7 +88,7 @@ impl Learner {
         if !lessons.is_empty() && !Memory::put(&*self.store, &lessons, known.lessons).await?.outdated.is_empty() {
             return Ok(false);
         }
-        let procedures: Vec<Procedure> = batch.procedures.values().cloned().collect();
+        let procedures: Vec<Procedure> = batch.workflows.changed().cloned().collect();
         if !procedures.is_empty()
             && !Memory::put(&*self.store, &procedures, known.procedures).await?.outdated.is_empty()
         {
@@ -98,8 +98,8 @@ impl Learner {
         if !surplus.is_empty() {
             Memory::<Lesson>::remove(&*self.store, &surplus).await?;
         }
-        batch.learned.iter().for_each(|(kind, evidence)| self.metrics.learned.inc(*kind, *evidence));
-        batch.retired.iter().for_each(|kind| self.metrics.retired.inc(*kind));
+        batch.learned().for_each(|(kind, evidence)| self.metrics.learned.inc(kind, evidence));
+        batch.retired().for_each(|kind| self.metrics.retired.inc(kind));
         Ok(true)
     }
 }

@@ -214,6 +214,14 @@ impl Stopped {
     pub(crate) async fn start_again(self) -> Proxy {
         Proxy::start_in(self.directory, self.config, Vec::new()).await
     }
+
+    /// Starts on the same folder with these tables behind the configuration, and these files in place of what is there.
+    pub(crate) async fn start_again_with(self, tables: &str, files: &[(&str, &str)]) -> Proxy {
+        for (path, text) in files {
+            write(self.directory.path(), path, text);
+        }
+        Proxy::start_in(self.directory, self.config + tables, Vec::new()).await
+    }
 }
 
 impl Drop for Proxy {
