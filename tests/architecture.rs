@@ -175,6 +175,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
 const LIBRARIES: &[(&str, &[&str])] = &[
     ("axum", &["http"]),
     ("sqlx", &["store"]),
+    ("ring", &["store"]),
     ("prometheus", &["telemetry"]),
     ("hyper_rustls", &["upstream"]),
     ("reqwest", &["executor", "embedding"]),

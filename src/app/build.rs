@@ -15,7 +15,7 @@ use crate::planner::producers::EdgesError;
 use crate::policy::PolicyError;
 use crate::representation::RepresentationError;
 use crate::scanner::Validators;
-use crate::store::{Store, TraceQueue};
+use crate::store::{SealKeyError, SealedTokens, SharedTokens, Store, TraceQueue};
 use crate::telemetry::Metrics;
 use crate::upstream::Upstreams;
 use crate::watch::Watcher;
@@ -48,6 +48,9 @@ pub enum StartError {
     /// The file of confirmed and forbidden sources of arguments is wrong.
     #[error(transparent)]
     Edges(#[from] EdgesError),
+    /// A key that tokens are to be sealed with is none.
+    #[error(transparent)]
+    SealKey(#[from] SealKeyError),
     /// The executor's settings are of no use.
     #[error(transparent)]
     Executor(#[from] executor::BuildError),
@@ -91,7 +94,8 @@ pub(super) async fn build(
     let embedder = embedder::load(&settings.embedding, base_dir, store.clone(), downloads).await?;
     let (tooling, document_watchers) = documents::load(&settings, base_dir, embedder.clone(), &metrics).await?;
     let memories = Memories::load(&settings, &store, embedder, &metrics).await;
-    let executor = Executor::build(&settings.executor, store.clone())?;
+    let tokens = SealedTokens::of(&store, &settings.store)?.map(|tokens| Arc::new(tokens) as Arc<dyn SharedTokens>);
+    let executor = Executor::build(&settings.executor, store.clone(), tokens)?;
     let (templates, template_watcher) = templates::load(&settings.feedback)?;
     let (policies, policy_watcher) = policies::load(&settings.policies, &settings.aliases, base_dir, &metrics)?;
 

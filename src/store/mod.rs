@@ -33,10 +33,12 @@ mod revisions;
 mod row;
 #[cfg(test)]
 mod samples;
+mod seal;
 mod settings;
 mod spill;
 mod sql;
 mod sqlite;
+mod tokens;
 mod traces;
 mod transfer;
 #[cfg(test)]
@@ -64,7 +66,9 @@ pub use postgres::Settings as PostgresSettings;
 pub use queue::TraceQueue;
 pub use revisions::{Revision, Revisions};
 pub use row::TraceRow;
+pub use seal::SealKeyError;
 pub use settings::Settings;
+pub use tokens::{SealedTokens, SharedToken, SharedTokens};
 pub use traces::{Ages, DEFAULT_PAGE, MAX_PAGE, Taught, TraceFilter, TracePage, TraceSummary, Traces};
 pub use transfer::{ExportPosition, Exported, Imported, Portable, PortableRow};
 pub use vectors::{TextHash, Vectors};

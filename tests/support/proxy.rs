@@ -214,6 +214,11 @@ impl Stopped {
     pub(crate) async fn start_again(self) -> Proxy {
         Proxy::start_in(self.directory, self.config, Vec::new()).await
     }
+
+    /// Starts on the same folder with another configuration.
+    pub(crate) async fn start_again_with(self, config: String) -> Proxy {
+        Proxy::start_in(self.directory, config, Vec::new()).await
+    }
 }
 
 impl Drop for Proxy {
