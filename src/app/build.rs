@@ -21,7 +21,9 @@ use crate::upstream::Upstreams;
 use crate::watch::Watcher;
 use crate::{executor, upstream};
 
+use super::documents::TakeOver;
 use super::memory::Memories;
+use super::representations::SharedRepresentations;
 use super::{documents, embedder, policies, templates};
 
 /// A proxy that cannot start. Each message names the file or key, and what to do.
@@ -69,6 +71,10 @@ pub(super) struct Built {
     pub(super) metrics: Arc<Metrics>,
     /// What was learned from use.
     pub(super) memories: Memories,
+    /// What replicas share of tools.
+    pub(super) representations: SharedRepresentations,
+    /// Takes it over when it changes.
+    pub(super) take_over: TakeOver,
     /// Files are watched while these live.
     pub(super) watchers: Vec<Watcher>,
 }
@@ -92,7 +98,9 @@ pub(super) async fn build(
     let traces = TraceQueue::start(store.clone(), &settings.store, base_dir, on_dropped);
 
     let embedder = embedder::load(&settings.embedding, base_dir, store.clone(), downloads).await?;
-    let (tooling, document_watchers) = documents::load(&settings, base_dir, embedder.clone(), &metrics).await?;
+    let representations = SharedRepresentations::load(store.clone()).await;
+    let documents::Loaded { tooling, watchers: document_watchers, take_over } =
+        documents::load(&settings, base_dir, embedder.clone(), representations.all(), &metrics).await?;
     let memories = Memories::load(&settings, &store, embedder, &metrics).await;
     let tokens = SealedTokens::of(&store, &settings.store)?.map(|tokens| Arc::new(tokens) as Arc<dyn SharedTokens>);
     let executor = Executor::build(&settings.executor, store.clone(), tokens)?;
@@ -117,5 +125,5 @@ pub(super) async fn build(
         metrics: metrics.clone(),
     });
     let watchers = document_watchers.into_iter().chain(policy_watcher).chain(template_watcher).collect();
-    Ok(Built { pipeline: Arc::new(pipeline), store, metrics, memories, watchers })
+    Ok(Built { pipeline: Arc::new(pipeline), store, metrics, memories, representations, take_over, watchers })
 }

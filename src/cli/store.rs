@@ -24,7 +24,7 @@ pub(super) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Write everything that is stored, but vectors, as JSON Lines. A proxy may serve meanwhile.
+    /// Write everything that is stored, but vectors and tokens, as JSON Lines. A proxy may serve meanwhile.
     Export {
         /// Where the lines go; compressed where the name ends in .gz. `-` is standard output.
         #[arg(long = "out", value_name = "FILE", default_value = "-")]
@@ -44,7 +44,8 @@ enum Action {
         #[arg(long)]
         yes: bool,
     },
-    /// Delete traces, with verdicts and turn state, and what lessons and procedures rest on of them; those that rest on nothing else go.
+    /// Delete traces, with verdicts and turn state, and what lessons, procedures, representations and samples rest on of them;
+    /// those that rest on nothing else go.
     #[command(group = clap::ArgGroup::new("what").required(true).multiple(true))]
     Delete {
         /// Of the client with this key, or with the hash of it that traces call `tenant`.
@@ -128,9 +129,11 @@ fn delete(loaded: &Loaded, keys: &[String], sessions: Vec<String>, older_than: O
         store.close().await;
         deleted
     })?;
-    let Deleted { traces, feedback, turn_state, lessons, procedures } = deleted;
+    let Deleted { traces, feedback, turn_state, lessons, procedures, representations, samples } = deleted;
     anstream::println!("{traces} traces, {feedback} verdicts and {turn_state} rows of turn state deleted");
-    for (kind, forgot) in [("lessons", lessons), ("procedures", procedures)] {
+    for (kind, forgot) in
+        [("lessons", lessons), ("procedures", procedures), ("representations", representations), ("samples", samples)]
+    {
         anstream::println!("{kind}: {} deleted, {} rest on less than before", forgot.removed, forgot.changed);
     }
     Ok(())

@@ -9,6 +9,7 @@ mod batch;
 mod job;
 mod known;
 mod progress;
+mod sampling;
 mod settings;
 
 pub use job::{Learner, Ran};

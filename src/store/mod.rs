@@ -60,6 +60,7 @@ pub use kept::{KeptParts, KeptRow};
 pub use location::{Location, PostgresUrl, UnknownLocation};
 pub use memory::{
     Changes, Forgot, Forgotten, Lessons, Memorable, Memory, MemoryFilter, MemoryPage, MemoryStatus, Procedures, Put,
+    Representations, ToolSamples,
 };
 pub use plans::{PlanRow, PlanStates};
 pub use postgres::Settings as PostgresSettings;

@@ -10,7 +10,7 @@ mod run;
 mod samples;
 mod state;
 
-pub use job::{LearnFiles, Prepared};
+pub use job::{LearnFiles, Prepared, Stored};
 pub use notes::{NotesFiles, NotesReport, NotesRun, NotesWatcher, Variant, VariantReport, learn_notes};
 pub use page::page;
 pub use procedures::{TraceLines, gather_procedures};
