@@ -10,7 +10,7 @@ use super::lines::answer_lines;
 use crate::config::{self, Loaded};
 use crate::domain::digest;
 use crate::offline;
-use crate::store::{Deleted, Deletion, Store};
+use crate::store::{Deleted, Deletion, Store, TakenUp};
 
 /// Arguments of `store`.
 #[derive(Debug, Args)]
@@ -123,12 +123,18 @@ fn delete(loaded: &Loaded, keys: &[String], sessions: Vec<String>, older_than: O
     let age = older_than.map(|days| SignedDuration::from_hours(i64::from(days) * DAY_HOURS));
     let before = age.map(|age| Timestamp::now().checked_sub(age)).transpose()?;
     let deletion = Deletion { tenants: keys.iter().flat_map(|key| tenants(key)).collect(), sessions, before };
-    let deleted = super::runtime()?.block_on(async {
+    let (taken, deleted) = super::runtime()?.block_on(async {
         let store = Store::open_beside(&loaded.settings.store, &loaded.base_dir).await?;
-        let deleted = store.delete(&deletion).await;
+        let done = async {
+            // What waits on disk would come into the store later, and stay there.
+            let taken = store.take_up(&loaded.settings.store, &loaded.base_dir).await?;
+            store.delete(&deletion).await.map(|deleted| (taken, deleted))
+        }
+        .await;
         store.close().await;
-        deleted
+        done
     })?;
+    tell(taken);
     let Deleted { traces, feedback, turn_state, lessons, procedures, representations, samples } = deleted;
     anstream::println!("{traces} traces, {feedback} verdicts and {turn_state} rows of turn state deleted");
     for (kind, forgot) in
@@ -137,6 +143,20 @@ fn delete(loaded: &Loaded, keys: &[String], sessions: Vec<String>, older_than: O
         anstream::println!("{kind}: {} deleted, {} rest on less than before", forgot.removed, forgot.changed);
     }
     Ok(())
+}
+
+/// Says what waited on disk.
+fn tell(TakenUp { traces, lost, held }: TakenUp) {
+    if traces + lost > 0 {
+        anstream::eprintln!(
+            "{traces} traces waited on disk and were looked at too; {lost} lines there could not be read and are gone"
+        );
+    }
+    if held > 0 {
+        anstream::eprintln!(
+            "a running proxy keeps traces in {held} files of `store.spill_dir`: delete again when its metric callwright_traces_on_disk_bytes is 0"
+        );
+    }
 }
 
 /// Who a client with this key is: it is not known in which field it is sent.

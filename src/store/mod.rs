@@ -20,6 +20,7 @@ mod health;
 mod intents;
 mod jobs;
 mod kept;
+mod leftover;
 mod location;
 mod memory;
 mod migrations;
@@ -57,6 +58,7 @@ pub use health::Health;
 pub use intents::{Beginning, Begun, IntentKey, Intents};
 pub use jobs::Jobs;
 pub use kept::{KeptParts, KeptRow};
+pub use leftover::TakenUp;
 pub use location::{Location, PostgresUrl, UnknownLocation};
 pub use memory::{
     Changes, Forgot, Forgotten, Lessons, Memorable, Memory, MemoryFilter, MemoryPage, MemoryStatus, Procedures, Put,
