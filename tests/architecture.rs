@@ -46,7 +46,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("experience", &["domain", "embedding", "openai", "retrieval", "upstream"]),
     ("procedures", &["domain", "embedding", "openai", "retrieval", "upstream"]),
     // Traces → lessons and procedures, beside the turns.
-    ("learning", &["domain", "embedding", "experience", "procedures", "store", "telemetry"]),
+    ("learning", &["domain", "embedding", "experience", "openai", "procedures", "store", "telemetry"]),
     // Work on files instead of requests.
     (
         "offline",
@@ -175,6 +175,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
 const LIBRARIES: &[(&str, &[&str])] = &[
     ("axum", &["http"]),
     ("sqlx", &["store"]),
+    ("ring", &["store"]),
     ("prometheus", &["telemetry"]),
     ("hyper_rustls", &["upstream"]),
     ("reqwest", &["executor", "embedding"]),

@@ -15,13 +15,15 @@ use crate::planner::producers::EdgesError;
 use crate::policy::PolicyError;
 use crate::representation::RepresentationError;
 use crate::scanner::Validators;
-use crate::store::{Store, TraceQueue};
+use crate::store::{SealKeyError, SealedTokens, SharedTokens, Store, TraceQueue};
 use crate::telemetry::Metrics;
 use crate::upstream::Upstreams;
 use crate::watch::Watcher;
 use crate::{executor, upstream};
 
+use super::documents::TakeOver;
 use super::memory::Memories;
+use super::representations::SharedRepresentations;
 use super::{documents, embedder, policies, templates};
 
 /// A proxy that cannot start. Each message names the file or key, and what to do.
@@ -48,6 +50,9 @@ pub enum StartError {
     /// The file of confirmed and forbidden sources of arguments is wrong.
     #[error(transparent)]
     Edges(#[from] EdgesError),
+    /// A key that tokens are to be sealed with is none.
+    #[error(transparent)]
+    SealKey(#[from] SealKeyError),
     /// The executor's settings are of no use.
     #[error(transparent)]
     Executor(#[from] executor::BuildError),
@@ -66,6 +71,10 @@ pub(super) struct Built {
     pub(super) metrics: Arc<Metrics>,
     /// What was learned from use.
     pub(super) memories: Memories,
+    /// What replicas share of tools.
+    pub(super) representations: SharedRepresentations,
+    /// Takes it over when it changes.
+    pub(super) take_over: TakeOver,
     /// Files are watched while these live.
     pub(super) watchers: Vec<Watcher>,
 }
@@ -89,10 +98,13 @@ pub(super) async fn build(
     let traces = TraceQueue::start(store.clone(), &settings.store, base_dir, on_dropped);
 
     let embedder = embedder::load(&settings.embedding, base_dir, store.clone(), downloads).await?;
-    let (tooling, document_watchers) = documents::load(&settings, base_dir, embedder.clone(), &metrics).await?;
+    let representations = SharedRepresentations::load(store.clone()).await;
+    let documents::Loaded { tooling, watchers: document_watchers, take_over } =
+        documents::load(&settings, base_dir, embedder.clone(), representations.all(), &metrics).await?;
     let upstreams = Upstreams::build(&settings.upstreams, &settings.default_upstream)?;
     let memories = Memories::load(&settings, &store, embedder, &upstreams, &metrics).await;
-    let executor = Executor::build(&settings.executor, store.clone())?;
+    let tokens = SealedTokens::of(&store, &settings.store)?.map(|tokens| Arc::new(tokens) as Arc<dyn SharedTokens>);
+    let executor = Executor::build(&settings.executor, store.clone(), tokens)?;
     let (templates, template_watcher) = templates::load(&settings.feedback)?;
     let (policies, policy_watcher) = policies::load(&settings.policies, &settings.aliases, base_dir, &metrics)?;
 
@@ -114,5 +126,5 @@ pub(super) async fn build(
         metrics: metrics.clone(),
     });
     let watchers = document_watchers.into_iter().chain(policy_watcher).chain(template_watcher).collect();
-    Ok(Built { pipeline: Arc::new(pipeline), store, metrics, memories, watchers })
+    Ok(Built { pipeline: Arc::new(pipeline), store, metrics, memories, representations, take_over, watchers })
 }

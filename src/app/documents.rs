@@ -13,6 +13,7 @@ use tokio::runtime::Handle;
 use crate::catalog::{self, Catalog, Changes, DOCUMENT_ENDINGS, Fetch, LoadError, Offline, Toolset, ToolsetSettings};
 use crate::config::Settings;
 use crate::domain::DocText;
+use crate::domain::representation::SharedRepresentation;
 use crate::embedding::Embedder;
 use crate::executor::{self, DocumentFetcher};
 use crate::explain::{self, Explainer, OperationDocs};
@@ -26,13 +27,38 @@ use crate::watch::{self, Watched, Watcher};
 
 use super::{StartError, edges, further_docs};
 
+/// What turns see of documents, and what keeps it current.
+pub(super) struct Loaded {
+    /// What turns see.
+    pub(super) tooling: Arc<ArcSwap<Tooling>>,
+    /// Files are watched while these live.
+    pub(super) watchers: Vec<Watcher>,
+    /// For what replicas share of tools.
+    pub(super) take_over: TakeOver,
+}
+
+/// Lets turns see what replicas share of tools.
+#[derive(Clone)]
+pub(super) struct TakeOver(Shared);
+
+impl TakeOver {
+    /// Takes over all that is shared now. It may take as long as a reload does.
+    pub(super) fn take_over(&self, shared: Vec<SharedRepresentation>) {
+        let mut documents = self.0.lock();
+        documents.shared = shared;
+        documents.reload_representations(&self.0.current);
+        tracing::info!("shared representations taken over");
+    }
+}
+
 /// Loads the documents of all toolsets, and looks for changes of them where the settings say so. Turns that run keep what they began with.
 pub(super) async fn load(
     settings: &Settings,
     base_dir: &Path,
     embedder: Option<Arc<dyn Embedder>>,
+    shared: Vec<SharedRepresentation>,
     metrics: &Arc<Metrics>,
-) -> Result<(Arc<ArcSwap<Tooling>>, Vec<Watcher>), StartError> {
+) -> Result<Loaded, StartError> {
     let representations = Representations::load(&settings.representations, base_dir)?;
     let representations = Arc::new(ArcSwap::from_pointee(representations));
     let edges = edges::load(&settings.planner, base_dir)?;
@@ -48,6 +74,7 @@ pub(super) async fn load(
         explain: settings.explain.clone(),
         embedder,
         representations: representations.clone(),
+        shared,
         description_tokens: settings.representations.description_tokens,
         edges: edges.clone(),
         planner: settings.planner.clone(),
@@ -67,7 +94,8 @@ pub(super) async fn load(
         documents.watch_representations(&settings.representations, base_dir, representations),
         documents.watch_edges(&settings.planner, base_dir, edges),
     ];
-    Ok((current, watchers.into_iter().flatten().collect()))
+    let watchers = watchers.into_iter().flatten().collect();
+    Ok(Loaded { tooling: current, watchers, take_over: TakeOver(documents) })
 }
 
 /// Loads the documents of all toolsets, without serving them: what they are, and why some documents of folders are left out.
@@ -109,6 +137,8 @@ struct Documents {
     embedder: Option<Arc<dyn Embedder>>,
     /// What was learned of tools; replaced when its files change.
     representations: Arc<ArcSwap<Representations>>,
+    /// What replicas share of tools: it stands over the files.
+    shared: Vec<SharedRepresentation>,
     /// How much of it models are shown.
     description_tokens: usize,
     /// What the operator says of sources of arguments.
@@ -270,7 +300,11 @@ impl Documents {
     }
 
     fn shelf(&self, catalog: &Catalog, before: Option<&Tooling>) -> ToolShelf {
-        let representations = self.representations.load_full();
+        let (representations, problems) = self.representations.load().under(&self.shared);
+        for problem in problems {
+            tracing::warn!(problem, "a shared representation is left out");
+        }
+        let representations = Arc::new(representations);
         tell_of_strangers(catalog, &representations);
         let embedder = self.embedder.clone();
         let before = before.map(|before| &*before.shelf);

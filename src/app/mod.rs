@@ -11,6 +11,7 @@ mod expiry;
 mod further_docs;
 mod memory;
 mod policies;
+mod representations;
 mod shutdown;
 mod templates;
 
@@ -103,6 +104,7 @@ impl App {
         let operator_task = tokio::spawn(http::serve(operator_listener, operator_router, operator_ending.clone()));
         expiry::start(built.store.clone(), built.pipeline.clone(), operator_ending.clone());
         built.memories.start(operator_ending.clone());
+        built.representations.start(operator_ending.clone(), built.take_over);
         tracing::info!(%client, %operator, "listening; paths below /v1/ other than chat/completions and models pass unguarded");
         Ok(Self {
             client,

@@ -15,9 +15,9 @@ pub(super) struct ModelArguments {
     /// The model, as its provider calls it.
     #[arg(long, value_name = "NAME")]
     pub(super) model: Option<String>,
-    /// Configuration file with the model's upstream. Without it, as `serve` finds it; without any, OPENAI_BASE_URL and OPENAI_API_KEY hold.
+    /// Configuration file with the model's upstream, and the store where one is used. Without it, as `serve` finds it; without any, OPENAI_BASE_URL and OPENAI_API_KEY hold.
     #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
+    pub(super) config: Option<PathBuf>,
     /// Upstream of the configuration that is asked. Without it: the default one.
     #[arg(long, value_name = "NAME")]
     upstream: Option<String>,

@@ -19,6 +19,7 @@ mod policy;
 mod procedures;
 mod progress;
 mod replay;
+mod representations;
 mod retrieve;
 mod scan;
 mod serve;
@@ -67,6 +68,8 @@ enum Verb {
     Store(store::Arguments),
     /// Look at the procedures that were learned, and remove some.
     Procedures(procedures::Arguments),
+    /// Look at what replicas share of tools' representations, share more, or take some back.
+    Representations(representations::Arguments),
     /// Look at the configuration.
     Config(config::Arguments),
     /// Look at the policies.
@@ -93,6 +96,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Learn(arguments) => learn::run(arguments),
         Verb::Store(arguments) => store::run(arguments),
         Verb::Procedures(arguments) => procedures::run(arguments),
+        Verb::Representations(arguments) => representations::run(arguments),
         Verb::Config(arguments) => config::run(arguments),
         Verb::Policy(arguments) => policy::run(arguments),
     };

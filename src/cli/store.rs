@@ -10,7 +10,7 @@ use super::lines::answer_lines;
 use crate::config::{self, Loaded};
 use crate::domain::digest;
 use crate::offline;
-use crate::store::{Deleted, Deletion, Store};
+use crate::store::{Deleted, Deletion, Store, TakenUp};
 
 /// Arguments of `store`.
 #[derive(Debug, Args)]
@@ -24,7 +24,7 @@ pub(super) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Write everything that is stored, but vectors, as JSON Lines. A proxy may serve meanwhile.
+    /// Write everything that is stored, but vectors and tokens, as JSON Lines. A proxy may serve meanwhile.
     Export {
         /// Where the lines go; compressed where the name ends in .gz. `-` is standard output.
         #[arg(long = "out", value_name = "FILE", default_value = "-")]
@@ -44,7 +44,8 @@ enum Action {
         #[arg(long)]
         yes: bool,
     },
-    /// Delete traces, with verdicts and turn state, and what lessons and procedures rest on of them; those that rest on nothing else go.
+    /// Delete traces, with verdicts and turn state, and what lessons, procedures, representations and samples rest on of them;
+    /// those that rest on nothing else go.
     #[command(group = clap::ArgGroup::new("what").required(true).multiple(true))]
     Delete {
         /// Of the client with this key, or with the hash of it that traces call `tenant`.
@@ -122,18 +123,40 @@ fn delete(loaded: &Loaded, keys: &[String], sessions: Vec<String>, older_than: O
     let age = older_than.map(|days| SignedDuration::from_hours(i64::from(days) * DAY_HOURS));
     let before = age.map(|age| Timestamp::now().checked_sub(age)).transpose()?;
     let deletion = Deletion { tenants: keys.iter().flat_map(|key| tenants(key)).collect(), sessions, before };
-    let deleted = super::runtime()?.block_on(async {
+    let (taken, deleted) = super::runtime()?.block_on(async {
         let store = Store::open_beside(&loaded.settings.store, &loaded.base_dir).await?;
-        let deleted = store.delete(&deletion).await;
+        let done = async {
+            // What waits on disk would come into the store later, and stay there.
+            let taken = store.take_up(&loaded.settings.store, &loaded.base_dir).await?;
+            store.delete(&deletion).await.map(|deleted| (taken, deleted))
+        }
+        .await;
         store.close().await;
-        deleted
+        done
     })?;
-    let Deleted { traces, feedback, turn_state, lessons, procedures } = deleted;
+    tell(taken);
+    let Deleted { traces, feedback, turn_state, lessons, procedures, representations, samples } = deleted;
     anstream::println!("{traces} traces, {feedback} verdicts and {turn_state} rows of turn state deleted");
-    for (kind, forgot) in [("lessons", lessons), ("procedures", procedures)] {
+    for (kind, forgot) in
+        [("lessons", lessons), ("procedures", procedures), ("representations", representations), ("samples", samples)]
+    {
         anstream::println!("{kind}: {} deleted, {} rest on less than before", forgot.removed, forgot.changed);
     }
     Ok(())
+}
+
+/// Says what waited on disk.
+fn tell(TakenUp { traces, lost, held }: TakenUp) {
+    if traces + lost > 0 {
+        anstream::eprintln!(
+            "{traces} traces waited on disk and were looked at too; {lost} lines there could not be read and are gone"
+        );
+    }
+    if held > 0 {
+        anstream::eprintln!(
+            "a running proxy keeps traces in {held} files of `store.spill_dir`: delete again when its metric callwright_traces_on_disk_bytes is 0"
+        );
+    }
 }
 
 /// Who a client with this key is: it is not known in which field it is sent.

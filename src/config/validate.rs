@@ -87,6 +87,7 @@ fn reference_problems(settings: &Settings) -> Vec<Problem> {
         let key = format!("experience.{key}");
         problem(&key, format!("`{key}` is out of its range; it must be {range}"))
     }));
+    problems.extend(settings.store.seal_key_fault().map(|fault| problem("store.seal_key", fault)));
     let procedures = &settings.procedures;
     let shares = [
         ("procedures.template_closeness", procedures.template_closeness),

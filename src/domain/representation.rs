@@ -1,5 +1,11 @@
 //! What has been learned about when a tool is wanted.
 
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Evidence;
+
 /// The learned text of a tool: what requests for it are like. Kept apart from the tool's own description.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Representation {
@@ -26,6 +32,37 @@ impl Pattern {
         let parts = std::iter::once(self.description.as_str()).chain(self.cases.iter().map(String::as_str));
         parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
     }
+}
+
+/// What all replicas know of a tool: it stands over what a file says of the tool.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SharedRepresentation {
+    /// The id of what is shared of this tool: `rep_` and hexadecimal digits.
+    pub id: String,
+    /// The toolset; `None` for tools that clients send.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub toolset: Option<String>,
+    /// The tool's name.
+    pub tool: String,
+    /// Its patterns, as a representation file has them; an empty list takes away what a file says.
+    pub patterns: Value,
+    /// How the tools of the toolset are ranked, where that was learned together with the patterns.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub ranking: Option<SharedRanking>,
+    /// The verified outcomes that it was learned from; none where people wrote it.
+    #[serde(default)]
+    pub evidence: Vec<Evidence>,
+    /// When it changed last.
+    pub updated_at: Timestamp,
+}
+
+/// How what is said in words and in meaning makes a rank.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SharedRanking {
+    /// How much the best likeness counts beside the others.
+    pub sharpness: f32,
+    /// How much words count beside meaning.
+    pub words: f32,
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use super::retry_after::wait;
 use super::{BuildError, Settings, address::Lookup};
 use crate::domain::Outcome;
 use crate::domain::outcome::{ApiAnswer, Paging};
+use crate::store::SharedTokens;
 
 /// Sends requests for calls.
 pub(super) struct Courier {
@@ -40,10 +41,14 @@ pub(super) struct Parcel {
 }
 
 impl Courier {
-    pub(super) fn build(settings: &Settings, lookup: Arc<dyn Lookup>) -> Result<Self, BuildError> {
+    pub(super) fn build(
+        settings: &Settings,
+        lookup: Arc<dyn Lookup>,
+        tokens: Option<Arc<dyn SharedTokens>>,
+    ) -> Result<Self, BuildError> {
         let client = Arc::new(Client::build(settings, lookup)?);
         Ok(Self {
-            keyring: Keyring::new(Arc::clone(&client), settings),
+            keyring: Keyring::new(Arc::clone(&client), settings, tokens),
             client,
             timeout: Duration::from_secs(settings.timeout_seconds),
             max_answer_bytes: settings.max_answer_bytes,

@@ -23,7 +23,7 @@ use crate::catalog::{Operation, Toolset};
 use crate::domain::Outcome;
 use crate::domain::rules::ExecuteRules;
 use crate::scanner::CheckedCall;
-use crate::store::{Beginning, Begun, IntentKey, Intents, StoreError};
+use crate::store::{Beginning, Begun, IntentKey, Intents, SharedTokens, StoreError};
 
 /// Runs checked calls of catalog tools over HTTP. Clones share connections.
 #[derive(Clone)]
@@ -36,12 +36,16 @@ pub struct Executor {
 }
 
 impl Executor {
-    /// Builds the executor.
+    /// Builds the executor. Tokens that it gets are shared by way of `tokens`, where there is such a place.
     ///
     /// # Errors
     /// [`BuildError`] where the settings name no address, or certificates that cannot be read.
-    pub fn build(settings: &Settings, intents: Arc<dyn Intents>) -> Result<Self, BuildError> {
-        Self::with_lookup(settings, intents, Arc::new(SystemLookup))
+    pub fn build(
+        settings: &Settings,
+        intents: Arc<dyn Intents>,
+        tokens: Option<Arc<dyn SharedTokens>>,
+    ) -> Result<Self, BuildError> {
+        Self::with_lookup(settings, intents, tokens, Arc::new(SystemLookup))
     }
 
     /// Builds the executor with another resolver than the system's. What it gives is checked as that one's answers are.
@@ -51,10 +55,11 @@ impl Executor {
     pub fn with_lookup(
         settings: &Settings,
         intents: Arc<dyn Intents>,
+        tokens: Option<Arc<dyn SharedTokens>>,
         lookup: Arc<dyn Lookup>,
     ) -> Result<Self, BuildError> {
         Ok(Self {
-            courier: Arc::new(Courier::build(settings, lookup)?),
+            courier: Arc::new(Courier::build(settings, lookup, tokens)?),
             intents,
             running: RunningCalls::default(),
             repeat_put_and_delete: settings.repeat_put_and_delete,

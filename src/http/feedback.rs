@@ -42,7 +42,7 @@ struct Verdict {
 struct Mark {
     /// `good` or `bad`.
     verdict: FeedbackVerdict,
-    /// What would have been right: kept with the verdict.
+    /// What would have been right: kept with the verdict. Where it names tools, the request becomes a sample.
     #[serde(default)]
     expected: Option<Value>,
     /// In words: kept with the verdict.

@@ -8,6 +8,7 @@ use super::batch::Batch;
 use super::job::{Job, JobError, Ran};
 use super::progress::Progress;
 use super::{Keeper, Known, Settings};
+use crate::domain::memory::ToolSample;
 use crate::domain::{Lesson, Procedure, Trace};
 use crate::store::{Feedback, FeedbackRow, Jobs, Memory, Store, StoreError, Traces};
 use crate::telemetry::Metrics;
@@ -71,6 +72,20 @@ impl Job for Learner {
 }
 
 impl Learner {
+    /// Nobody else changes samples: each rests on the verdicts on one turn.
+    async fn write_samples(&self, batch: &Batch<'_>) -> Result<(), StoreError> {
+        let made: Vec<ToolSample> = batch.samples.values().flatten().cloned().collect();
+        if !made.is_empty() {
+            Memory::restore(&*self.store, &made).await?;
+        }
+        let none = batch.samples.iter().filter(|(_, sample)| sample.is_none());
+        let none: Vec<String> = none.map(|(id, _)| id.clone()).collect();
+        if !none.is_empty() {
+            Memory::<ToolSample>::remove(&*self.store, &none).await?;
+        }
+        Ok(())
+    }
+
     /// The verdicts with the turns that they are about; those on turns that are not stored (any more) teach nothing.
     async fn judged(&self, rows: Vec<FeedbackRow>) -> Result<Vec<(FeedbackRow, Trace)>, StoreError> {
         let mut judged = Vec::with_capacity(rows.len());
@@ -94,6 +109,7 @@ impl Learner {
         {
             return Ok(false);
         }
+        self.write_samples(batch).await?;
         let surplus = batch.surplus();
         if !surplus.is_empty() {
             Memory::<Lesson>::remove(&*self.store, &surplus).await?;

@@ -12,6 +12,7 @@ mod job;
 mod known;
 mod learner;
 mod progress;
+mod sampling;
 mod settings;
 mod verdicts;
 mod wordsmith;

@@ -8,6 +8,7 @@ use super::input::Input;
 use super::lines::{Batch, Line, Lines};
 use super::output::Output;
 use super::{OfflineError, Watcher};
+use crate::domain::Lesson;
 use crate::store::{ExportPosition, Imported, Portable, Store};
 
 /// What `store export` did.
@@ -126,5 +127,11 @@ fn import_batch(
 
 fn read(line: &Line) -> Result<Portable, String> {
     let text = line.text.as_ref().map_err(Clone::clone)?;
-    serde_json::from_str(text).map_err(|error| format!("this is no line of `callwright store export`: {error}"))
+    let no_line = |error| {
+        format!("this is no line of `callwright store export`, nor a lesson of `callwright learn notes`: {error}")
+    };
+    serde_json::from_str(text).or_else(|error| match serde_json::from_str::<Lesson>(text) {
+        Ok(lesson) => Ok(Portable::Lesson(lesson)),
+        Err(_) => Err(no_line(error)),
+    })
 }

@@ -12,6 +12,9 @@ use crate::domain::json::RawObject;
 /// `finish_reason` of an answer whose tokens ran out.
 const CUT_OFF: &str = "length";
 
+/// Role of what users write.
+const USER: &str = "user";
+
 /// A JSON object with what bears on how an answer is judged, under the names that it has in a request and a choice: `messages`, `tools`,
 /// `tool_choice`, `response_format`, `finish_reason`; and with the assistant's `message`, unless that stands elsewhere. Other members are
 /// the caller's.
@@ -51,6 +54,13 @@ impl<'a> RecordedAnswer<'a> {
     /// The conversation before the answer, as the request had it; empty where the line does not have it.
     pub fn messages(&self) -> Vec<MessageView<'a>> {
         self.fields.items("messages").unwrap_or_default().into_iter().filter_map(view).collect()
+    }
+
+    /// What the user wrote last.
+    pub fn last_of_the_user(&self) -> Option<String> {
+        let mut messages = self.messages();
+        let last = messages.iter().rposition(|message| message.role == USER)?;
+        messages.swap_remove(last).text.map(std::borrow::Cow::into_owned)
     }
 
     /// The JSON text of `tools` (or legacy `functions`), where the line has its own.

@@ -14,6 +14,7 @@ mod watch;
 pub use file::limits::PATTERNS as MAX_PATTERNS;
 pub use file::{
     LearnedBy, Ranking, RepresentationError, RepresentationFile, Source, StoredPattern, StoredRepresentation, place_in,
+    shared_id,
 };
 pub use learner::{
     Addition, Candidate, Confusion, Edition, ExtractiveProposer, ExtractiveSettings, LearnError, LearnSettings,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::Settings;
 use super::file::{Ranking, RepresentationError, RepresentationFile, folder};
 use crate::domain::nearest::nearest;
-use crate::domain::representation::Representation;
+use crate::domain::representation::{Representation, SharedRepresentation};
 use crate::watch::{FolderDigest, FolderFile, digest};
 
 /// What a directory of representation files says. Immutable: a reload makes a new set.
@@ -18,12 +18,15 @@ pub struct Representations {
     seen: FolderDigest,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Entry {
     path: PathBuf,
     ranking: Option<Ranking>,
     tools: HashMap<String, Arc<Representation>>,
 }
+
+/// What stands for the path of what no file says.
+const STORE: &str = "the store";
 
 /// Names that are told as unknown of one file, at most.
 const MAX_TOLD: usize = 10;
@@ -62,6 +65,35 @@ impl Representations {
             by_toolset.insert(toolset, entry);
         }
         Ok(Self { by_toolset, seen: digest(files) })
+    }
+
+    /// These with what replicas share in place of what the files say of the same tools, and what of that cannot be used, in words. Of several
+    /// rankings of a toolset the latest holds.
+    pub fn under(&self, shared: &[SharedRepresentation]) -> (Self, Vec<String>) {
+        let mut by_toolset = self.by_toolset.clone();
+        let mut problems = Vec::new();
+        let mut oldest_first: Vec<&SharedRepresentation> = shared.iter().collect();
+        oldest_first.sort_by_key(|shared| shared.updated_at);
+        for shared in oldest_first {
+            let RepresentationFile { toolset, ranking, tools, .. } = match RepresentationFile::of_shared(shared) {
+                Ok(file) => file,
+                Err(error) => {
+                    problems.push(format!("`{}` of {}: {error}", shared.tool, shared.id));
+                    continue;
+                }
+            };
+            let new = || Entry { path: PathBuf::from(STORE), ranking: None, tools: HashMap::new() };
+            let entry = by_toolset.entry(toolset).or_insert_with(new);
+            entry.ranking = ranking.or(entry.ranking);
+            for stored in tools {
+                if stored.patterns.is_empty() {
+                    entry.tools.remove(&stored.tool);
+                } else {
+                    entry.tools.insert(stored.tool.clone(), Arc::new(stored.representation()));
+                }
+            }
+        }
+        (Self { by_toolset, seen: self.seen }, problems)
     }
 
     /// What was learned of a tool of a toolset.
@@ -150,6 +182,49 @@ mod tests {
         assert!(set.of_client_tool("empty").is_none(), "no patterns are no representation");
         assert_eq!(set.ranking(Some("bank")), Some(Ranking { sharpness: 8.0, words: 0.1 }));
         assert_eq!((set.ranking(None), set.tools()), (None, 2));
+    }
+
+    #[test]
+    fn what_replicas_share_stands_over_the_files_and_can_be_taken_back() {
+        let bank = format!(
+            "toolset: bank\nranking: {{sharpness: 8, words: 0.1}}\ntools:\n{}{}",
+            tool("pay", "Paying."),
+            tool("refund", "Refunds.")
+        );
+        let set = set(&[("bank.yaml", &bank)]).unwrap();
+        let shared =
+            |toolset: Option<&str>, name: &str, patterns: serde_json::Value, sharpness, second| SharedRepresentation {
+                id: crate::representation::shared_id(toolset, name),
+                toolset: toolset.map(str::to_owned),
+                tool: name.to_owned(),
+                patterns,
+                ranking: Some(crate::domain::representation::SharedRanking { sharpness, words: 0.5 }),
+                evidence: Vec::new(),
+                updated_at: jiff::Timestamp::from_second(second).unwrap(),
+            };
+        let buying = serde_json::json!([{"description": "Buying."}]);
+        let all = [
+            shared(Some("bank"), "pay", buying.clone(), 9.0, 2),
+            shared(Some("bank"), "refund", serde_json::json!([]), 7.0, 1),
+            shared(None, "pay", buying, 1.0, 1),
+            shared(Some("bank"), "broken", serde_json::json!([{"description": ""}]), 1.0, 3),
+        ];
+        let (under, problems) = set.under(&all);
+        let text = |set: &Representations, tool: &str| {
+            set.of_tool("bank", tool).map(|found| found.patterns[0].description.clone())
+        };
+        assert_eq!(text(&under, "pay").as_deref(), Some("Buying."));
+        assert!(text(&under, "refund").is_none() && under.of_client_tool("pay").is_some());
+        assert_eq!(under.ranking(Some("bank")).unwrap().sharpness, 9.0);
+        assert!(
+            problems.len() == 1 && problems[0].contains("`broken`") && problems[0].contains("empty"),
+            "{problems:?}"
+        );
+        let (back, _) = set.under(&[]);
+        assert_eq!(
+            (text(&back, "pay").as_deref(), text(&back, "refund").as_deref()),
+            (Some("Paying."), Some("Refunds."))
+        );
     }
 
     #[test]

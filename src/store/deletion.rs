@@ -29,10 +29,14 @@ pub struct Deleted {
     pub lessons: Forgot,
     /// Procedures that lost evidence.
     pub procedures: Forgot,
+    /// Representations that lost evidence.
+    pub representations: Forgot,
+    /// Samples that are gone.
+    pub samples: Forgot,
 }
 
 impl Store {
-    /// Deletes traces, verdicts and turn state of clients, sessions or an age, and all that lessons and procedures rest on of these: what rests
+    /// Deletes traces, verdicts and turn state of clients, sessions or an age, and all that lessons, procedures, representations and samples rest on of these: what rests
     /// on nothing else is gone with it. Calls whose outcome is unknown stay known, so that they are not sent again.
     ///
     /// # Errors

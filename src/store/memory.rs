@@ -1,7 +1,8 @@
-//! Memory: lessons and procedures. Both are documents with a revision, so that processes load only what changed.
+//! Memory: lessons, procedures, representations and their samples. All are documents with a revision, so that processes load only what changed.
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::LazyLock;
 
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
@@ -9,6 +10,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::{Revision, StoreError};
+use crate::domain::memory::ToolSample;
+use crate::domain::representation::SharedRepresentation;
 use crate::domain::{Evidence, Lesson, Procedure, Scope};
 
 /// The stored lessons.
@@ -17,7 +20,13 @@ pub type Lessons = dyn Memory<Lesson>;
 /// The stored procedures.
 pub type Procedures = dyn Memory<Procedure>;
 
-/// The stored lessons, or the stored procedures.
+/// The stored representations.
+pub type Representations = dyn Memory<SharedRepresentation>;
+
+/// The stored samples of what tools are wanted for.
+pub type ToolSamples = dyn Memory<ToolSample>;
+
+/// What is stored of one of these kinds.
 pub trait Memory<M>: Send + Sync + fmt::Debug {
     /// Writes a batch in one transaction, new ones and changes; of several with one id the last. What has changed since the revision
     /// `seen`, or was removed, stays as it is: whoever changes something must have seen how it stands.
@@ -163,6 +172,10 @@ pub trait Memorable: Serialize + DeserializeOwned + Send + Sync + 'static {
     fn tools(&self) -> BTreeSet<&str>;
     /// When it changed last.
     fn updated_at(&self) -> Timestamp;
+    /// What stays of it when all that it rests on is forgotten; `None`: nothing.
+    fn without_evidence(self) -> Option<Self> {
+        None
+    }
 }
 
 impl Memorable for Lesson {
@@ -230,5 +243,83 @@ impl Memorable for Procedure {
 
     fn updated_at(&self) -> Timestamp {
         self.updated_at
+    }
+}
+
+impl Memorable for ToolSample {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    fn evidence(&self) -> &[Evidence] {
+        &self.evidence
+    }
+
+    fn evidence_mut(&mut self) -> &mut Vec<Evidence> {
+        &mut self.evidence
+    }
+
+    fn is_retired(&self) -> bool {
+        false
+    }
+
+    fn toolsets(&self) -> BTreeSet<&str> {
+        BTreeSet::new()
+    }
+
+    fn tools(&self) -> BTreeSet<&str> {
+        self.tools.iter().map(String::as_str).collect()
+    }
+
+    fn updated_at(&self) -> Timestamp {
+        self.at
+    }
+}
+
+/// Whose representations are: no client's, and so no scope of one.
+static OPERATOR: LazyLock<Scope> = LazyLock::new(|| Scope::from("operator".to_owned()));
+
+impl Memorable for SharedRepresentation {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn scope(&self) -> &Scope {
+        &OPERATOR
+    }
+
+    fn evidence(&self) -> &[Evidence] {
+        &self.evidence
+    }
+
+    fn evidence_mut(&mut self) -> &mut Vec<Evidence> {
+        &mut self.evidence
+    }
+
+    fn is_retired(&self) -> bool {
+        false
+    }
+
+    fn toolsets(&self) -> BTreeSet<&str> {
+        self.toolset.iter().map(String::as_str).collect()
+    }
+
+    fn tools(&self) -> BTreeSet<&str> {
+        BTreeSet::from([self.tool.as_str()])
+    }
+
+    fn updated_at(&self) -> Timestamp {
+        self.updated_at
+    }
+
+    /// What people wrote themselves.
+    fn without_evidence(mut self) -> Option<Self> {
+        let patterns = self.patterns.as_array_mut()?;
+        patterns.retain(|pattern| pattern.get("source").is_none_or(|source| source == "written"));
+        (!patterns.is_empty()).then_some(self)
     }
 }

@@ -20,6 +20,7 @@ mod health;
 mod intents;
 mod jobs;
 mod kept;
+mod leftover;
 mod location;
 mod memory;
 mod migrations;
@@ -33,10 +34,12 @@ mod revisions;
 mod row;
 #[cfg(test)]
 mod samples;
+mod seal;
 mod settings;
 mod spill;
 mod sql;
 mod sqlite;
+mod tokens;
 mod traces;
 mod transfer;
 #[cfg(test)]
@@ -55,16 +58,20 @@ pub use health::Health;
 pub use intents::{Beginning, Begun, IntentKey, Intents};
 pub use jobs::Jobs;
 pub use kept::{KeptParts, KeptRow};
+pub use leftover::TakenUp;
 pub use location::{Location, PostgresUrl, UnknownLocation};
 pub use memory::{
     Changes, Forgot, Forgotten, Lessons, Memorable, Memory, MemoryFilter, MemoryPage, MemoryStatus, Procedures, Put,
+    Representations, ToolSamples,
 };
 pub use plans::{PlanRow, PlanStates};
 pub use postgres::Settings as PostgresSettings;
 pub use queue::TraceQueue;
 pub use revisions::{Revision, Revisions};
 pub use row::TraceRow;
+pub use seal::SealKeyError;
 pub use settings::Settings;
+pub use tokens::{SealedTokens, SharedToken, SharedTokens};
 pub use traces::{Ages, DEFAULT_PAGE, MAX_PAGE, Taught, TraceFilter, TracePage, TraceSummary, Traces};
 pub use transfer::{ExportPosition, Exported, Imported, Portable, PortableRow};
 pub use vectors::{TextHash, Vectors};

@@ -14,4 +14,8 @@ pub struct Revisions {
     pub procedures: Revision,
     /// Of verdicts from applications.
     pub feedback: Revision,
+    /// Of representations.
+    pub representations: Revision,
+    /// Of samples.
+    pub samples: Revision,
 }

@@ -41,6 +41,9 @@ pub struct Settings {
     pub poll_milliseconds: u64,
     /// Seconds after which a replica that shares the database and does not say that it lives is taken for gone.
     pub replica_seconds: u64,
+    /// Keys that the tokens of toolsets are sealed with before they are stored, for other replicas and the next start: 32 bytes in base64 each, with
+    /// white space between them. The first one seals, each opens. Empty: tokens are not stored.
+    pub seal_key: Secret,
     /// Connections to PostgreSQL.
     pub postgres: PostgresSettings,
 }
@@ -62,6 +65,7 @@ impl Default for Settings {
             kept_hours: 168,
             poll_milliseconds: 1_000,
             replica_seconds: 15,
+            seal_key: Secret::default(),
             postgres: PostgresSettings::default(),
         }
     }

@@ -5,9 +5,11 @@ use serde_json::{Map, Value, value::RawValue};
 
 use super::sql::Database;
 use super::{FeedbackRow, Settings, Store, StoreError};
+use crate::domain::memory::ToolSample;
+use crate::domain::representation::SharedRepresentation;
 use crate::domain::{Lesson, Procedure};
 
-/// Something that can be moved. Vectors are copies of what can be had again, leases are nobody else's, and how far jobs are is told in
+/// Something that can be moved. Vectors and tokens are copies of what can be had again, leases are nobody else's, and how far jobs are is told in
 /// revisions, which each store counts for itself: none of these moves.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -20,6 +22,10 @@ pub enum Portable {
     Procedure(Procedure),
     /// A verdict of an application.
     Feedback(FeedbackRow),
+    /// What is shared of a tool.
+    Representation(SharedRepresentation),
+    /// A request whose right tools are known.
+    Sample(ToolSample),
     /// Turn state.
     Row(PortableRow),
 }

@@ -8,7 +8,8 @@ use serde_json::json;
 use super::contract::{self, Opened, at_postgres, on_every_database};
 use super::samples::{in_memory, rows, trace, trace_calling};
 use super::*;
-use crate::domain::memory::{Author, Evidence, EvidenceKind, Polarity, Scope, Tally};
+use crate::domain::memory::{Author, Evidence, EvidenceKind, Polarity, Scope, Tally, ToolSample};
+use crate::domain::representation::SharedRepresentation;
 use crate::domain::rules::ApprovalMode;
 use crate::domain::{Lesson, Trace};
 
@@ -36,6 +37,35 @@ fn lesson(id: &str, scope: Scope, evidence: &[(&str, &str, i64)]) -> Lesson {
         retired: None,
         created_at: at(1),
         updated_at: at(1),
+    }
+}
+
+fn evidence(trace: &str) -> Evidence {
+    let at = Timestamp::from_millisecond(5).unwrap();
+    Evidence { kind: EvidenceKind::Feedback, trace: Some(trace.to_owned()), session: None, source: None, at }
+}
+
+/// One pattern that was learned from these turns, and one that a person wrote.
+fn representation(id: &str, traces: &[&str]) -> SharedRepresentation {
+    SharedRepresentation {
+        id: id.to_owned(),
+        toolset: Some("bank".to_owned()),
+        tool: "pay".to_owned(),
+        patterns: json!([{"description": "a", "weight": 1.100_000_023_841_858, "source": "learned x"}, {"description": "b"}]),
+        ranking: None,
+        evidence: traces.iter().map(|trace| evidence(trace)).collect(),
+        updated_at: Timestamp::from_millisecond(5).unwrap(),
+    }
+}
+
+fn sample(trace: &str, tenant: &str) -> ToolSample {
+    ToolSample {
+        id: format!("sam_{trace}"),
+        scope: Scope::of_key(tenant),
+        query: "pay my bill".to_owned(),
+        tools: vec!["pay".to_owned()],
+        evidence: vec![evidence(trace)],
+        at: Timestamp::from_millisecond(5).unwrap(),
     }
 }
 
@@ -80,6 +110,12 @@ async fn fill(store: &Store) {
         lesson("les_2", Scope::of_group("team"), &[("0002", "s1", 5), ("b", "s2", 2_000)]),
     ];
     store.lessons().put(&lessons, 0).await.unwrap();
+    store
+        .representations()
+        .put(&[representation("rep_1", &["0003", "0004"]), representation("rep_2", &[])], 0)
+        .await
+        .unwrap();
+    store.tool_samples().put(&[sample("0003", "ada"), sample("b", "bob")], 0).await.unwrap();
     store.give(&verdict("0001")).await.unwrap();
     store.give(&verdict("b")).await.unwrap();
     store.ask(&question("s1", "ada"), 10).await.unwrap();
@@ -139,7 +175,7 @@ on_every_database! {
     async fn everything_moves_to_any_database_and_only_once(store: Store) {
         fill(&store).await;
         let lines = exported(&store).await;
-        assert_eq!(lines.len(), 251 + 2 + 2 + 3 + 1 + 1 + 1);
+        assert_eq!(lines.len(), 251 + 2 + 2 + 2 + 2 + 3 + 1 + 1 + 1);
         let directory = tempfile::tempdir().unwrap();
         moves_to(&lines, contract::in_a_file(&directory).await).await;
         if let Some(url) = postgres_server::database() {
@@ -179,7 +215,15 @@ on_every_database! {
         let deletion = Deletion { tenants: vec!["ada".to_owned()], ..Deletion::default() };
         let deleted = store.delete(&deletion).await.unwrap();
         let gone = |removed, changed| Forgot { changed, removed };
-        let expected = Deleted { traces: 250, feedback: 1, turn_state: 3, lessons: gone(1, 1), procedures: gone(0, 0) };
+        let expected = Deleted {
+            traces: 250,
+            feedback: 1,
+            turn_state: 3,
+            lessons: gone(1, 1),
+            procedures: gone(0, 0),
+            representations: gone(0, 1),
+            samples: gone(1, 0),
+        };
         assert_eq!(deleted, expected);
         assert_eq!(store.delete(&deletion).await.unwrap(), Deleted::default());
         assert!(exported(&store).await.iter().all(|line| !line.contains("ada")));
@@ -187,6 +231,23 @@ on_every_database! {
         let by_tool = TraceFilter { tool: Some("f".to_owned()), ..TraceFilter::default() };
         assert_eq!(store.list(&by_tool).await.unwrap().traces.len(), 0);
         assert_eq!(store.lessons().find("les_2").await.unwrap().unwrap().evidence.len(), 1);
+        let left = store.representations().find("rep_1").await.unwrap().unwrap();
+        assert_eq!((left.patterns, left.evidence), (json!([{"description": "b"}]), vec![]), "what a person wrote stays");
+    }
+
+    async fn what_is_shared_changes_for_all_and_can_be_taken_back(store: Store) {
+        let (one, two) = (representation("rep_1", &[]), representation("rep_2", &["t"]));
+        store.representations().restore(&[one.clone(), two.clone()]).await.unwrap();
+        let first = store.representations().changed(0, 10).await.unwrap();
+        assert_eq!(first.changed, [one.clone(), two]);
+        store.representations().remove(&["rep_2".to_owned()]).await.unwrap();
+        let second = store.representations().changed(first.upto, 10).await.unwrap();
+        assert_eq!((second.changed.len(), second.removed), (0, vec!["rep_2".to_owned()]));
+        store.representations().restore(&[representation("rep_2", &[])]).await.unwrap();
+        assert_eq!(store.representations().changed(second.upto, 10).await.unwrap().changed.len(), 1, "shared again");
+        let by_tool = MemoryFilter { toolset: Some("bank".to_owned()), tool: Some("pay".to_owned()), ..MemoryFilter::default() };
+        assert_eq!(store.representations().page(&by_tool).await.unwrap().items.len(), 2);
+        assert_eq!(store.tool_samples().changed(0, 10).await.unwrap().upto, 0, "each topic counts its own");
     }
 
     async fn a_session_is_forgotten_but_for_calls_whose_outcome_is_unknown(store: Store) {
@@ -229,9 +290,14 @@ async fn the_latest_version_of_a_file_can_be_taken_back() {
     assert!(missing.contains("a.sqlite3") && !directory.path().join("a.sqlite3").exists(), "{missing}");
     taken_back(&settings, directory.path()).await;
     // Versions from before this could be done stay.
-    Store::roll_back(&settings, directory.path()).await.unwrap();
-    let error = Store::roll_back(&settings, directory.path()).await.unwrap_err();
+    let error = loop {
+        match Store::roll_back(&settings, directory.path()).await {
+            Ok(version) => assert!(version >= 8),
+            Err(error) => break error,
+        }
+    };
     assert!(error.contains("version 8"), "{error}");
+    taken_back(&settings, directory.path()).await;
 }
 
 #[tokio::test]

@@ -124,8 +124,8 @@ impl Setup {
 
     pub(crate) fn executor(&self) -> Executor {
         match &self.lookup {
-            Some(lookup) => Executor::with_lookup(&self.settings, Arc::new(Forgetful), Arc::clone(lookup)),
-            None => Executor::build(&self.settings, Arc::new(Forgetful)),
+            Some(lookup) => Executor::with_lookup(&self.settings, Arc::new(Forgetful), None, Arc::clone(lookup)),
+            None => Executor::build(&self.settings, Arc::new(Forgetful), None),
         }
         .unwrap()
     }

@@ -222,6 +222,11 @@ impl Stopped {
         }
         Proxy::start_in(self.directory, self.config + tables, Vec::new()).await
     }
+
+    /// Starts on the same folder with another configuration.
+    pub(crate) async fn start_again_as(self, config: String) -> Proxy {
+        Proxy::start_in(self.directory, config, Vec::new()).await
+    }
 }
 
 impl Drop for Proxy {

@@ -6,18 +6,22 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
+use jiff::Timestamp;
 
 use crate::cli::asked_model::ModelArguments;
 use crate::cli::embedding::EmbeddingArguments;
 use crate::cli::errors::{BadLines, VerbResult};
 use crate::cli::progress::Progress;
+use crate::config;
 use crate::domain::Cost;
+use crate::domain::memory::ToolSample;
 use crate::embedding::{self, BuildError, Embedder, built_in};
-use crate::offline::{LearnFiles, LearnRun, Prepared, Report, grouped, learn};
+use crate::offline::{LearnFiles, LearnRun, Prepared, Report, Stored, grouped, learn};
 use crate::representation::{
     Estimate, ExtractiveProposer, ExtractiveSettings, LearnSettings, LlmProposer, LlmSelector, MemoEmbedder, Model,
     ModelSettings, NoSelection, Prices, Proposer, Selector,
 };
+use crate::store::{MemoryFilter, Store, StoreError};
 
 /// Arguments of `learn representations`.
 #[derive(Debug, Args)]
@@ -30,13 +34,20 @@ pub(super) struct Arguments {
     #[arg(
         long,
         value_name = "FILE",
-        required_unless_present = "traces",
+        required_unless_present_any = ["traces", "from_store"],
         help = "JSON Lines {\"query\",\"tools\":[names]}: requests, and the tools that serve them"
     )]
     train: Option<PathBuf>,
     /// Exported traces: requests whose calls were judged right, executed by the proxy, and taken by the API.
     #[arg(long, value_name = "FILE")]
     traces: Option<PathBuf>,
+    /// Learn from the samples in the store of the configuration too (docs/representations.md), and share what is learned there: all proxies with
+    /// this store use it at once.
+    #[arg(long)]
+    from_store: bool,
+    /// With --from-store: only the samples of this scope, `key:HASH` or `group:NAME`; may be given several times.
+    #[arg(long, value_name = "SCOPE", requires = "from_store")]
+    scope: Vec<String>,
     /// Folder of representation files; made where there is none. What people wrote or edited in it stays.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
@@ -150,7 +161,9 @@ pub(super) fn run(arguments: &Arguments) -> VerbResult {
     };
     let model = arguments.model()?;
     let embedder = arguments.embedder()?;
-    let prepared = Prepared::read(&files, &progress)?;
+    let runtime = super::super::runtime()?;
+    let stored = runtime.block_on(arguments.stored())?;
+    let prepared = Prepared::read(&files, stored, &progress)?;
     for note in prepared.notes() {
         anstream::eprintln!("{note}");
     }
@@ -162,9 +175,12 @@ pub(super) fn run(arguments: &Arguments) -> VerbResult {
     }
     let begun = Instant::now();
     let run = arguments.run(model, embedder, &prepared)?;
-    let report = super::super::runtime()?.block_on(learn(&prepared, run, &progress));
+    let report = runtime.block_on(learn(&prepared, run, &progress));
     progress.clear();
     arguments.tell(&report?, &prepared, begun.elapsed());
+    if arguments.from_store {
+        runtime.block_on(arguments.share(&prepared))?;
+    }
     let problems = prepared.listed.problems + prepared.samples.problems;
     let lines = prepared.listed.lines + prepared.samples.lines;
     if problems == 0 { Ok(()) } else { Err(BadLines { problems, lines }.into()) }
@@ -204,6 +220,55 @@ impl Arguments {
         let upstream = asking.of.upstream()?;
         let settings = ModelSettings { samples: asking.samples_per_request, ..ModelSettings::default() };
         Ok(Some(Arc::new(Model::new(upstream, name, settings))))
+    }
+
+    /// What the store has for the run.
+    async fn stored(&self) -> Result<Stored, Box<dyn std::error::Error + Send + Sync>> {
+        if !self.from_store {
+            return Ok(Stored::default());
+        }
+        let store = self.store().await?;
+        let filter = MemoryFilter { toolset: self.toolset.clone(), ..MemoryFilter::default() };
+        let representations = crate::cli::representations::all(store.representations(), filter).await;
+        let samples = self.samples(&store).await;
+        store.close().await;
+        Ok(Stored { representations: representations?, samples: samples? })
+    }
+
+    async fn samples(&self, store: &Store) -> Result<Vec<ToolSample>, StoreError> {
+        let is_wanted = |sample: &ToolSample| {
+            self.scope.is_empty() || self.scope.iter().any(|scope| scope == sample.scope.as_str())
+        };
+        let (mut samples, mut filter) = (Vec::new(), MemoryFilter::default());
+        loop {
+            let page = store.tool_samples().page(&filter).await?;
+            samples.extend(page.items.into_iter().filter(is_wanted));
+            filter.after = page.next;
+            if filter.after.is_none() {
+                return Ok(samples);
+            }
+        }
+    }
+
+    /// Puts what was written into the store, in place of what it had of the toolset.
+    async fn share(&self, prepared: &Prepared) -> VerbResult {
+        let (shared, gone) = prepared.to_shared(Timestamp::now())?;
+        let store = self.store().await?;
+        let done = async {
+            store.representations().restore(&shared).await?;
+            store.representations().remove(&gone).await
+        }
+        .await;
+        store.close().await;
+        done?;
+        anstream::eprintln!("shared: {} tools; `callwright representations list` shows them", shared.len());
+        Ok(())
+    }
+
+    async fn store(&self) -> Result<Store, Box<dyn std::error::Error + Send + Sync>> {
+        let request = config::Request { file: self.asking.of.config.clone(), ..config::Request::default() };
+        let loaded = config::load(&request, &config::process_environment)?;
+        Ok(Store::open_beside(&loaded.settings.store, &loaded.base_dir).await?)
     }
 
     /// What tools will be found by, besides words.

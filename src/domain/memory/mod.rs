@@ -4,6 +4,7 @@ mod evidence;
 mod lesson;
 mod note;
 mod procedure;
+mod sample;
 mod scope;
 mod tally;
 
@@ -11,5 +12,6 @@ pub use evidence::{Evidence, EvidenceKind};
 pub use lesson::{Author, Lesson, LessonDraft, Polarity, Retirement, Wording};
 pub use note::{Backing, MemoryNote, Recalled, Returned};
 pub use procedure::{Procedure, ProcedureDraft, ProcedureInput};
+pub use sample::ToolSample;
 pub use scope::Scope;
 pub use tally::Tally;

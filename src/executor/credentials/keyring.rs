@@ -14,6 +14,7 @@ use crate::catalog::{Credential, SecretSource};
 use crate::domain::Secret;
 use crate::executor::client::Client;
 use crate::executor::settings::Settings;
+use crate::store::SharedTokens;
 
 /// Obtains credentials: those that are given as they are, those in files by reading them, and tokens by asking for them.
 pub(in crate::executor) struct Keyring {
@@ -21,8 +22,12 @@ pub(in crate::executor) struct Keyring {
 }
 
 impl Keyring {
-    pub(in crate::executor) fn new(client: Arc<Client>, settings: &Settings) -> Self {
-        Self { tokens: Tokens::new(client, settings) }
+    pub(in crate::executor) fn new(
+        client: Arc<Client>,
+        settings: &Settings,
+        shared: Option<Arc<dyn SharedTokens>>,
+    ) -> Self {
+        Self { tokens: Tokens::new(client, settings, shared) }
     }
 
     /// The credentials of the first alternative that can be had; none where none are needed.

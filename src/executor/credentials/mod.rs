@@ -7,6 +7,7 @@ mod audit;
 mod fault;
 mod keyring;
 mod secret_file;
+mod shared;
 mod shown;
 mod token;
 mod token_request;

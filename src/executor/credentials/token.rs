@@ -9,12 +9,14 @@ use serde_json::{Map, Value};
 use tokio::time::{Instant, timeout_at};
 
 use super::keyring::secret_of;
+use super::shared::Shared;
 use super::token_request::{TokenKey, TokenRequest};
 use super::unavailable::Unavailable;
 use crate::domain::Secret;
 use crate::domain::outcome::ApiAnswer;
 use crate::executor::client::{Client, Failed};
 use crate::executor::settings::Settings;
+use crate::store::SharedTokens;
 
 /// Bytes of a token endpoint's answer that are read.
 const MAX_ANSWER_BYTES: usize = 64 * 1024;
@@ -40,6 +42,7 @@ const ERROR_CODES: [&str; 7] = [
 /// The tokens of all toolsets.
 pub(super) struct Tokens {
     client: Arc<Client>,
+    shared: Shared,
     /// A token is not used any more when it ends within this time.
     margin: Duration,
     slots: Mutex<HashMap<TokenKey, Arc<tokio::sync::Mutex<Slot>>>>,
@@ -70,17 +73,18 @@ pub(super) struct Lent {
 }
 
 impl Tokens {
-    pub(super) fn new(client: Arc<Client>, settings: &Settings) -> Self {
+    pub(super) fn new(client: Arc<Client>, settings: &Settings, shared: Option<Arc<dyn SharedTokens>>) -> Self {
         Self {
             client,
+            shared: Shared::new(shared),
             margin: Duration::from_secs(settings.token_refresh_seconds),
             slots: Mutex::default(),
             next_number: AtomicU64::new(0),
         }
     }
 
-    /// A token: the one that is kept, unless it ends soon or is the one that the API refused (`refused`), else a new one. Calls that need
-    /// the same token wait for one request, and share its failure too.
+    /// A token: the one that is kept, unless it ends soon or is the one that the API refused (`refused`), else one that another process got,
+    /// else a new one. Calls that need the same token wait for one request, and share its failure too.
     pub(super) async fn lend(
         &self,
         request: &TokenRequest<'_>,
@@ -99,8 +103,19 @@ impl Tokens {
             Slot::Failed { at, why } if *at >= came => return Err(why.clone()),
             _ => {}
         }
+        // What the API refused may be what the others have.
+        if refused.is_none()
+            && let Some((secret, use_for)) = self.shared.find(request, deadline).await
+        {
+            let token = self.numbered(secret, Instant::now() + use_for.min(MAX_LIFETIME));
+            let lent = Lent { secret: token.secret.clone(), number: token.number, is_new: false };
+            *slot = Slot::Token(token);
+            return Ok(lent);
+        }
         match self.ask(request, deadline).await {
             Ok(token) => {
+                let use_for = token.use_until.saturating_duration_since(Instant::now());
+                self.shared.share(request, &token.secret, use_for);
                 let lent = Lent { secret: token.secret.clone(), number: token.number, is_new: true };
                 *slot = Slot::Token(token);
                 Ok(lent)
@@ -138,8 +153,11 @@ impl Tokens {
         })?;
         // A short-lived token is used for half of its life, or it would never be used.
         let use_for = lifetime.saturating_sub(self.margin).max(lifetime / 2);
-        let number = self.next_number.fetch_add(1, Ordering::Relaxed);
-        Ok(Token { secret, number, use_until: asked_at + use_for })
+        Ok(self.numbered(secret, asked_at + use_for))
+    }
+
+    fn numbered(&self, secret: Secret, use_until: Instant) -> Token {
+        Token { secret, number: self.next_number.fetch_add(1, Ordering::Relaxed), use_until }
     }
 }
 

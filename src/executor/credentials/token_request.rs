@@ -5,6 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method};
+use sha2::{Digest, Sha256};
 use url::Url;
 use url::form_urlencoded::{Serializer, byte_serialize};
 
@@ -12,6 +13,7 @@ use super::unavailable::Unavailable;
 use super::wanted::{Needed, Wanted};
 use crate::catalog::{ClientAuthentication, ClientCredentials, SecretSource, SecurityScheme};
 use crate::domain::Secret;
+use crate::domain::digest::{add_part, hex};
 use crate::executor::request::Request;
 
 /// A request for a token, without the client's secret.
@@ -51,6 +53,22 @@ impl<'a> TokenRequest<'a> {
             scopes,
         };
         Ok(Self { key, scheme: &needed.name, client })
+    }
+
+    /// What the token goes by outside of this process: a hash of all that makes it what it is. Another process may have other parameters
+    /// for the same key.
+    pub(super) fn name(&self) -> String {
+        let TokenKey { toolset, scheme, endpoint, client_id, audience, scopes } = &self.key;
+        let mut hash = Sha256::new();
+        let parts = [toolset, scheme, endpoint.as_str(), client_id, audience];
+        for part in parts.into_iter().chain([scopes.join(" ").as_str()]) {
+            add_part(&mut hash, part.as_bytes());
+        }
+        for (name, value) in &self.client.parameters {
+            add_part(&mut hash, name.as_bytes());
+            add_part(&mut hash, value.as_bytes());
+        }
+        hex(&hash.finalize())
     }
 
     /// Where the client's secret stands.

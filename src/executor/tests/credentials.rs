@@ -13,12 +13,12 @@ use crate::catalog::{ClientCredentials, Credential, MissingCredentials, SecretSo
 
 type Reply = Response<Full<Bytes>>;
 
-fn reply(status: u16, body: &str) -> Reply {
+pub(super) fn reply(status: u16, body: &str) -> Reply {
     Response::builder().status(status).body(Full::from(body.to_owned())).unwrap()
 }
 
 /// A token endpoint that numbers its tokens.
-async fn token_server(lifetime: u64) -> Server {
+pub(super) async fn token_server(lifetime: u64) -> Server {
     let count = Arc::new(AtomicUsize::new(0));
     Server::http(move |_| {
         let number = count.fetch_add(1, Ordering::SeqCst);
@@ -30,27 +30,27 @@ async fn token_server(lifetime: u64) -> Server {
     .await
 }
 
-fn bearer(seen: &Seen) -> &str {
+pub(super) fn bearer(seen: &Seen) -> &str {
     seen.headers["authorization"].to_str().unwrap()
 }
 
-fn client(secret: SecretSource) -> Credential {
+pub(super) fn client(secret: SecretSource) -> Credential {
     let client = ClientCredentials { client_id: "me".into(), client_secret: secret, ..ClientCredentials::default() };
     Credential::Client(Box::new(client))
 }
 
-fn given(secret: &str) -> SecretSource {
+pub(super) fn given(secret: &str) -> SecretSource {
     SecretSource::Given(Secret::new(secret))
 }
 
 /// The toolset whose scheme `key` is OAuth 2 with this token endpoint.
-fn oauth(token_url: &str, credential: Credential) -> Toolset {
+pub(super) fn oauth(token_url: &str, credential: Credential) -> Toolset {
     let mut toolset = guarded(SecurityScheme::OAuth2 { token_url: Some(format!("{token_url}/token")) }, None);
     toolset.credentials.insert("key".into(), credential);
     toolset
 }
 
-fn needing(method: Method, server: &str) -> Operation {
+pub(super) fn needing(method: Method, server: &str) -> Operation {
     let mut operation = operation(method, server, "/r", Vec::new());
     operation.security = vec![vec!["key".into()]];
     operation
@@ -126,7 +126,7 @@ async fn a_refused_token_is_replaced_and_the_call_repeated_once_whatever_its_met
         let (tokens, api) = (token_server(3600).await, accepting("Bearer issued-token-1").await);
         let toolset = oauth(&tokens.url(), client(given("client-secret")));
         let intents = Arc::new(Remembered::default());
-        let executor = Executor::build(&local(), Arc::clone(&intents) as Arc<dyn Intents>).unwrap();
+        let executor = Executor::build(&local(), Arc::clone(&intents) as Arc<dyn Intents>, None).unwrap();
         let operation = needing(method.clone(), &api.url());
         // A token that was asked for just now is refused for another reason than its age.
         assert_eq!(answer(run(&executor, &operation, &toolset, json!({})).await).status, 401);

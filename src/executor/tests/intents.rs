@@ -9,7 +9,7 @@ use super::*;
 use crate::catalog::IdempotencyKey;
 
 fn with_intents(intents: &Arc<Remembered>) -> Executor {
-    Executor::build(&local(), Arc::clone(intents) as Arc<dyn Intents>).unwrap()
+    Executor::build(&local(), Arc::clone(intents) as Arc<dyn Intents>, None).unwrap()
 }
 
 fn post(server: &str) -> Operation {
@@ -135,7 +135,8 @@ async fn a_request_with_a_key_is_repeated_by_itself_with_that_key() {
         async move { drop(stream) }
     })
     .await;
-    let executor = Executor::build(&Settings { max_repeats: 3, ..local() }, Arc::new(Remembered::default())).unwrap();
+    let executor =
+        Executor::build(&Settings { max_repeats: 3, ..local() }, Arc::new(Remembered::default()), None).unwrap();
     unknown(run(&executor, &keyed(&server.url()), &toolset(), json!({"room": 1})).await);
     let seen = seen.lock().unwrap();
     let key = |head: &String| head.lines().find(|line| line.starts_with("idempotency-key: ")).map(str::to_owned);
@@ -171,7 +172,7 @@ async fn an_unknown_outcome_of_an_idempotent_method_is_tried_again_where_that_is
     for (trusted, times) in [(true, 2), (false, 1)] {
         let server = Server::raw(|stream| async move { drop(stream) }).await;
         let settings = Settings { max_repeats: 0, repeat_put_and_delete: trusted, ..local() };
-        let executor = Executor::build(&settings, Arc::new(Remembered::default())).unwrap();
+        let executor = Executor::build(&settings, Arc::new(Remembered::default()), None).unwrap();
         let operation = operation(Method::PUT, &server.url(), "/r", Vec::new());
         for _ in 0..2 {
             unknown(run(&executor, &operation, &toolset(), json!({})).await);

@@ -10,6 +10,7 @@ mod redirects;
 mod requests;
 mod round_trip;
 mod server;
+mod shared_tokens;
 mod waiting;
 
 use std::sync::{Arc, Mutex};
@@ -213,7 +214,7 @@ fn local() -> Settings {
 }
 
 fn executor(settings: &Settings) -> Executor {
-    Executor::build(settings, Arc::new(Remembered::default())).unwrap()
+    Executor::build(settings, Arc::new(Remembered::default()), None).unwrap()
 }
 
 fn allow_all() -> ExecuteRules {

@@ -192,7 +192,7 @@ impl Lookup for Scripted {
 fn scripted(turns: Vec<Vec<&'static str>>) -> (Executor, Arc<AtomicUsize>) {
     let asked = Arc::new(AtomicUsize::new(0));
     let lookup = Arc::new(Scripted { turns, asked: Arc::clone(&asked) });
-    (Executor::with_lookup(&local(), Arc::new(Remembered::default()), lookup).unwrap(), asked)
+    (Executor::with_lookup(&local(), Arc::new(Remembered::default()), None, lookup).unwrap(), asked)
 }
 
 #[tokio::test]
@@ -229,7 +229,7 @@ impl Lookup for Nowhere {
 
 #[tokio::test]
 async fn a_name_that_does_not_exist_is_unreachable() {
-    let executor = Executor::with_lookup(&local(), Arc::new(Remembered::default()), Arc::new(Nowhere)).unwrap();
+    let executor = Executor::with_lookup(&local(), Arc::new(Remembered::default()), None, Arc::new(Nowhere)).unwrap();
     let operation = operation(Method::GET, "http://nothing.example", "/r", Vec::new());
     let outcome = run(&executor, &operation, &toolset(), json!({})).await;
     assert!(matches!(&outcome, Outcome::Unreachable { reason } if reason.contains("no such name")), "{outcome:?}");
@@ -238,7 +238,7 @@ async fn a_name_that_does_not_exist_is_unreachable() {
 #[test]
 fn unusable_settings_are_errors_that_name_the_key() {
     let build =
-        |settings: &Settings| Executor::build(settings, Arc::new(Remembered::default())).unwrap_err().to_string();
+        |settings: &Settings| Executor::build(settings, Arc::new(Remembered::default()), None).unwrap_err().to_string();
     let error = build(&Settings { allowed_addresses: vec!["10.0.0.0/99".into()], ..Settings::default() });
     assert!(error.contains("executor.allowed_addresses") && error.contains("10.0.0.0/99"), "{error}");
     let error = build(&Settings { ca_file: "/nowhere/ca.pem".into(), ..Settings::default() });

@@ -3,8 +3,13 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
+use jiff::Timestamp;
+
 use super::report::{REPORT_FILE, Report};
 use super::samples::{Known, Samples, beginning};
+use crate::domain::Evidence;
+use crate::domain::memory::ToolSample;
+use crate::domain::representation::SharedRepresentation;
 use crate::offline::output::write_whole;
 use crate::offline::tools::{ListedTool, ListedTools, names};
 use crate::offline::{OfflineError, Watcher};
@@ -31,6 +36,15 @@ pub struct LearnFiles {
     pub toolset: Option<String>,
 }
 
+/// What the store has for a run.
+#[derive(Debug, Clone, Default)]
+pub struct Stored {
+    /// Requests whose right tools are known.
+    pub samples: Vec<ToolSample>,
+    /// What replicas share of tools: it stands over the file, and what people wrote of it stays.
+    pub representations: Vec<SharedRepresentation>,
+}
+
 /// What was read.
 #[derive(Debug)]
 pub struct Prepared {
@@ -44,6 +58,7 @@ pub struct Prepared {
     pub present: RepresentationFile,
     toolset: Option<String>,
     out: PathBuf,
+    stored: Stored,
 }
 
 impl Prepared {
@@ -51,7 +66,7 @@ impl Prepared {
     ///
     /// # Errors
     /// [`OfflineError`]: a file that cannot be read, no tools, too few samples, or a folder whose representations are damaged.
-    pub fn read(files: &LearnFiles, watcher: &dyn Watcher) -> Result<Self, OfflineError> {
+    pub fn read(files: &LearnFiles, stored: Stored, watcher: &dyn Watcher) -> Result<Self, OfflineError> {
         let LearnFiles { tools, train, traces, out, toolset } = files;
         let unwritable = |source| OfflineError::Unwritable { file: out.display().to_string(), source };
         std::fs::create_dir_all(out).map_err(unwritable)?;
@@ -66,12 +81,14 @@ impl Prepared {
         if let Some(traces) = traces {
             samples.add(Samples::read_traces(traces, &known, watcher)?);
         }
+        samples.add(Samples::of_stored(&stored.samples, &known));
         samples.tidy();
         if samples.samples.len() < MIN_SAMPLES {
             return Err(OfflineError::TooFewSamples { samples: samples.samples.len(), least: MIN_SAMPLES });
         }
         let (toolset, out) = (toolset.clone(), out.clone());
-        Ok(Self { listed, samples, path, present: present.unwrap_or_default(), toolset, out })
+        let present = with_stored(present, toolset.as_deref(), &stored);
+        Ok(Self { listed, samples, path, present, toolset, out, stored })
     }
 
     /// What a person should know about what was read.
@@ -94,6 +111,9 @@ impl Prepared {
         }
         if self.samples.unverified > 0 {
             notes.push(format!("{} traces say nothing sure and are left out", self.samples.unverified));
+        }
+        if self.samples.strange > 0 {
+            notes.push(format!("{} stored samples name other tools and are left out", self.samples.strange));
         }
         let gone = self.gone(&self.present);
         if !gone.is_empty() {
@@ -119,7 +139,7 @@ impl Prepared {
         learned: &HashMap<String, Vec<StoredPattern>>,
     ) -> Result<RepresentationFile, OfflineError> {
         let (_, present) = place_in(&self.out, self.toolset()).map_err(OfflineError::Representations)?;
-        let present = present.unwrap_or_default();
+        let present = with_stored(present, self.toolset(), &self.stored);
         let listed = self.listed.tools.iter().map(|tool| tool.name.as_str());
         let tools = listed.chain(self.gone(&present)).map(|tool| {
             let kept = present.tool(tool).into_iter().flat_map(StoredRepresentation::kept).cloned();
@@ -145,6 +165,23 @@ impl Prepared {
     pub fn write(&self, file: &RepresentationFile, report: &Report) -> Result<(), OfflineError> {
         file.write(&self.path).map_err(OfflineError::Representations)?;
         write_whole(&self.out.join(REPORT_FILE), report.to_text().as_bytes())
+    }
+
+    /// What the written file says, as replicas share it; and the ids of what they shared of its toolset and the file does not have.
+    ///
+    /// # Errors
+    /// [`OfflineError::Representations`]: the file cannot be read.
+    pub fn to_shared(&self, now: Timestamp) -> Result<(Vec<SharedRepresentation>, Vec<String>), OfflineError> {
+        let file = RepresentationFile::read(&self.path).map_err(OfflineError::Representations)?;
+        let evidence_of = |tool: &str| -> Vec<Evidence> {
+            let of_tool = self.stored.samples.iter().filter(|sample| sample.tools.iter().any(|name| name == tool));
+            of_tool.flat_map(|sample| sample.evidence.iter().cloned()).collect()
+        };
+        let shared = file.to_shared(evidence_of, now).map_err(OfflineError::Representations)?;
+        let is_gone = |id: &String| !shared.iter().any(|new| new.id == *id);
+        let before = self.stored.representations.iter().filter(|before| before.toolset == self.toolset);
+        let gone = before.map(|before| before.id.clone()).filter(is_gone).collect();
+        Ok((shared, gone))
     }
 
     /// The tools as they are found, with the patterns of people.
@@ -175,6 +212,12 @@ impl Prepared {
         let stored = present.tools.iter().filter(|stored| stored.kept().next().is_some());
         stored.map(|stored| stored.tool.as_str()).filter(|tool| !listed.contains(tool)).collect()
     }
+}
+
+/// What a file says under what replicas share.
+fn with_stored(file: Option<RepresentationFile>, toolset: Option<&str>, stored: &Stored) -> RepresentationFile {
+    let none = || RepresentationFile { toolset: toolset.map(str::to_owned), ..RepresentationFile::default() };
+    file.unwrap_or_else(none).under(&stored.representations)
 }
 
 fn says_the_same(one: &StoredPattern, other: &StoredPattern) -> bool {

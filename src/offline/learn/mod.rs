@@ -10,7 +10,7 @@ mod samples;
 mod state;
 mod traces;
 
-pub use job::{LearnFiles, Prepared};
+pub use job::{LearnFiles, Prepared, Stored};
 pub use notes::{NotesFiles, NotesReport, NotesRun, NotesWatcher, Variant, VariantReport, learn_notes};
 pub use page::page;
 pub use report::Report;

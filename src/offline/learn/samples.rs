@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
+use crate::domain::memory::ToolSample;
 use crate::domain::nearest::nearest;
 use crate::domain::trace::Execution;
 use crate::domain::{Trace, Verdict};
@@ -27,6 +28,8 @@ pub struct Samples {
     pub lines: u64,
     /// Traces that say nothing sure: no call that was judged right and worked, or no recorded request.
     pub unverified: u64,
+    /// Stored samples that name tools which there are not.
+    pub strange: u64,
 }
 
 /// Characters of a text that are learned from: as many as models of meaning are given (`embedding.max_text_chars`). What users paste behind
@@ -35,9 +38,6 @@ const MAX_TEXT_CHARS: usize = 8192;
 
 /// Label of an execution whose call worked.
 const SUCCESS: &str = "success";
-
-/// Role of what users write.
-const USER: &str = "user";
 
 #[derive(Deserialize)]
 struct SampleLine {
@@ -81,12 +81,26 @@ impl Samples {
         Ok(Self { unverified, ..samples })
     }
 
+    /// Takes those that the store has. One that names a tool which there is not here is about other tools.
+    pub(super) fn of_stored(stored: &[ToolSample], known: &Known<'_>) -> Self {
+        let mut samples = Self::default();
+        for ToolSample { query, tools, .. } in stored {
+            if tools.iter().all(|tool| known.tools.contains(tool.as_str())) {
+                samples.samples.push(Sample { query: query.clone(), tools: tools.clone() });
+            } else {
+                samples.strange += 1;
+            }
+        }
+        samples
+    }
+
     /// Adds those of another file.
     pub(super) fn add(&mut self, others: Self) {
         self.samples.extend(others.samples);
         self.problems += others.problems;
         self.lines += others.lines;
         self.unverified += others.unverified;
+        self.strange += others.strange;
     }
 
     /// Cuts what is overlong, and takes out what stands there more than once: it would be learned from and tried on.
@@ -106,7 +120,7 @@ impl Samples {
     ) -> Result<Self, OfflineError> {
         let mut samples = Vec::new();
         let LinesRead { problems, lines } = each_line(path, watcher, |_, text| read(text, &mut samples))?;
-        Ok(Self { samples, problems, lines, unverified: 0 })
+        Ok(Self { samples, problems, lines, unverified: 0, strange: 0 })
     }
 }
 
@@ -164,10 +178,7 @@ fn worked(execution: &Execution, known: &Known<'_>) -> bool {
 
 fn last_words_of_the_user(trace: &Trace) -> Option<String> {
     let request = trace.request.as_ref()?.to_string();
-    let request = RecordedAnswer::parse(&request).ok()?;
-    let mut messages = request.messages();
-    let last = messages.iter().rposition(|message| message.role == USER)?;
-    messages.swap_remove(last).text.map(std::borrow::Cow::into_owned)
+    RecordedAnswer::parse(&request).ok()?.last_of_the_user()
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ mod error;
 mod form;
 pub(super) mod limits;
 mod parse;
+mod shared;
 mod stored;
 mod tidy;
 mod validate;
@@ -13,6 +14,7 @@ mod write;
 use std::path::{Path, PathBuf};
 
 pub use error::RepresentationError;
+pub use shared::shared_id;
 pub use stored::{LearnedBy, Ranking, RepresentationFile, Source, StoredPattern, StoredRepresentation};
 
 pub(super) use tidy::{shortened, tidy};

@@ -8,7 +8,7 @@ use super::Store;
 use crate::store::sql::Tabled;
 use crate::store::{
     Changes, Feedback, FeedbackRow, Forgot, Forgotten, Given, GivenSince, Jobs, Lessons, Memory, MemoryFilter,
-    MemoryPage, Procedures, Put, Revision, StoreError,
+    MemoryPage, Procedures, Put, Representations, Revision, StoreError, ToolSamples,
 };
 
 impl Store {
@@ -19,6 +19,16 @@ impl Store {
 
     /// The procedures.
     pub fn procedures(&self) -> &Procedures {
+        self
+    }
+
+    /// The representations.
+    pub fn representations(&self) -> &Representations {
+        self
+    }
+
+    /// The samples of what tools are wanted for.
+    pub fn tool_samples(&self) -> &ToolSamples {
         self
     }
 }

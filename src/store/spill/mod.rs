@@ -12,6 +12,7 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
+pub(super) use segment::held_in;
 use segment::{Reading, Sealed, Writing};
 
 use super::TraceRow;

@@ -1,7 +1,7 @@
 //! One file of the spill: written, sealed, read, removed.
 
 use std::collections::VecDeque;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -75,16 +75,30 @@ impl Sealed {
 
 /// The segments of a folder that no living process has, the oldest first.
 pub(super) fn left_in(folder: &Path) -> VecDeque<Sealed> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut paths: Vec<PathBuf> = entries.filter(|path| path.to_string_lossy().ends_with(SUFFIX)).collect();
-    paths.sort();
     let take = |path: PathBuf| {
         let file = OpenOptions::new().read(true).append(true).open(&path).ok()?;
         file.try_lock().ok()?;
         let bytes = file.metadata().ok()?.len();
         Some(Sealed { path, file, bytes })
     };
-    paths.into_iter().filter_map(take).collect()
+    paths_in(folder).into_iter().filter_map(take).collect()
+}
+
+/// How many segments of a folder living processes have.
+pub(in crate::store) fn held_in(folder: &Path) -> u64 {
+    let is_held = |path: &PathBuf| {
+        let file = OpenOptions::new().read(true).append(true).open(path);
+        file.is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
+    };
+    paths_in(folder).iter().filter(|path| is_held(path)).count() as u64
+}
+
+/// The segments of a folder, the oldest first.
+fn paths_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut paths: Vec<PathBuf> = entries.filter(|path| path.to_string_lossy().ends_with(SUFFIX)).collect();
+    paths.sort();
+    paths
 }
 
 /// A segment that is read back.

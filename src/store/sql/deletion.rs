@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{Database, Lock, Statement, VALUES_PER_SELECT};
+use crate::domain::memory::ToolSample;
+use crate::domain::representation::SharedRepresentation;
 use crate::domain::{Lesson, Procedure, Scope};
 use crate::store::{Deleted, Deletion, Forgot, Forgotten, StoreError};
 
@@ -39,7 +41,7 @@ impl Database {
         let scopes = deletion.tenants.iter().map(|tenant| Forgotten::Scope(Scope::of_key(tenant)));
         let sessions = deletion.sessions.iter().map(|session| Forgotten::Session(session.clone()));
         for what in scopes.chain(sessions).chain(deletion.before.map(Forgotten::Before)) {
-            self.forget_both(&what, &mut deleted).await?;
+            self.forget_all(&what, &mut deleted).await?;
         }
         Ok(deleted)
     }
@@ -58,7 +60,7 @@ impl Database {
             return Ok(false);
         }
         let ids: BTreeSet<String> = rows.iter().map(|(id, ..)| id.clone()).collect();
-        self.forget_both(&Forgotten::Traces(ids), deleted).await?;
+        self.forget_all(&Forgotten::Traces(ids), deleted).await?;
         let mut transaction = self.begin(Lock::Rows).await?;
         for (id, started_at, tools) in &rows {
             for tool in serde_json::from_str::<Vec<String>>(tools).unwrap_or_default() {
@@ -72,9 +74,11 @@ impl Database {
         Ok(true)
     }
 
-    async fn forget_both(&self, what: &Forgotten, deleted: &mut Deleted) -> Result<(), StoreError> {
+    async fn forget_all(&self, what: &Forgotten, deleted: &mut Deleted) -> Result<(), StoreError> {
         add(&mut deleted.lessons, self.forget::<Lesson>(what).await?);
         add(&mut deleted.procedures, self.forget::<Procedure>(what).await?);
+        add(&mut deleted.representations, self.forget::<SharedRepresentation>(what).await?);
+        add(&mut deleted.samples, self.forget::<ToolSample>(what).await?);
         Ok(())
     }
 }

@@ -1,9 +1,11 @@
-//! Lessons and procedures: two tables of one shape.
+//! Lessons, procedures, representations and samples: tables of one shape.
 
 use std::collections::HashMap;
 
 use super::revisions::Topic;
 use super::{Database, Lock, Statement, Transaction, VALUES_PER_SELECT, now};
+use crate::domain::memory::ToolSample;
+use crate::domain::representation::SharedRepresentation;
 use crate::domain::{Lesson, Procedure};
 use crate::store::traces::{DEFAULT_PAGE, MAX_PAGE};
 use crate::store::{
@@ -21,6 +23,14 @@ impl Tabled for Lesson {
 
 impl Tabled for Procedure {
     const TOPIC: Topic = Topic::Procedures;
+}
+
+impl Tabled for SharedRepresentation {
+    const TOPIC: Topic = Topic::Representations;
+}
+
+impl Tabled for ToolSample {
+    const TOPIC: Topic = Topic::Samples;
 }
 
 /// What stands of one that is removed: nothing that was learned.
@@ -264,7 +274,7 @@ async fn bury<M: Tabled>(transaction: &mut Transaction, id: &str, revision: Revi
     transaction.execute(bury).await
 }
 
-/// What is left of one where something is forgotten; `None` where nothing verified is. What cannot be read is not kept either: nobody can
+/// What is left of one where something is forgotten; `None` where nothing is. What cannot be read is not kept either: nobody can
 /// tell what it rests on.
 fn without<M: Tabled>(what: &Forgotten, id: &str, document: &str) -> Option<M> {
     let mut item: M = read(id, document).ok()?;
@@ -275,7 +285,12 @@ fn without<M: Tabled>(what: &Forgotten, id: &str, document: &str) -> Option<M> {
         // As the column has it.
         Forgotten::Before(time) => evidence.at.as_millisecond() >= time.as_millisecond(),
     });
-    (!item.evidence().is_empty()).then_some(item)
+    match item.evidence().is_empty() {
+        false => Some(item),
+        // Of a scope everything goes.
+        true if matches!(what, Forgotten::Scope(_)) => None,
+        true => item.without_evidence(),
+    }
 }
 
 fn read<M: Tabled>(id: &str, document: &str) -> Result<M, StoreError> {

@@ -15,6 +15,7 @@ mod memory;
 mod plans;
 mod revisions;
 mod statement;
+mod tokens;
 mod traces;
 mod transfer;
 mod vectors;

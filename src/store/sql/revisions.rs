@@ -11,6 +11,8 @@ pub(in crate::store) enum Topic {
     Lessons,
     Procedures,
     Feedback,
+    Representations,
+    Samples,
 }
 
 impl Topic {
@@ -26,6 +28,8 @@ impl Topic {
             Self::Lessons => "lessons",
             Self::Procedures => "procedures",
             Self::Feedback => "feedback",
+            Self::Representations => "representations",
+            Self::Samples => "samples",
         }
     }
 }
@@ -64,6 +68,8 @@ impl Database {
             lessons: of(Topic::Lessons),
             procedures: of(Topic::Procedures),
             feedback: of(Topic::Feedback),
+            representations: of(Topic::Representations),
+            samples: of(Topic::Samples),
         })
     }
 }

@@ -60,6 +60,13 @@ const EXPIRE_LESSONS: &str = "\
 const EXPIRE_PROCEDURES: &str = "\
     DELETE FROM procedures WHERE id IN (SELECT id FROM procedures WHERE deleted AND updated_at < $1 ORDER BY id LIMIT $2)";
 
+const EXPIRE_REPRESENTATIONS: &str = "\
+    DELETE FROM representations WHERE id IN \
+    (SELECT id FROM representations WHERE deleted AND updated_at < $1 ORDER BY id LIMIT $2)";
+
+const EXPIRE_SAMPLES: &str = "\
+    DELETE FROM samples WHERE id IN (SELECT id FROM samples WHERE deleted AND updated_at < $1 ORDER BY id LIMIT $2)";
+
 const SUMMARY: &str = "\
     SELECT t.id, t.started_at, t.session, t.endpoint, t.model, t.upstream, t.policy, t.mode, t.verdict, t.status, t.duration_ms ";
 
@@ -128,6 +135,8 @@ impl Database {
             (EXPIRE_FEEDBACK, ages.before),
             (EXPIRE_LESSONS, ages.before),
             (EXPIRE_PROCEDURES, ages.before),
+            (EXPIRE_REPRESENTATIONS, ages.before),
+            (EXPIRE_SAMPLES, ages.before),
         ];
         for (statement, before) in statements {
             let Some(before) = before else { continue };

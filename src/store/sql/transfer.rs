@@ -8,6 +8,8 @@ use sqlx::{Column, FromRow, Row, TypeInfo, ValueRef};
 
 use super::memory::{Guard, Tabled, write};
 use super::{Database, Lock, Statement, Value};
+use crate::domain::memory::ToolSample;
+use crate::domain::representation::SharedRepresentation;
 use crate::domain::{Lesson, Procedure, Trace};
 use crate::store::{ExportPosition, Exported, Given, Imported, Portable, PortableRow, StoreError, TraceRow};
 
@@ -97,7 +99,9 @@ const TRACES: usize = 0;
 const LESSONS: usize = 1;
 const PROCEDURES: usize = 2;
 const FEEDBACK: usize = 3;
-const FIRST_TABLE: usize = 4;
+const REPRESENTATIONS: usize = 4;
+const SAMPLES: usize = 5;
+const FIRST_TABLE: usize = 6;
 
 impl Database {
     /// See [`crate::store::Store::export`].
@@ -111,6 +115,10 @@ impl Database {
             FEEDBACK => {
                 self.documents("feedback", "", &["trace", "source"], &after, limit, &mut exported, feedback).await?
             }
+            REPRESENTATIONS => {
+                self.documents("representations", ALIVE, &["id"], &after, limit, &mut exported, representation).await?
+            }
+            SAMPLES => self.documents("samples", ALIVE, &["id"], &after, limit, &mut exported, sample).await?,
             _ => match TABLES.get(topic - FIRST_TABLE) {
                 None => return Ok(exported),
                 Some(table) => self.rows(table, &after, limit, &mut exported).await?,
@@ -124,7 +132,7 @@ impl Database {
     }
 
     /// The next documents of a table; gives the key of the last one, where there was one.
-    #[expect(clippy::too_many_arguments, reason = "what tells four topics apart")]
+    #[expect(clippy::too_many_arguments, reason = "what tells the topics apart")]
     async fn documents(
         &self,
         table: &str,
@@ -176,6 +184,8 @@ impl Database {
             }
             Portable::Lesson(lesson) => self.import_memory(&lesson).await,
             Portable::Procedure(procedure) => self.import_memory(&procedure).await,
+            Portable::Representation(shared) => self.import_memory(&shared).await,
+            Portable::Sample(sample) => self.import_memory(&sample).await,
             Portable::Feedback(row) => Ok(match self.give(&row).await? {
                 Given::New => Imported::Written,
                 Given::Repeated => Imported::Known,
@@ -227,6 +237,14 @@ fn lesson(document: &str) -> serde_json::Result<Portable> {
 
 fn procedure(document: &str) -> serde_json::Result<Portable> {
     serde_json::from_str::<Procedure>(document).map(Portable::Procedure)
+}
+
+fn representation(document: &str) -> serde_json::Result<Portable> {
+    serde_json::from_str::<SharedRepresentation>(document).map(Portable::Representation)
+}
+
+fn sample(document: &str) -> serde_json::Result<Portable> {
+    serde_json::from_str::<ToolSample>(document).map(Portable::Sample)
 }
 
 fn feedback(document: &str) -> serde_json::Result<Portable> {
