@@ -119,6 +119,7 @@ fn lesson(number: usize, random: &mut fastrand::Rng) -> Lesson {
         key: format!("common {}", words(length, random)),
         value: "What is said is not searched.".to_owned(),
         author: Author::Composed,
+        composed: None,
         evidence: Vec::new(),
         tally: Tally::default(),
         retired: None,

@@ -11,12 +11,13 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
+use serde_json::{Value, json};
 use sqlx::ConnectOptions;
-use support::answer;
+use support::answer::{self, one_call, text};
 use support::config::config_with_store_keys;
 use support::postgres::Postgres;
 use support::request::plain;
-use support::{Proxy, Server, guarded};
+use support::{Proxy, Received, Reply, Server, guarded, rooms};
 
 /// Kills, unless the environment says otherwise.
 const KILLS: usize = 6;
@@ -28,7 +29,7 @@ const CLIENTS: usize = 4;
 const PROMISED: Duration = Duration::from_secs(1);
 
 /// A process lives so long at the most, in milliseconds beyond [`PROMISED`].
-const LIFE: u64 = 600;
+const LIFE: u64 = 1_500;
 
 /// The moments of the kills are drawn from this.
 const SEED: u64 = 20_261;
@@ -37,12 +38,19 @@ fn kills() -> usize {
     std::env::var("CALLWRIGHT_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(KILLS)
 }
 
+/// What a client asks, one after the other.
+type Requests = fn(usize) -> Value;
+
+fn hello(_: usize) -> Value {
+    plain("Hello")
+}
+
 /// Asks one thing after the other until the proxy is gone; gives the ids of the turns and when they were answered.
-async fn ask_on(base: String) -> Vec<(String, Instant)> {
+async fn ask_on(base: String, requests: Requests) -> Vec<(String, Instant)> {
     let client = reqwest::Client::builder().no_proxy().timeout(support::GUARD).build().unwrap();
     let mut answered = Vec::new();
-    loop {
-        let sent = client.post(format!("{base}/v1/chat/completions")).json(&plain("Hello")).send().await;
+    for request in (0..).map(requests) {
+        let sent = client.post(format!("{base}/v1/chat/completions")).json(&request).send().await;
         let Ok(response) = sent else { return answered };
         let Some(trace) = response.headers().get("x-callwright-trace") else { return answered };
         let trace = trace.to_str().unwrap().to_owned();
@@ -51,12 +59,13 @@ async fn ask_on(base: String) -> Vec<(String, Instant)> {
         }
         answered.push((trace, Instant::now()));
     }
+    answered
 }
 
 /// Kills the proxy at a random moment under load; gives what must be stored, and what is left of the proxy.
-async fn kill(mut proxy: Proxy, moments: &mut Rng) -> (Vec<String>, support::proxy::Stopped) {
+async fn kill(mut proxy: Proxy, requests: Requests, moments: &mut Rng) -> (Vec<String>, support::proxy::Stopped) {
     let base = proxy.client().url("");
-    let clients: Vec<_> = (0..CLIENTS).map(|_| tokio::spawn(ask_on(base.clone()))).collect();
+    let clients: Vec<_> = (0..CLIENTS).map(|_| tokio::spawn(ask_on(base.clone(), requests))).collect();
     tokio::time::sleep(PROMISED + Duration::from_micros(moments.u64(0..LIFE * 1_000))).await;
     proxy.kill();
     let killed = Instant::now();
@@ -88,7 +97,7 @@ async fn traces_outlive_the_process_in_a_file() {
     let (mut proxy, mut moments) = (Proxy::start(config).await, Rng::with_seed(SEED));
     let mut promised = BTreeSet::new();
     for _ in 0..kills() {
-        let (answered, stopped) = kill(proxy, &mut moments).await;
+        let (answered, stopped) = kill(proxy, hello, &mut moments).await;
         promised.extend(answered);
         proxy = stopped.start_again().await;
         assert_eq!(proxy.operator().get("/readyz").await.json()["degraded"], serde_json::json!([]));
@@ -110,7 +119,7 @@ async fn traces_outlive_the_process_while_the_database_comes_and_goes() {
     let (mut proxy, mut moments) = (Proxy::start(config).await, Rng::with_seed(SEED));
     let (mut promised, mut is_up) = (BTreeSet::new(), true);
     for _ in 0..kills() {
-        let killing = kill(proxy, &mut moments);
+        let killing = kill(proxy, hello, &mut moments);
         let change = async {
             tokio::time::sleep(PROMISED / 4).await;
             if is_up {
@@ -139,4 +148,65 @@ async fn traces_outlive_the_process_while_the_database_comes_and_goes() {
     let stored = stored();
     assert_once(&stored, &promised);
     anstream::println!("{} kills: {} traces promised, {} stored", kills(), promised.len(), stored.len());
+}
+
+/// What the clients of a model that forgets something ask: of every second turn the mended call fails too.
+fn rooms_or_room(number: usize) -> Value {
+    let mut request = plain(if number.is_multiple_of(2) { "All rooms of a floor" } else { "The room that is gone" });
+    request["model"] = json!("helper");
+    request
+}
+
+/// Forgets what it is told to give first, gives it then, and says something at the end.
+fn forgetful(_: usize, request: &Received) -> Reply {
+    let messages = request.messages();
+    let user = messages.iter().rposition(|message| message["role"] == "user").unwrap();
+    let is_all = messages[user]["content"].as_str().unwrap().starts_with("All");
+    let told = messages[user..].iter().filter(|message| message["role"] == "tool").count();
+    match (is_all, told) {
+        (true, 0) => one_call("listRooms", "{}"),
+        (true, 1) => one_call("listRooms", r#"{"floor": 5}"#),
+        (false, 0) => one_call("getRoom", "{}"),
+        (false, 1) => one_call("getRoom", r#"{"room": "gone"}"#),
+        _ => text("That is all."),
+    }
+}
+
+/// The process is killed while it learns: nothing is learned of turns that nothing verified, and every lesson rests on turns that are stored.
+#[tokio::test(flavor = "multi_thread")]
+async fn lessons_outlive_the_process_and_rest_on_verified_turns_alone() {
+    let upstream = Server::scripted(forgetful).await;
+    let api = Server::scripted(|_, request| {
+        let is_room = request.target.starts_with("/rooms/");
+        Reply::json(if is_room { 404 } else { 200 }, &json!({"rooms": ["blue"]}))
+    })
+    .await;
+    let mut moments = Rng::with_seed(SEED);
+    let mut proxy = Proxy::start_with_files(rooms::config_of(&upstream, &api), &rooms::FILES).await;
+    let mut promised = BTreeSet::new();
+    for _ in 0..kills() {
+        let (answered, stopped) = kill(proxy, rooms_or_room, &mut moments).await;
+        promised.extend(answered);
+        proxy = stopped.start_again().await;
+    }
+    proxy.metric_reaches("lessons", &[], 1.0).await;
+    let stopped = proxy.stop().await;
+    let stored = in_file(stopped.directory()).await;
+    assert_once(&stored, &promised);
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(stopped.directory().join("traces.sqlite3"));
+    let mut connection = options.connect().await.unwrap();
+    let lessons: Vec<String> = sqlx::query_scalar("SELECT document FROM lessons WHERE document IS NOT NULL")
+        .fetch_all(&mut connection)
+        .await
+        .unwrap();
+    let lessons: Vec<Value> = lessons.iter().map(|lesson| serde_json::from_str(lesson).unwrap()).collect();
+    let evidence = lessons.iter().flat_map(|lesson| lesson["evidence"].as_array().unwrap());
+    let mut events = BTreeSet::new();
+    for event in evidence {
+        let trace = event["trace"].as_str().unwrap();
+        assert!(events.insert(trace), "{trace} counts twice");
+        assert!(stored.iter().any(|stored| stored == trace), "{trace} is not stored");
+    }
+    assert!(lessons.iter().all(|lesson| lesson["tools"] == json!(["listRooms"])), "{lessons:?}");
+    anstream::println!("{} kills: {} lessons, {} events", kills(), lessons.len(), events.len());
 }

@@ -3,12 +3,16 @@
 
 mod support;
 
+use std::time::Instant;
+
 use reqwest::Method;
 use serde_json::{Value, json};
+use sqlx::ConnectOptions;
+use sqlx::sqlite::SqliteConnectOptions;
 use support::answer::{call, completion};
 use support::metrics::Metrics;
 use support::request::plain;
-use support::{Proxy, Received, Reply, Server, postgres, rooms};
+use support::{Proxy, Received, Reply, Server, guarded, postgres, rooms};
 
 /// What a lesson about the missing floor says: the words of the tool's own document.
 const LESSON: &str = "cannot be called without `floor`";
@@ -108,12 +112,70 @@ async fn what_one_replica_learned_another_one_shows() {
     let one = proxy((&upstream, &api), Some(&url)).await;
     let two = proxy((&upstream, &api), Some(&url)).await;
     one.client().chat(&ask("Which rooms are free?")).await.ok();
+    let taught = Instant::now();
     two.metric_reaches("lessons", &[], 1.0).await;
+    anstream::println!("after {:.3} s the other replica has the lesson", taught.elapsed().as_secs_f64());
     let answer = two.client().chat(&ask("Which rooms are free?")).await;
     assert_eq!(answer.header("x-callwright-attempts"), Some("2"), "right at once, told");
     // Each of them counts what it learned: the lesson was learned once.
     let learned = |metrics: Metrics| metrics.sum("learned_total", &[("kind", "lesson")]);
     assert_eq!(learned(one.metrics_now().await) + learned(two.metrics_now().await), 1.0);
+}
+
+#[tokio::test]
+async fn a_turn_is_answered_and_uses_its_memory_while_the_store_cannot_be_written() {
+    let (upstream, api) = servers().await;
+    let proxy = proxy((&upstream, &api), None).await;
+    proxy.client().chat(&ask("Which rooms are free?")).await.ok();
+    proxy.metric_reaches("lessons", &[], 1.0).await;
+    let file = SqliteConnectOptions::new().filename(proxy.directory().join("traces.sqlite3"));
+    let mut other = file.connect().await.unwrap();
+    sqlx::query("BEGIN IMMEDIATE").execute(&mut other).await.unwrap();
+    let answer = proxy.client().chat(&ask("Which rooms are free?")).await;
+    assert_eq!(answer.header("x-callwright-attempts"), Some("2"), "right at once, told");
+    let trace = answer.header("x-callwright-trace").unwrap().to_owned();
+    let stored: i64 = sqlx::query_scalar("SELECT count(*) FROM traces WHERE id = ?1")
+        .bind(&trace)
+        .fetch_one(&mut other)
+        .await
+        .unwrap();
+    assert_eq!(stored, 0, "whoever writes has to wait");
+    sqlx::query("COMMIT").execute(&mut other).await.unwrap();
+    let path = format!("/admin/traces/{trace}");
+    guarded("the trace is written later", async {
+        while proxy.operator().get(&path).await.status != 200 {
+            tokio::time::sleep(support::POLL).await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn in_a_group_clients_share_what_was_verified_and_still_nothing_that_anybody_wrote() {
+    let (upstream, api) = servers().await;
+    let config = rooms::config_of(&upstream, &api) + "[experience]\nwithhold = 0.0\n[policies]\ndir = \"policies\"\n";
+    let policy = ("policies/default.yaml", "recall:\n  group: office\n");
+    let proxy = Proxy::start_with_files(config, &[rooms::FILES[0], policy]).await;
+    // Neither a verdict on a turn that taught nothing, nor what is expected of it, is a lesson.
+    let answer = proxy.client().chat(&ask(&format!("Say hello. {POISON}"))).await;
+    let trace = answer.header("x-callwright-trace").unwrap().to_owned();
+    let body = json!({"trace_id": trace, "verdict": "good", "comment": POISON, "expected": {"note": POISON}});
+    let headers = [("content-type", "application/json"), ("authorization", "Bearer sk-client")];
+    proxy.client().send(Method::POST, "/v1/feedback", &headers, body.to_string()).await.ok();
+    ask_as("one", &proxy, &format!("Which rooms are free? {POISON}")).await;
+    proxy.metric_reaches("lessons", &[], 1.0).await;
+    upstream.take_received();
+    ask_as("two", &proxy, "Which rooms are free?").await;
+    let heard = heard(&upstream);
+    assert!(heard.contains(LESSON) && !heard.contains("delete_all"), "{heard}");
+    let stopped = proxy.stop().await;
+    let file = SqliteConnectOptions::new().filename(stopped.directory().join("traces.sqlite3"));
+    let mut store = file.connect().await.unwrap();
+    let lessons: Vec<String> = sqlx::query_scalar("SELECT document FROM lessons WHERE document IS NOT NULL")
+        .fetch_all(&mut store)
+        .await
+        .unwrap();
+    assert!(!lessons.is_empty() && lessons.iter().all(|lesson| !lesson.contains("delete_all")), "{lessons:?}");
 }
 
 #[tokio::test]

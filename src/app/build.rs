@@ -101,7 +101,8 @@ pub(super) async fn build(
     let representations = SharedRepresentations::load(store.clone()).await;
     let documents::Loaded { tooling, watchers: document_watchers, take_over } =
         documents::load(&settings, base_dir, embedder.clone(), representations.all(), &metrics).await?;
-    let memories = Memories::load(&settings, &store, embedder, &metrics).await;
+    let upstreams = Upstreams::build(&settings.upstreams, &settings.default_upstream)?;
+    let memories = Memories::load(&settings, &store, embedder, &upstreams, &metrics).await;
     let tokens = SealedTokens::of(&store, &settings.store)?.map(|tokens| Arc::new(tokens) as Arc<dyn SharedTokens>);
     let executor = Executor::build(&settings.executor, store.clone(), tokens)?;
     let (templates, template_watcher) = templates::load(&settings.feedback)?;
@@ -110,7 +111,7 @@ pub(super) async fn build(
     let pipeline = Pipeline::new(Parts {
         settings: settings.pipeline,
         aliases: settings.aliases,
-        upstreams: Upstreams::build(&settings.upstreams, &settings.default_upstream)?,
+        upstreams,
         tooling,
         policies,
         validators: Validators::new(&settings.scanner),

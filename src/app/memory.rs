@@ -8,20 +8,27 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Settings;
 use crate::embedding::Embedder;
-use crate::learning::{Keeper, Known, Learner, Ran};
+use crate::experience::Student;
+use crate::learning::{Job, Keeper, Known, Learner, Ran, Wordsmith, Worker};
 use crate::pipeline::Memory;
 use crate::store::Store;
 use crate::telemetry::Metrics;
+use crate::telemetry::labels::Label;
+use crate::upstream::{Patience, TextModel, Upstreams};
 
-/// Pause after the store could not be read or written.
+/// Pause after the store could not be read or written, or a model did not answer; doubled each time.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1);
+
+/// Longest of these pauses.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// What was learned, and who keeps it current.
 pub(super) struct Memories {
     /// What turns see.
     pub(super) memory: Arc<ArcSwap<Memory>>,
     keeper: Arc<Keeper>,
-    learner: Option<Learner>,
+    learner: Option<Worker<Learner>>,
+    wordsmith: Option<Worker<Wordsmith>>,
     store: Arc<Store>,
     embedder: Option<Arc<dyn Embedder>>,
     metrics: Arc<Metrics>,
@@ -33,14 +40,12 @@ impl Memories {
         settings: &Settings,
         store: &Arc<Store>,
         embedder: Option<Arc<dyn Embedder>>,
+        upstreams: &Upstreams,
         metrics: &Arc<Metrics>,
     ) -> Self {
         let keeper = Keeper::new(store.clone(), embedder.clone(), settings.experience, settings.procedures.clone());
         let keeper = Arc::new(keeper);
-        let learner = settings
-            .learning
-            .enabled
-            .then(|| Learner::new(store.clone(), Arc::clone(&keeper), settings.learning.clone(), Arc::clone(metrics)));
+        let (learner, wordsmith) = jobs(settings, store, &keeper, upstreams, metrics);
         let known = match keeper.refresh().await {
             Ok(known) => known,
             Err(error) => {
@@ -49,7 +54,8 @@ impl Memories {
             }
         };
         let memory = Arc::new(ArcSwap::from_pointee(seen(&known, embedder.as_ref())));
-        let memories = Self { memory, keeper, learner, store: store.clone(), embedder, metrics: Arc::clone(metrics) };
+        let (store, metrics) = (Arc::clone(store), Arc::clone(metrics));
+        let memories = Self { memory, keeper, learner, wordsmith, store, embedder, metrics };
         memories.count(&known);
         memories
     }
@@ -57,7 +63,10 @@ impl Memories {
     /// Keeps it current and learns, until `ending` is cancelled.
     pub(super) fn start(mut self, ending: CancellationToken) {
         if let Some(learner) = self.learner.take() {
-            tokio::spawn(learn(learner, Arc::clone(&self.store), ending.clone()));
+            tokio::spawn(work(learner, Arc::clone(&self.store), ending.clone()));
+        }
+        if let Some(wordsmith) = self.wordsmith.take() {
+            tokio::spawn(work(wordsmith, Arc::clone(&self.store), ending.clone()));
         }
         tokio::spawn(self.keep(ending));
     }
@@ -98,29 +107,58 @@ fn seen(known: &Known, embedder: Option<&Arc<dyn Embedder>>) -> Memory {
     Memory { notebook: Arc::clone(&known.notebook), library: Arc::clone(&known.library), embedder: embedder.cloned() }
 }
 
-/// Learns whenever there is something new, until `ending` is cancelled.
-async fn learn(learner: Learner, store: Arc<Store>, ending: CancellationToken) {
-    let mut changes = store.changes();
+/// The jobs that this process does.
+fn jobs(
+    settings: &Settings,
+    store: &Arc<Store>,
+    keeper: &Arc<Keeper>,
+    upstreams: &Upstreams,
+    metrics: &Arc<Metrics>,
+) -> (Option<Worker<Learner>>, Option<Worker<Wordsmith>>) {
+    let learning = &settings.learning;
+    if !learning.enabled {
+        return (None, None);
+    }
+    let learner = Learner::new(store.clone(), keeper.clone(), learning.clone(), metrics.clone());
+    let wordsmith = settings.aliases.get(&learning.alias).map(|alias| {
+        let upstream = upstreams.get(&alias.upstream).unwrap_or_else(|| upstreams.default_upstream());
+        let name = if alias.model.is_empty() { &learning.alias } else { &alias.model };
+        let max_wait = Duration::from_secs(learning.max_wait_seconds);
+        let model = TextModel::new(Arc::clone(upstream), name, Patience { tries: learning.tries, max_wait });
+        let student = Student::new(Arc::new(model), settings.experience);
+        Worker::new(
+            Wordsmith::new(store.clone(), student, learning.clone(), metrics.clone()),
+            store.clone(),
+            learning,
+            metrics.clone(),
+        )
+    });
+    (Some(Worker::new(learner, store.clone(), learning, metrics.clone())), wordsmith)
+}
+
+/// Does a job whenever there is something new, until `ending` is cancelled.
+async fn work<J: Job>(worker: Worker<J>, store: Arc<Store>, ending: CancellationToken) {
+    let (mut changes, mut after_failure) = (store.changes(), PAUSE_AFTER_FAILURE);
     loop {
-        let ran = learner.run().await;
-        if let Err(error) = &ran {
-            tracing::debug!(%error, "nothing can be learned now");
-        }
         let next = async {
-            tokio::time::sleep(learner.pause()).await;
+            let ran = worker.run().await;
+            tokio::time::sleep(worker.pause()).await;
             match ran {
-                Ok(Ran::Learned) => true,
-                Ok(Ran::Idle) => changes.changed().await.is_ok(),
-                Ok(Ran::Elsewhere) | Err(_) => {
-                    tokio::time::sleep(PAUSE_AFTER_FAILURE).await;
-                    true
+                Ok(Ran::Learned) => after_failure = PAUSE_AFTER_FAILURE,
+                Ok(Ran::Idle) => return changes.changed().await.is_ok(),
+                Ok(Ran::Elsewhere) => tokio::time::sleep(PAUSE_AFTER_FAILURE).await,
+                Err(error) => {
+                    tracing::debug!(%error, job = J::KIND.label(), "nothing can be learned now");
+                    tokio::time::sleep(after_failure).await;
+                    after_failure = (after_failure * 2).min(LONGEST_PAUSE);
                 }
             }
+            true
         };
         tokio::select! {
             () = ending.cancelled() => break,
             goes_on = next => if !goes_on { break },
         }
     }
-    learner.leave().await;
+    worker.leave().await;
 }

@@ -68,9 +68,11 @@ fn reference_problems(settings: &Settings) -> Vec<Problem> {
             }
         }
     }
-    let (drawer, aliases) = (&settings.planner.alias, settings.aliases.keys().map(String::as_str).collect::<Vec<_>>());
-    if !drawer.is_empty() && !aliases.contains(&drawer.as_str()) {
-        problems.push(unknown_name("planner.alias".to_owned(), "alias", drawer, &aliases));
+    let aliases = settings.aliases.keys().map(String::as_str).collect::<Vec<_>>();
+    for (key, alias) in [("planner.alias", &settings.planner.alias), ("learning.alias", &settings.learning.alias)] {
+        if !alias.is_empty() && !aliases.contains(&alias.as_str()) {
+            problems.push(unknown_name(key.to_owned(), "alias", alias, &aliases));
+        }
     }
     let temperatures = [
         ("planner.temperature", settings.planner.temperature),
@@ -167,6 +169,7 @@ mod tests {
             let alias = settings.aliases.entry("fast".to_owned()).or_default();
             alias.upstream = "elsewhere".to_owned();
             settings.planner.alias = "fats".to_owned();
+            settings.learning.alias = "none".to_owned();
             settings.planner.temperature = f64::NAN;
             settings.procedures.temperature = 3.0;
             settings.procedures.near_duplicate = f64::NAN;
@@ -179,6 +182,7 @@ mod tests {
                 "`aliases.fast.upstream`: there is no upstream `elsewhere`; known: default",
                 "`aliases.fast.toolsets[0]`: there is no toolset `maps`; known: none is configured",
                 "`planner.alias`: there is no alias `fats`; did you mean `fast`? Known: fast",
+                "`learning.alias`: there is no alias `none`; known: fast",
                 "`planner.temperature` is NaN; it must be 0 to 2",
                 "`procedures.temperature` is 3; it must be 0 to 2",
                 "`procedures.near_duplicate` is NaN; it must be 0 to 1",

@@ -8,7 +8,7 @@ use regex::Regex;
 
 use super::Settings;
 use crate::domain::ids::lesson_id;
-use crate::domain::memory::Author;
+use crate::domain::memory::{Author, Wording};
 use crate::domain::{Evidence, Lesson, LessonDraft, Polarity, Scope, Tally};
 use crate::retrieval::{Term, content_terms, tokens};
 
@@ -47,6 +47,7 @@ pub fn learn<'a>(
         key: draft.key,
         value: draft.value,
         author,
+        composed: None,
         evidence: vec![evidence],
         tally: Tally::default(),
         retired: None,
@@ -88,6 +89,7 @@ pub fn merged(one: &Lesson, other: &Lesson) -> Lesson {
         key: teller.key.clone(),
         value: teller.value.clone(),
         author: teller.author,
+        composed: teller.composed.clone(),
         evidence,
         tally: if turns(newer) > turns(older) { newer.tally } else { older.tally },
         retired: older.retired.clone().or_else(|| newer.retired.clone()),
@@ -143,6 +145,8 @@ struct Saying<'a> {
 impl<'a> Saying<'a> {
     fn of(lesson: &'a Lesson) -> Self {
         let Lesson { toolset, tools, polarity, key, value, .. } = lesson;
+        // A draft is composed: it is like what was composed before, however a model words that.
+        let (key, value) = lesson.composed.as_ref().map_or((key, value), |Wording { key, value }| (key, value));
         Self { toolset: toolset.as_deref(), tools, polarity: *polarity, key, value }
     }
 
@@ -155,6 +159,11 @@ impl<'a> Saying<'a> {
             && alike(self.key, other.key) >= settings.near_duplicate
             && alike(self.value, other.value) >= settings.near_duplicate
     }
+}
+
+/// Does a text name nothing but what another one names?
+pub(super) fn names_no_more(text: &str, than: &str) -> bool {
+    named(text).is_subset(&named(than))
 }
 
 /// What a text names: words with digits, and what stands in quotes.

@@ -1,17 +1,8 @@
 //! Notes that a model wrote, without what belongs to one person or one case.
 
-use std::collections::{BTreeSet, HashSet};
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, MatchKind};
 use regex::{Captures, Regex};
-use serde_json::Value;
-
-/// Shortest text of a call's argument that is looked for in a note: shorter ones are words like any other.
-const MIN_TEXT_CHARS: usize = 3;
-
-/// Members of arguments and of schemas that are looked at; callers hold arguments that are bounded in bytes.
-const MAX_VALUES: usize = 10_000;
 
 /// What is taken out wherever it stands: its form, and what stands there instead. In this order: an address may hold digits.
 static FORMS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
@@ -71,70 +62,8 @@ fn is_date(found: &str) -> bool {
     parts == [4, 2, 2] && found.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
 }
 
-/// What of a call must not stand in a note: the values of its arguments, but for those that the tool's schema has.
-#[derive(Debug, Clone, Default)]
-pub struct Personal {
-    values: Option<AhoCorasick>,
-}
-
-impl Personal {
-    /// The values in a call's arguments and in its answer.
-    pub fn of<'a>(values: impl IntoIterator<Item = &'a Value>, schemas: &[&Value]) -> Self {
-        let mut own = HashSet::new();
-        schemas.iter().for_each(|schema| each(schema, &mut |text| own.extend([text.to_lowercase()])));
-        let mut found = BTreeSet::new();
-        values.into_iter().for_each(|value| {
-            each(value, &mut |text| {
-                let is_told = text.chars().count() >= MIN_TEXT_CHARS && !own.contains(&text.to_lowercase());
-                // Beyond ASCII the matcher knows no case.
-                found.extend(is_told.then(|| [text.to_owned(), text.to_lowercase()]).into_iter().flatten());
-            });
-        });
-        let mut matcher = AhoCorasick::builder();
-        matcher.ascii_case_insensitive(true).match_kind(MatchKind::LeftmostLongest);
-        Self { values: (!found.is_empty()).then(|| matcher.build(found).ok()).flatten() }
-    }
-
-    /// Takes those values out of a text, and what [`redacted`] takes out.
-    pub fn redacted(&self, text: &str) -> String {
-        let Some(values) = &self.values else { return redacted(text) };
-        let mut without = String::with_capacity(text.len());
-        values.replace_all_with(text, &mut without, |found, matched, without| {
-            let is_letter = |letter: Option<char>| letter.is_some_and(char::is_alphanumeric);
-            let before = text.get(..found.start()).and_then(|before| before.chars().next_back());
-            let after = text.get(found.end()..).and_then(|after| after.chars().next());
-            // A part of a longer word is another word.
-            without.push_str(if is_letter(before) || is_letter(after) { matched } else { "<value>" });
-            true
-        });
-        redacted(&without)
-    }
-}
-
-/// Tells the name of every member, and every text and number.
-fn each(value: &Value, tell: &mut impl FnMut(&str)) {
-    let (mut open, mut seen) = (vec![value], 0);
-    while let Some(value) = open.pop() {
-        seen += 1;
-        if seen > MAX_VALUES {
-            return;
-        }
-        match value {
-            Value::String(text) => tell(text.trim()),
-            Value::Number(number) => tell(&number.to_string()),
-            Value::Array(items) => open.extend(items),
-            Value::Object(members) => {
-                members.keys().for_each(|name| tell(name));
-                open.extend(members.values());
-            }
-            Value::Null | Value::Bool(_) => {}
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
 
     use super::*;
 
@@ -168,16 +97,5 @@ mod tests {
         ] {
             assert_eq!(redacted(text), text);
         }
-    }
-
-    #[test]
-    fn values_of_the_call_are_taken_out_unless_the_schema_has_them() {
-        let schema = json!({"properties": {"city": {"enum": ["Oslo", "Rome"]}, "name": {"type": "string"}, "n": {"default": 500}}});
-        let arguments = json!({"city": "Oslo", "name": "Anna K.", "n": 500, "extra": {"who": ["Bob", 777, "is"]}});
-        let personal = Personal::of([&arguments], &[&schema]);
-        assert_eq!(
-            personal.redacted("For Oslo and anna k., n is 500: Bob, bobbin, 777 and 7770; a name is needed"),
-            "For Oslo and <value>, n is 500: <value>, bobbin, <value> and 7770; a name is needed"
-        );
     }
 }

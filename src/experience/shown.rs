@@ -38,6 +38,7 @@ mod tests {
             key: key.to_owned(),
             value: value.to_owned(),
             author: Author::Composed,
+            composed: None,
             evidence: Vec::new(),
             tally: Tally::default(),
             retired: None,

@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Settings;
-use super::prompts::{Feedback, Shown, continued, feedback, read, solving, training};
+use super::prompts::{Feedback, Shown, continued, feedback, read, solving, training, wording};
 use super::redaction::redacted;
 use super::text::tidy;
-use crate::domain::Cost;
+use super::wording::{Composed, worded};
+use crate::domain::memory::Wording;
+use crate::domain::{Cost, Lesson};
 use crate::openai::Role;
 use crate::upstream::{Answered, Exchange, Manner, TextSource};
 
@@ -56,22 +58,52 @@ impl Student {
         let mut trained = Trained { is_right: is_right(said.answer.as_deref(), truth), notes: Vec::new() };
         messages.push((Role::Assistant, first));
         messages.push(feedback(&Feedback::new(trained.is_right, truth)));
-        for left in (0..self.settings.note_actions).rev() {
+        let take = |note| {
+            if !trained.notes.contains(&note) {
+                trained.notes.push(note);
+            }
+            false
+        };
+        self.note(messages, self.settings.note_actions, take).await?;
+        Ok(trained)
+    }
+
+    /// A composed lesson in the model's words; `None` where it finds none that can be taken.
+    ///
+    /// # Errors
+    /// As [`Self::train`].
+    pub async fn word(&self, lesson: &Lesson) -> Result<Option<Wording>, String> {
+        let messages = wording(&Composed::from(lesson), &self.settings);
+        let mut taken = None;
+        let take = |(key, value): (String, String)| {
+            taken = taken.take().or_else(|| worded(lesson, &key, value, &self.settings));
+            taken.is_some()
+        };
+        self.note(messages, self.settings.note_actions.saturating_add(1), take).await?;
+        Ok(taken)
+    }
+
+    /// Lets the model think and take notes for so many messages, or until it, or whoever takes the notes, is done.
+    async fn note(
+        &self,
+        mut messages: Vec<(Role, String)>,
+        actions: usize,
+        mut take: impl FnMut((String, String)) -> bool,
+    ) -> Result<(), String> {
+        for left in (0..actions).rev() {
             let text = self.ask(&messages).await?;
             let said = read(&text, &self.settings);
+            let mut is_enough = false;
             for (key, value) in said.notes {
-                let note = (redacted(&key), redacted(&value));
-                if !trained.notes.contains(&note) {
-                    trained.notes.push(note);
-                }
+                is_enough |= take((redacted(&key), redacted(&value)));
             }
-            if said.done || text.is_empty() {
+            if is_enough || said.done || text.is_empty() {
                 break;
             }
             messages.push((Role::Assistant, text));
             messages.push(continued(left));
         }
-        Ok(trained)
+        Ok(())
     }
 
     /// The test stage: the answer to a question with these notes, and no further action. `None` where the model gives none.

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::progress::{Progress, Waiting};
-use super::sampling::{sample_id, sample_of};
+use super::sampling::Expectation;
 use super::{Known, Settings};
-use crate::domain::memory::{Author, Backing, Recalled, Retirement, ToolSample};
+use crate::domain::memory::{Author, Backing, Recalled, Retirement};
 use crate::domain::{Evidence, EvidenceKind, Lesson, LessonDraft, MemoryNote, Procedure, ProcedureDraft, Scope, Trace};
 use crate::experience::{self, Learned, Watched};
 use crate::procedures::{self, Joined};
@@ -25,8 +25,8 @@ pub(super) struct Batch<'a> {
     pub(super) lessons: BTreeMap<String, Lesson>,
     /// Procedures that are new or other than before, by id.
     pub(super) procedures: BTreeMap<String, Procedure>,
-    /// Samples by id; `None`: the turn makes none, or no more.
-    pub(super) samples: BTreeMap<String, Option<ToolSample>>,
+    /// Which tools would have been right, as verdicts say one after the other.
+    pub(super) expectations: Vec<Expectation>,
     /// What was learned, and what verified it.
     pub(super) learned: Vec<(MemoryKind, EvidenceKind)>,
     /// What was retired.
@@ -36,8 +36,8 @@ pub(super) struct Batch<'a> {
 impl<'a> Batch<'a> {
     /// Nothing learned yet.
     pub(super) fn new(known: &'a Known, settings: &'a Settings, now: Timestamp) -> Self {
-        let (lessons, procedures, samples, learned, retired) = Default::default();
-        Self { known, settings, now, lessons, procedures, samples, learned, retired }
+        let (lessons, procedures, expectations, learned, retired) = Default::default();
+        Self { known, settings, now, lessons, procedures, expectations, learned, retired }
     }
 
     /// Learns from a turn: counts what it was shown, takes over what it saw work, and lets the rest wait.
@@ -69,9 +69,7 @@ impl<'a> Batch<'a> {
     /// Takes over a verdict on a turn. It counts where it is an operator's, or that of the client whose turn it was.
     pub(super) fn verdict(&mut self, progress: &mut Progress, row: &FeedbackRow, trace: &Trace) {
         let (Some(kind), Some(memory)) = (row.counts_for(trace), &trace.memory) else { return };
-        // The last word counts, also where it takes back what was expected.
-        let sample = sample_of(row, trace, memory, evidence_of(kind, trace, row.at));
-        self.samples.insert(sample_id(&trace.id), sample);
+        self.expectations.push(Expectation::of(row, trace, memory, evidence_of(kind, trace, row.at)));
         match row.verdict {
             FeedbackVerdict::Right => self.confirm(memory, kind, row, trace),
             FeedbackVerdict::Wrong => {

@@ -2,16 +2,20 @@
 //!
 //! Owns what verifies, when something is learned, and when it is retired. Must not know turns: it reads their traces.
 //!
-//! [`Known`] is what the store has, kept current; `job` is the loop, of which one replica at a time runs one; `batch` decides, without I/O,
-//! what a batch of traces and verdicts teaches.
+//! [`Known`] is what the store has, kept current; a [`Worker`] does a [`Job`], each of which one replica at a time works at: the [`Learner`], for
+//! which `batch` decides, without I/O, what a batch of traces and verdicts teaches, and the [`Wordsmith`], which has a model word lessons.
 
 mod batch;
 mod job;
 mod known;
+mod learner;
 mod progress;
 mod sampling;
 mod settings;
+mod wordsmith;
 
-pub use job::{Learner, Ran};
+pub use job::{Job, JobError, Ran, Worker};
 pub use known::{Keeper, Known};
+pub use learner::Learner;
 pub use settings::Settings;
+pub use wordsmith::Wordsmith;

@@ -1,5 +1,7 @@
 //! Settings of learning (`[learning]`).
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 /// How what was verified becomes lessons and procedures (`[learning]`).
@@ -18,6 +20,14 @@ pub struct Settings {
     pub waiting_hours: u32,
     /// Seconds after which another replica takes over from one that is silent.
     pub lease_seconds: u64,
+    /// Alias whose model puts lessons into its own words; empty: they stay as they were composed.
+    pub alias: String,
+    /// Lessons that the model is asked about in a minute.
+    pub notes_per_minute: u32,
+    /// Times that a request to the model is made where its provider is busy.
+    pub tries: u32,
+    /// Longest wait before the next try, in seconds, whatever the provider asks for.
+    pub max_wait_seconds: u64,
 }
 
 impl Default for Settings {
@@ -29,6 +39,17 @@ impl Default for Settings {
             max_waiting: 1_000,
             waiting_hours: 24,
             lease_seconds: 30,
+            alias: String::new(),
+            notes_per_minute: 30,
+            tries: 3,
+            max_wait_seconds: 30,
         }
+    }
+}
+
+impl Settings {
+    /// How long a job stays with a process that is silent.
+    pub(super) fn lease(&self) -> Duration {
+        Duration::from_secs(self.lease_seconds.max(1))
     }
 }

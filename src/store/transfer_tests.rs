@@ -31,6 +31,7 @@ fn lesson(id: &str, scope: Scope, evidence: &[(&str, &str, i64)]) -> Lesson {
         key: "dates".to_owned(),
         value: "as ISO 8601".to_owned(),
         author: Author::Composed,
+        composed: None,
         evidence: evidence.iter().map(one).collect(),
         tally: Tally::default(),
         retired: None,

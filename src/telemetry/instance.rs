@@ -9,7 +9,7 @@ use prometheus::{Histogram, IntCounter, IntGauge, IntGaugeVec, Registry, TextEnc
 use super::family::{Counters, Counters2, Family, Histograms, NamedCounters, Spec, StatusCounters};
 use super::labels::{
     AttemptOutcome, Decision, Endpoint, ExecutionOutcome, Exhausted, FeedbackKind, HoldEnd, KnownNames, Label,
-    LearningRun, MemoryKind, OperationState, Purpose, ResultLabel, Stage, TokenKind, TurnMode,
+    LearningJob, LearningRun, MemoryKind, OperationState, Purpose, ResultLabel, Stage, TokenKind, TurnMode,
 };
 use crate::domain::outcome::CredentialFault;
 use crate::domain::{EvidenceKind, FaultCode, PlanResult, PrefixChange, RepairKind, Verdict};
@@ -128,7 +128,7 @@ metrics! {
     /// Lessons and procedures that were retired because turns failed more often with them than without.
     retired: Counters<MemoryKind> = "retired_total" ["kind"];
     /// Runs of learning jobs, by what came of them.
-    learning_runs: Counters<LearningRun> = "learning_runs_total" ["result"];
+    learning_runs: Counters2<LearningJob, LearningRun> = "learning_runs_total" ["job", "result"];
     /// Seconds of a run of a learning job that had something to do.
     learning_duration: Histogram = "learning_duration_seconds" in THEIR_TIME;
     /// Calls that failed because of a toolset's own credential, by toolset and what is wrong with it.

@@ -158,6 +158,16 @@ labels! {
 }
 
 labels! {
+    /// The jobs beside the turns.
+    LearningJob {
+        /// Lessons and procedures are made of what was verified.
+        Learn = "learn",
+        /// A model words lessons.
+        Word = "word",
+    }
+}
+
+labels! {
     /// What came of a run of a learning job.
     LearningRun {
         /// Something was learned or counted, and is stored.
@@ -166,7 +176,7 @@ labels! {
         Idle = "idle",
         /// Another replica does the job.
         Elsewhere = "elsewhere",
-        /// The store could not be read or written; what was to be learned is still there.
+        /// The store could not be read or written, or the model did not answer; what was to be learned is still there.
         Failed = "failed",
     }
 }
@@ -188,6 +198,8 @@ labels! {
         Plan = "plan",
         /// An outline is made of procedures that were learned.
         Procedure = "procedure",
+        /// A lesson is worded; no turn is charged.
+        Note = "note",
         /// None of these.
         Other = OTHER,
     }

@@ -26,6 +26,9 @@ pub struct Lesson {
     pub value: String,
     /// Who wrote it.
     pub author: Author,
+    /// The words that it was composed in, where a model was asked for better ones since: further drafts are compared with these.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub composed: Option<Wording>,
     /// The verified outcomes that it rests on, oldest first.
     pub evidence: Vec<Evidence>,
     /// What became of turns with and without it.
@@ -38,6 +41,15 @@ pub struct Lesson {
     pub created_at: Timestamp,
     /// When it changed last.
     pub updated_at: Timestamp,
+}
+
+/// What a lesson says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wording {
+    /// See [`Lesson::key`].
+    pub key: String,
+    /// See [`Lesson::value`].
+    pub value: String,
 }
 
 /// What a lesson was learned from.

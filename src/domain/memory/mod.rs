@@ -9,7 +9,7 @@ mod scope;
 mod tally;
 
 pub use evidence::{Evidence, EvidenceKind};
-pub use lesson::{Author, Lesson, LessonDraft, Polarity, Retirement};
+pub use lesson::{Author, Lesson, LessonDraft, Polarity, Retirement, Wording};
 pub use note::{Backing, MemoryNote, Recalled, Returned};
 pub use procedure::{Procedure, ProcedureDraft, ProcedureInput};
 pub use sample::ToolSample;

@@ -24,6 +24,7 @@ fn lesson(id: &str, tool: &str, key: &str) -> Lesson {
         key: key.to_owned(),
         value: format!("what {id} says"),
         author: Author::Composed,
+        composed: None,
         evidence: Vec::new(),
         tally: Tally::default(),
         retired: None,

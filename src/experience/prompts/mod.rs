@@ -6,5 +6,5 @@ mod demonstrations;
 mod questions;
 mod reading;
 
-pub use questions::{Feedback, Shown, continued, feedback, notes_after_turn, solving, training};
+pub use questions::{Feedback, Shown, continued, feedback, solving, training, wording};
 pub use reading::{Said, read};

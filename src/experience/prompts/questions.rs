@@ -105,17 +105,18 @@ pub fn solving(question: &str, notes: &[Shown<'_>]) -> Vec<(Role, String)> {
     vec![(Role::System, system), (Role::User, raw(&data).get().to_owned())]
 }
 
-/// Asks for notes about a turn that is over: `told` is what happened, as data (calls, what was wrong with them, what mended it).
-pub fn notes_after_turn(told: &impl Serialize, settings: &Settings) -> Vec<(Role, String)> {
+/// Asks for a note in the model's own words: `learned` is what is known of a mistake or a success, in general terms.
+pub fn wording(learned: &impl Serialize, settings: &Settings) -> Vec<(Role, String)> {
     let system = format!(
-        "An assistant made calls of tools. Some went wrong, and what mended them is known. You keep a notebook for the next time such a \
-         thing is asked for. You have {} messages, each with one or more of these commands:\n\n{}\n\n\
-         Write what holds for every such call: names of tools and parameters, forms of values, the order of calls. Never write what \
-         belongs to this one case: names of persons, addresses, numbers, identifiers, keys.\n\n{DATA}",
-        settings.note_actions,
+        "Assistants call tools. Of one thing that went wrong and was mended, or that went well, a program has written down what it knows. You keep a \
+         notebook for assistants that are asked for such a thing the next time: put it into words that help them. You have {} messages, each with one \
+         or more of these commands; one note is enough:\n\n{}\n\n\
+         Say nothing that does not follow from what you are shown. Write names of tools and parameters, and values, exactly as they stand there, in \
+         backquotes, and no others.\n\n{DATA}",
+        settings.note_actions + 1,
         commands(settings),
     );
-    vec![(Role::System, system), (Role::User, raw(told).get().to_owned())]
+    vec![(Role::System, system), (Role::User, raw(learned).get().to_owned())]
 }
 
 fn commands(settings: &Settings) -> String {
@@ -147,8 +148,7 @@ mod tests {
         }
         let (_, told) = feedback(&Feedback::new(false, HOSTILE));
         assert_eq!(serde_json::from_str::<Value>(&told).unwrap(), json!({"feedback": "wrong", "truth": HOSTILE}));
-        let [_, (_, told)]: [(Role, String); 2] =
-            notes_after_turn(&json!({"call": HOSTILE}), &settings).try_into().unwrap();
+        let [_, (_, told)]: [(Role, String); 2] = wording(&json!({"call": HOSTILE}), &settings).try_into().unwrap();
         assert_eq!(serde_json::from_str::<Value>(&told).unwrap(), json!({"call": HOSTILE}));
     }
 

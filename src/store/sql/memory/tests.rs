@@ -31,6 +31,7 @@ fn lesson(id: &str) -> Lesson {
         key: "dates '; DROP TABLE lessons; --".to_owned(),
         value: "as ISO 8601 \u{0}".to_owned(),
         author: Author::Composed,
+        composed: None,
         evidence: vec![evidence("t1", "s1", 1_000)],
         tally: Tally::default(),
         retired: None,
