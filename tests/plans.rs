@@ -5,105 +5,15 @@ mod support;
 
 use serde_json::{Value, json};
 use support::config::config;
+use support::office::{self, RULES, ask};
 use support::planning::{self, Task};
-use support::request::{plain, streamed};
-use support::{Proxy, Received, Reply, Server, answer, policy};
-
-const DOCUMENT: &str = r##"
-openapi: 3.1.0
-info: {title: Office, version: "1"}
-servers: [{url: "http://127.0.0.1:1"}]
-paths:
-  /people:
-    get:
-      operationId: findPeople
-      summary: Finds people by name.
-      parameters: [{name: name, in: query, required: true, schema: {type: string}}]
-      responses:
-        "200":
-          description: The people.
-          content: {application/json: {schema: {type: array, items: {$ref: "#/components/schemas/Person"}}}}
-  /rooms:
-    get:
-      operationId: findRooms
-      summary: Finds free meeting rooms.
-      parameters:
-        - {name: start, in: query, required: true, schema: {type: string}}
-        - {name: end, in: query, required: true, schema: {type: string}}
-      responses:
-        "200":
-          description: The rooms.
-          content: {application/json: {schema: {type: array, items: {$ref: "#/components/schemas/Room"}}}}
-        "503": {description: The calendar is closed for maintenance until the hour given in Retry-After.}
-  /bookings:
-    post:
-      operationId: bookRoom
-      summary: Books a meeting room for a person.
-      requestBody:
-        required: true
-        content:
-          application/json:
-            schema:
-              type: object
-              required: [person_id, room_id, start, end]
-              properties:
-                person_id: {type: string, description: Id of the person.}
-                room_id: {type: string, description: Id of the room.}
-                start: {type: string}
-                end: {type: string}
-      responses: {"201": {description: Booked.}, "409": {description: The room is taken at that time.}}
-components:
-  schemas:
-    Person: {type: object, properties: {id: {type: string}, name: {type: string}}}
-    Room: {type: object, properties: {id: {type: string}, name: {type: string}, seats: {type: integer}}}
-"##;
+use support::request::streamed;
+use support::{Proxy, Reply, Server, answer};
 
 const REQUEST: &str = "Book a room for Jack from 9 to 10";
 
 fn meeting() -> Task {
-    Task {
-        goals: vec![("bookRoom", "book a room for Jack")],
-        values: vec![
-            ("bookRoom", "start", json!("09:00"), "from 9"),
-            ("bookRoom", "end", json!("10:00"), "to 10"),
-            ("findRooms", "start", json!("09:00"), "from 9"),
-            ("findRooms", "end", json!("10:00"), "to 10"),
-            ("findPeople", "name", json!("Jack"), "Jack"),
-        ],
-        outputs: vec![
-            ("bookRoom", "person_id", "findPeople", "/0/id", Some("choose")),
-            ("bookRoom", "room_id", "findRooms", "/0/id", Some("choose")),
-        ],
-        choice: Some(2),
-    }
-}
-
-const RULES: &str = "execute:\n  rules:\n    - {methods: [POST], tools: [\"office/*\"], permission: allow}";
-
-/// A proxy with the office's tools, under these further rules.
-async fn office(upstream: &Server, api: &Server, rules: &str) -> Proxy {
-    let file = policy::file("ruled", rules);
-    let config = config(&upstream.url("/v1"))
-        + "[executor]\nallowed_addresses = [\"127.0.0.1\"]\n"
-        + "[aliases.helper]\nmodel = \"gpt-test\"\ntoolsets = [\"office\"]\n"
-        + &format!("[toolsets.office]\ndocument = \"office.yaml\"\nbase_url = \"{}\"\n", api.url(""))
-        + &policy::table("ruled");
-    Proxy::start_with_files(config, &[("office.yaml", DOCUMENT), ("policies/ruled.yaml", &file)]).await
-}
-
-fn people_and_rooms(received: &Received) -> Reply {
-    let json = match received.target.split('?').next().unwrap() {
-        "/people" => json!([{"id": "P1", "name": "Jill"}, {"id": "P2", "name": "Jack"}]),
-        "/rooms" => json!([{"id": "R1", "name": "Oslo", "seats": 4}, {"id": "R2", "name": "Rome", "seats": 8}]),
-        _ => return Reply::json(201, &json!({"booked": received.json()})),
-    };
-    Reply::json(200, &json)
-}
-
-fn ask(text: &str) -> Value {
-    let mut request = plain(text);
-    request["model"] = json!("helper");
-    request
+    office::meeting("Jack", ("09:00", "from 9"), ("10:00", "to 10"))
 }
 
 fn targets(api: &Server) -> Vec<String> {
@@ -135,8 +45,8 @@ async fn told(proxy: &Proxy, trace: &str) {
 async fn a_room_is_booked_with_ids_that_the_apis_gave_and_the_model_says_the_last_word() {
     for request in [ask(REQUEST), streamed(ask(REQUEST))] {
         let upstream = planning::upstream(|_| meeting(), |_, _| answer::text("Rome is booked for Jack.")).await;
-        let api = Server::scripted(|_, received| people_and_rooms(received)).await;
-        let proxy = office(&upstream, &api, RULES).await;
+        let api = Server::scripted(|_, received| office::api(received)).await;
+        let proxy = office::proxy(&upstream, &api, RULES).await;
         let is_stream = request["stream"] == true;
         let answer = proxy.client().chat(&request).await;
         if !is_stream {
@@ -144,7 +54,7 @@ async fn a_room_is_booked_with_ids_that_the_apis_gave_and_the_model_says_the_las
         }
         assert_eq!(targets(&api), ["/bookings", "/people?name=Jack", "/rooms?start=09%3A00&end=10%3A00"]);
         let booked = api.received().into_iter().find(|received| received.method == "POST").unwrap().json();
-        assert_eq!(booked, json!({"person_id": "P2", "room_id": "R2", "start": "09:00", "end": "10:00"}));
+        assert_eq!(booked, json!({"person_id": "P18", "room_id": "R72", "start": "09:00", "end": "10:00"}));
 
         let (questions, others) = planning::split(&upstream);
         // The selection, three completions, and the choice of a room: that of the person is made by its name.
@@ -174,7 +84,7 @@ async fn a_room_is_booked_with_ids_that_the_apis_gave_and_the_model_says_the_las
 #[tokio::test]
 async fn a_simple_turn_draws_no_plan_and_asks_no_more_than_before() {
     let upstream = planning::upstream(|_| meeting(), |_, _| answer::text("Hello.")).await;
-    let api = Server::scripted(|_, received| people_and_rooms(received)).await;
+    let api = Server::scripted(|_, received| office::api(received)).await;
     for (rules, text) in [
         ("plan: auto", "Good morning!"),
         ("plan: auto", "Which rooms are free from 9 to 10?"),
@@ -182,7 +92,7 @@ async fn a_simple_turn_draws_no_plan_and_asks_no_more_than_before() {
         ("plan: off", REQUEST),
         ("plan: always\nmode: shadow", REQUEST),
     ] {
-        let proxy = office(&upstream, &api, rules).await;
+        let proxy = office::proxy(&upstream, &api, rules).await;
         assert_eq!(proxy.client().chat(&ask(text)).await.message()["content"], "Hello.", "{rules} {text}");
         let (questions, others) = planning::split(&upstream);
         assert_eq!((questions.len(), others.len()), (0, 1), "{rules} {text}");
@@ -205,8 +115,8 @@ async fn what_nobody_gave_is_asked_for_once_and_the_plan_goes_on_with_the_answer
         task
     };
     let upstream = planning::upstream(task, |_, _| answer::text("Booked.")).await;
-    let api = Server::scripted(|_, received| people_and_rooms(received)).await;
-    let proxy = office(&upstream, &api, RULES).await;
+    let api = Server::scripted(|_, received| office::api(received)).await;
+    let proxy = office::proxy(&upstream, &api, RULES).await;
     let mut request = ask("Book a room for Jack from 9");
     let first = proxy.client().chat(&request).await.message();
     let question = first["content"].as_str().unwrap().to_owned();
@@ -231,8 +141,8 @@ async fn an_answer_that_says_nothing_new_gives_the_turn_back_to_the_model() {
         task
     };
     let upstream = planning::upstream(task, |_, _| answer::text("Let us talk about cats.")).await;
-    let api = Server::scripted(|_, received| people_and_rooms(received)).await;
-    let proxy = office(&upstream, &api, RULES).await;
+    let api = Server::scripted(|_, received| office::api(received)).await;
+    let proxy = office::proxy(&upstream, &api, RULES).await;
     let mut request = ask("Book a room for Jack from 9");
     let first = proxy.client().chat(&request).await.message();
     request["messages"].as_array_mut().unwrap().extend([first, json!({"role": "user", "content": "I like cats."})]);
@@ -259,10 +169,10 @@ async fn a_call_that_fails_is_drawn_again_with_what_depends_on_it_and_nothing_el
     let upstream = planning::upstream(task, |_, _| answer::text("Booked.")).await;
     let api = Server::scripted(|_, received| match received.target.contains("start=09%3A00") {
         true => Reply::json(503, &json!({"error": "The calendar is closed for maintenance"})),
-        false => people_and_rooms(received),
+        false => office::api(received),
     })
     .await;
-    let proxy = office(&upstream, &api, RULES).await;
+    let proxy = office::proxy(&upstream, &api, RULES).await;
     assert_eq!(proxy.client().chat(&ask(REQUEST)).await.message()["content"], "Booked.");
     let all = targets(&api);
     assert_eq!(all.iter().filter(|target| target.starts_with("/people")).count(), 1, "{all:?}");
@@ -277,10 +187,10 @@ async fn a_failure_that_nothing_mends_leaves_the_rest_to_the_model_which_sees_wh
     let upstream = planning::upstream(|_| meeting(), |_, _| answer::text("The calendar is down.")).await;
     let api = Server::scripted(|_, received| match received.target.starts_with("/rooms") {
         true => Reply::json(503, &json!({"error": "closed for maintenance"})),
-        false => people_and_rooms(received),
+        false => office::api(received),
     })
     .await;
-    let proxy = office(&upstream, &api, RULES).await;
+    let proxy = office::proxy(&upstream, &api, RULES).await;
     assert_eq!(proxy.client().chat(&ask(REQUEST)).await.message()["content"], "The calendar is down.");
     assert!(!targets(&api).contains(&"/bookings".to_owned()));
     let (_, others) = planning::split(&upstream);
@@ -301,8 +211,8 @@ async fn a_call_that_a_person_has_to_approve_waits_and_the_plan_goes_on_when_it_
         |number, _| answer::text(if number == 0 { "It waits for approval." } else { "Booked." }),
     )
     .await;
-    let api = Server::scripted(|_, received| people_and_rooms(received)).await;
-    let proxy = office(&upstream, &api, rules).await;
+    let api = Server::scripted(|_, received| office::api(received)).await;
+    let proxy = office::proxy(&upstream, &api, rules).await;
     let mut request = ask(REQUEST);
     let first = proxy.client().chat(&request).await.message();
     assert_eq!(first["content"], "It waits for approval.");
@@ -324,7 +234,7 @@ async fn a_call_that_a_person_has_to_approve_waits_and_the_plan_goes_on_when_it_
 
 #[tokio::test]
 async fn a_model_whose_plans_are_of_no_use_costs_a_turn_nothing_but_its_questions() {
-    let api = Server::scripted(|_, received| people_and_rooms(received)).await;
+    let api = Server::scripted(|_, received| office::api(received)).await;
     for (what, planned) in [
         ("nonsense", answer::text("I would rather not.")),
         ("an error", Reply::json(500, &json!({"error": {"message": "overloaded"}}))),
@@ -338,7 +248,7 @@ async fn a_model_whose_plans_are_of_no_use_costs_a_turn_nothing_but_its_question
         })
         .await;
         let config = format!("{RULES}\nlimits: {{plan_requests: 3}}");
-        let proxy = office(&upstream, &api, &config).await;
+        let proxy = office::proxy(&upstream, &api, &config).await;
         assert_eq!(proxy.client().chat(&ask(REQUEST)).await.message()["content"], "Which room?", "{what}");
         let trace = proxy.traces_after_stop().await.pop().unwrap();
         assert!(["undrawn", "limit"].contains(&trace["plan"]["result"].as_str().unwrap()), "{what}: {trace:#}");
@@ -355,16 +265,12 @@ async fn plans_can_be_drawn_by_another_model_and_their_cost_is_told() {
         answer::text("Booked.")
     })
     .await;
-    let api = Server::scripted(|_, received| people_and_rooms(received)).await;
-    let file = policy::file("ruled", RULES);
+    let api = Server::scripted(|_, received| office::api(received)).await;
     let config = config(&upstream.url("/v1"))
         + &format!("[upstreams.small]\nbase_url = \"{}\"\napi_key = \"sk-small\"\n", planner.url("/v1"))
         + "[planner]\nalias = \"drawer\"\n[aliases.drawer]\nupstream = \"small\"\nmodel = \"small-1\"\n"
-        + "[executor]\nallowed_addresses = [\"127.0.0.1\"]\n"
-        + "[aliases.helper]\nmodel = \"gpt-test\"\ntoolsets = [\"office\"]\n"
-        + &format!("[toolsets.office]\ndocument = \"office.yaml\"\nbase_url = \"{}\"\n", api.url(""))
-        + &policy::table("ruled");
-    let proxy = Proxy::start_with_files(config, &[("office.yaml", DOCUMENT), ("policies/ruled.yaml", &file)]).await;
+        + &office::tables(&api);
+    let proxy = office::configured(config, RULES).await;
     let headers = [("authorization", "Bearer sk-client"), ("x-callwright-debug", "true")];
     let answer = proxy.client().chat_with(&ask(REQUEST), &headers).await.ok();
     let received = planner.received();
@@ -387,8 +293,8 @@ async fn a_plan_of_both_sides_runs_the_proxy_s_calls_and_hands_the_client_its_ow
         choice: None,
     };
     let upstream = planning::upstream(task, |_, _| answer::text("The badge is printed.")).await;
-    let api = Server::scripted(|_, received| people_and_rooms(received)).await;
-    let proxy = office(&upstream, &api, "plan: always").await;
+    let api = Server::scripted(|_, received| office::api(received)).await;
+    let proxy = office::proxy(&upstream, &api, "plan: always").await;
     let mut request = ask("Print a badge for Jack");
     request["tools"] = json!([{"type": "function", "function": {
         "name": "print_badge", "description": "Prints a badge for a person.",
@@ -398,7 +304,7 @@ async fn a_plan_of_both_sides_runs_the_proxy_s_calls_and_hands_the_client_its_ow
     assert_eq!(first["tool_calls"][0]["function"]["name"], "print_badge", "{first}");
     let arguments: Value =
         serde_json::from_str(first["tool_calls"][0]["function"]["arguments"].as_str().unwrap()).unwrap();
-    assert_eq!(arguments, json!({"person_id": "P2"}));
+    assert_eq!(arguments, json!({"person_id": "P18"}));
     assert_eq!(targets(&api), ["/people?name=Jack"]);
     let id = first["tool_calls"][0]["id"].clone();
     let proxy = proxy.stop().await.start_again().await;
@@ -419,10 +325,10 @@ async fn ids_that_are_numbers_become_texts_where_texts_are_wanted() {
     let api = Server::scripted(|_, received| match received.target.split('?').next().unwrap() {
         "/people" => Reply::json(200, &json!([{"id": 7, "name": "Jack"}])),
         "/rooms" => Reply::json(200, &json!({"items": [{"id": 11}], "total": 1})),
-        _ => people_and_rooms(received),
+        _ => office::api(received),
     })
     .await;
-    let proxy = office(&upstream, &api, RULES).await;
+    let proxy = office::proxy(&upstream, &api, RULES).await;
     assert_eq!(proxy.client().chat(&ask(REQUEST)).await.message()["content"], "Booked.");
     let booked = api.received().into_iter().find(|received| received.method == "POST").unwrap().json();
     assert_eq!(booked, json!({"person_id": "7", "room_id": "11", "start": "09:00", "end": "10:00"}));
@@ -439,8 +345,8 @@ async fn a_client_that_goes_away_while_a_plan_is_drawn_ends_the_turn() {
         None => answer::text("Too late."),
     })
     .await;
-    let api = Server::scripted(|_, received| people_and_rooms(received)).await;
-    let proxy = office(&upstream, &api, RULES).await;
+    let api = Server::scripted(|_, received| office::api(received)).await;
+    let proxy = office::proxy(&upstream, &api, RULES).await;
     let connection = proxy.client().begin_chat(&ask(REQUEST)).await;
     upstream.arrival_of(1).await;
     connection.leave().await;
@@ -459,8 +365,8 @@ async fn what_the_client_wants_of_the_next_answer_is_kept() {
         task
     };
     let upstream = planning::upstream(task, |_, _| answer::text("The model.")).await;
-    let api = Server::scripted(|_, received| people_and_rooms(received)).await;
-    let proxy = office(&upstream, &api, RULES).await;
+    let api = Server::scripted(|_, received| office::api(received)).await;
+    let proxy = office::proxy(&upstream, &api, RULES).await;
     let named = json!({"type": "function", "function": {"name": "bookRoom"}});
     for (key, value, planned) in [
         ("tool_choice", json!("none"), false),

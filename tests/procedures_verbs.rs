@@ -67,7 +67,12 @@ fn verified_turns_become_procedures_that_are_listed_shown_and_removed() {
     let id = booking[0]["id"].as_str().unwrap();
     let shown = folder.run(&["procedures", "show", id], b"");
     let text = String::from_utf8(shown.stdout).unwrap();
-    for expected in ["needs     name: Whom.", "step 2    book_room: person_id from step 1's /id", "evidence  mended"] {
+    for expected in [
+        "needs     name: Whom.",
+        "step 2    book_room: person_id from step 1's /id",
+        "evidence  mended",
+        "withheld from 0 turns",
+    ] {
         assert!(text.contains(expected), "{text}");
     }
     assert!(!text.contains('\u{1b}'), "nothing acts on the terminal");

@@ -119,7 +119,7 @@ async fn a_key_that_was_replaced_still_opens_and_another_one_does_not() {
     let rotated = format!("{OTHER_KEY} {SEAL_KEY}");
     let mut stopped = proxy.stop().await;
     for (keys, requests) in [(rotated.as_str(), 1), (OTHER_KEY, 2)] {
-        let proxy = stopped.start_again_with(world.config(FILE, &seal_key(keys))).await;
+        let proxy = stopped.start_again_as(world.config(FILE, &seal_key(keys))).await;
         turn(&proxy).await;
         assert_eq!(world.tokens.received().len(), requests);
         stopped = proxy.stop().await;

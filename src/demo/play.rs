@@ -21,6 +21,9 @@ const MOST_TURNS: usize = 6;
 const TRACE_POLLS: u32 = 100;
 const TRACE_PAUSE: Duration = Duration::from_millis(50);
 
+/// The series that tells how many lessons there are.
+const LESSONS: &str = "callwright_lessons ";
+
 /// What the reader has to know before anything else.
 const OPENING: &str = "The model in this demo is scripted. It is a small server with a few rules that makes the mistakes models \
     make, sees nothing but the messages and tools of each request, and mends a mistake only where what it is told says how. \
@@ -57,6 +60,9 @@ pub async fn play(client_url: &str, operator_url: &str, out: &mut impl Write) ->
         let heading = format!("{number:>2}  {}", conversation.title);
         page.heading(&heading).and_then(|()| page.paragraph(conversation.about)).map_err(DemoError::Output)?;
         let proxy = Proxy { client_url, operator_url, session: format!("demo-{run}-{number}") };
+        if conversation.remembers {
+            proxy.has_learned().await?;
+        }
         let played = hold(conversation, &proxy, &mut page).await?;
         if !played.as_promised {
             let line = Line::new(Label::Trouble, "this conversation did not show what it is here to show");
@@ -88,6 +94,18 @@ impl Proxy<'_> {
         let id =
             answer.header("x-callwright-trace").ok_or_else(|| failed("no header x-callwright-trace".to_owned()))?;
         Ok((said, self.trace(id).await?))
+    }
+
+    /// Waits until there is a lesson: it is learned beside the turns. Where none comes, the conversation does not show what it is to show.
+    async fn has_learned(&self) -> Result<(), DemoError> {
+        let is_any = |text: &str| text.lines().any(|line| line.starts_with(LESSONS) && !line.ends_with(" 0"));
+        for _ in 0..TRACE_POLLS {
+            if is_any(&client::get(&format!("{}/metrics", self.operator_url)).await?.text()) {
+                break;
+            }
+            tokio::time::sleep(TRACE_PAUSE).await;
+        }
+        Ok(())
     }
 
     async fn trace(&self, id: &str) -> Result<Trace, DemoError> {

@@ -76,13 +76,14 @@ async fn every_conversation_shows_what_it_promises() {
         "runs planRoute itself → {\"info_code\":\"20000\"}",
         "what was tried, for the person who takes over",
         "callwright_repairs_total{kind=\"tool_renamed\"}",
+        "from earlier conversations",
     ] {
         assert!(transcript.contains(telling), "{telling} is not in\n{transcript}");
     }
     let long: Vec<_> = transcript.lines().filter(|line| line.chars().count() > 100).collect();
     assert!(long.is_empty(), "{long:#?}");
     let requests = [&world.route_planner, &world.meeting_rooms, &world.flight_desk].map(Server::requests);
-    assert_eq!(requests, [4, 7, 4]);
+    assert_eq!(requests, [4, 8, 4]);
     let planned = played.iter().filter(|played| played.traces.iter().any(|trace| trace.plan.is_some()));
     assert_eq!(planned.count(), 5, "simple turns pay for no planning");
 }
@@ -107,5 +108,5 @@ async fn without_the_tools_that_supply_an_id_no_plan_has_it() {
 #[tokio::test]
 async fn without_the_name_of_what_is_missing_it_stays_missing() {
     let (_, played, transcript) = play_cut(|text| text.replace("required parameter `date` is missing", "")).await;
-    assert_eq!(broken(&played), ["A missing parameter is asked for"], "{transcript}");
+    assert_eq!(broken(&played), ["A missing parameter is asked for", "A mistake is not made twice"], "{transcript}");
 }

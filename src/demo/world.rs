@@ -109,6 +109,10 @@ default = "demo"
 
 [store]
 url = "sqlite::memory:"
+
+# Lessons are not held back from any turn, as they are in use to find out whether they help: the demo is to show each time the same.
+[experience]
+withhold = 0.0
 "#,
         model = model.url(),
         route_document = path("route-planner.yaml"),

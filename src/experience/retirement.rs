@@ -1,4 +1,4 @@
-//! When a lesson does harm: a sequential test with a stated error rate, which may be looked at after every turn.
+//! When a lesson, or a procedure, does harm: a sequential test with a stated error rate, which may be looked at after every turn.
 //!
 //! A lesson that is found for a turn is shown to it or withheld by a random draw of known chance ([`draw`]). If it does no harm, a turn that fails was shown
 //! it no more often than the draw says. [`observe`] bets against that: each turn multiplies a capital, 1 at first, by how likely the turn's
@@ -76,7 +76,7 @@ fn reason(tally: &Tally, settings: &Settings) -> String {
     let Tally { uses, hurt, withheld, withheld_hurt, .. } = tally;
     format!(
         "calls that it is about went wrong in {hurt} of {uses} turns that it was shown to, and in {withheld_hurt} of {withheld} turns that it \
-         was withheld from; a lesson that does no harm comes to this with a chance of {} at most",
+         was withheld from; without any harm it comes to this with a chance of {} at most",
         settings.error_rate
     )
 }

@@ -16,10 +16,10 @@ pub struct Settings {
     pub query_chars: usize,
     /// How alike two lessons about the same tools must be, 0 to 1, in keys and in values, to become one.
     pub near_duplicate: f32,
-    /// Chance, 0 to 1, that a lesson is withheld from a turn that it was found for: only so can be told whether it helps. At 0 none is ever
+    /// Chance, 0 to 1, that a lesson or a procedure is withheld from a turn that it was found for: only so can be told whether it helps. At 0 none is ever
     /// found to do harm.
     pub withhold: f64,
-    /// Chance, above 0 and below 1, that a lesson which does no harm is retired all the same, however long it is watched.
+    /// Chance, above 0 and below 1, that a lesson or a procedure which does no harm is retired all the same, however long it is watched.
     pub error_rate: f64,
     /// Further answers in which a model may think and take notes about one case (paper, appendix B: 4).
     pub note_actions: usize,

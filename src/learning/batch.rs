@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::progress::{Progress, Waiting};
+use super::progress::{Awaited, Progress};
 use super::sampling::Expectation;
+use super::verdicts::without;
+use super::workflows::Workflows;
 use super::{Known, Settings};
 use crate::domain::memory::{Author, Backing, Recalled, Retirement};
-use crate::domain::{Evidence, EvidenceKind, Lesson, LessonDraft, MemoryNote, Procedure, ProcedureDraft, Scope, Trace};
+use crate::domain::{Evidence, EvidenceKind, Lesson, LessonDraft, MemoryNote, Scope, Trace};
 use crate::experience::{self, Learned, Watched};
-use crate::procedures::{self, Joined};
 use crate::store::{FeedbackRow, FeedbackVerdict, Revision};
 use crate::telemetry::labels::MemoryKind;
 
@@ -23,53 +24,56 @@ pub(super) struct Batch<'a> {
     now: Timestamp,
     /// Lessons that are new or other than before, by id.
     pub(super) lessons: BTreeMap<String, Lesson>,
-    /// Procedures that are new or other than before, by id.
-    pub(super) procedures: BTreeMap<String, Procedure>,
+    /// What becomes of procedures.
+    pub(super) workflows: Workflows,
     /// Which tools would have been right, as verdicts say one after the other.
     pub(super) expectations: Vec<Expectation>,
-    /// What was learned, and what verified it.
-    pub(super) learned: Vec<(MemoryKind, EvidenceKind)>,
-    /// What was retired.
-    pub(super) retired: Vec<MemoryKind>,
+    /// What verified the lessons that were learned.
+    learned: Vec<EvidenceKind>,
+    /// How many lessons were retired.
+    retired: usize,
 }
 
 impl<'a> Batch<'a> {
     /// Nothing learned yet.
     pub(super) fn new(known: &'a Known, settings: &'a Settings, now: Timestamp) -> Self {
-        let (lessons, procedures, expectations, learned, retired) = Default::default();
-        Self { known, settings, now, lessons, procedures, expectations, learned, retired }
+        let (lessons, expectations, learned, retired) = Default::default();
+        let workflows = Workflows::new(Arc::clone(&known.library), now);
+        Self { known, settings, now, lessons, workflows, expectations, learned, retired }
     }
 
     /// Learns from a turn: counts what it was shown, takes over what it saw work, and lets the rest wait.
     pub(super) fn turn(&mut self, progress: &mut Progress, revision: Revision, trace: &Trace) {
         let Some(memory) = &trace.memory else { return };
+        // First what earlier turns wait for: ids of calls that this one makes may be the same.
+        for waiting in progress.came_back(trace, memory) {
+            match &waiting.draft {
+                Awaited::Lesson(draft) => self.learn(&waiting.scope, draft, waiting.evidence()),
+                Awaited::Workflow(draft) => self.workflows.learn(&waiting.scope, draft, waiting.evidence()),
+            }
+        }
         for recalled in memory.lessons.iter().filter(|recalled| !recalled.again) {
             self.count(revision, trace, &memory.scope, recalled);
         }
         for draft in &memory.drafts {
             match draft.backing {
-                Backing::Seen => self.learn(&memory.scope, draft, evidence_of(draft.kind, trace, trace.started_at)),
-                Backing::Awaits(_) => progress.wait(trace, &memory.scope, draft, self.settings),
+                Backing::Seen => {
+                    self.learn(&memory.scope, draft, Evidence::of_turn(draft.kind, trace, trace.started_at))
+                }
+                Backing::Awaits(_) => {
+                    progress.wait(trace, &memory.scope, Awaited::Lesson(draft.clone()), self.settings);
+                }
                 Backing::Verdict => {}
             }
         }
-        if let Some(workflow) = memory.workflow.as_ref().filter(|workflow| workflow.backing == Backing::Seen) {
-            self.join(&memory.scope, workflow, evidence_of(EvidenceKind::Mended, trace, trace.started_at));
-        }
-        if let Some(session) = &trace.session {
-            for Waiting { scope, draft, trace, session, since, .. } in
-                progress.came_back(&memory.scope, session, &memory.returned)
-            {
-                let (trace, session) = (Some(trace), Some(session));
-                self.learn(&scope, &draft, Evidence { kind: draft.kind, trace, session, source: None, at: since });
-            }
-        }
+        self.workflows.count(revision, trace, memory, self.known.notebook.settings());
+        self.workflows.turn(progress, trace, memory, self.settings);
     }
 
     /// Takes over a verdict on a turn. It counts where it is an operator's, or that of the client whose turn it was.
     pub(super) fn verdict(&mut self, progress: &mut Progress, row: &FeedbackRow, trace: &Trace) {
         let (Some(kind), Some(memory)) = (row.counts_for(trace), &trace.memory) else { return };
-        self.expectations.push(Expectation::of(row, trace, memory, evidence_of(kind, trace, row.at)));
+        self.expectations.push(Expectation::of(row, trace, memory, Evidence::of_turn(kind, trace, row.at)));
         match row.verdict {
             FeedbackVerdict::Right => self.confirm(memory, kind, row, trace),
             FeedbackVerdict::Wrong => {
@@ -82,11 +86,9 @@ impl<'a> Batch<'a> {
     /// The turn was right: so is what it may teach.
     fn confirm(&mut self, memory: &MemoryNote, kind: EvidenceKind, row: &FeedbackRow, trace: &Trace) {
         for draft in &memory.drafts {
-            self.learn(&memory.scope, draft, evidence_of(kind, trace, row.at));
+            self.learn(&memory.scope, draft, Evidence::of_turn(kind, trace, row.at));
         }
-        if let Some(workflow) = &memory.workflow {
-            self.join(&memory.scope, workflow, evidence_of(kind, trace, row.at));
-        }
+        self.workflows.confirm(memory, Evidence::of_turn(kind, trace, row.at));
     }
 
     /// The turn was wrong: what rests on it alone is not used any more.
@@ -99,27 +101,31 @@ impl<'a> Batch<'a> {
         for id in ids.into_iter().chain(new.collect::<Vec<_>>()) {
             let Some(mut lesson) = self.lesson(&memory.scope, &id) else { continue };
             let retired = without(&mut lesson.evidence, &trace.id, row, self.now);
-            self.retire(MemoryKind::Lesson, &mut lesson.retired, retired);
+            self.retire(&mut lesson.retired, retired);
             lesson.updated_at = self.now;
             self.lessons.insert(id, lesson);
         }
-        let procedures = self.known.library.of_scope(&memory.scope).filter(|procedure| rests_on(&procedure.evidence));
-        let ids: BTreeSet<String> = procedures.map(|procedure| procedure.id.clone()).collect();
-        let new = self.procedures.values().filter(|known| rests_on(&known.evidence)).map(|known| known.id.clone());
-        for id in ids.into_iter().chain(new.collect::<Vec<_>>()) {
-            let Some(mut procedure) = self.procedure(&memory.scope, &id) else { continue };
-            let retired = without(&mut procedure.evidence, &trace.id, row, self.now);
-            self.retire(MemoryKind::Procedure, &mut procedure.retired, retired);
-            procedure.updated_at = self.now;
-            self.procedures.insert(id, procedure);
+        self.workflows.refute(memory, row, trace);
+    }
+
+    fn retire(&mut self, standing: &mut Option<Retirement>, retirement: Option<Retirement>) {
+        if standing.is_none() && retirement.is_some() {
+            *standing = retirement;
+            self.retired += 1;
         }
     }
 
-    fn retire(&mut self, kind: MemoryKind, standing: &mut Option<Retirement>, retirement: Option<Retirement>) {
-        if standing.is_none() && retirement.is_some() {
-            *standing = retirement;
-            self.retired.push(kind);
-        }
+    /// What was learned, and what verified it.
+    pub(super) fn learned(&self) -> impl Iterator<Item = (MemoryKind, EvidenceKind)> {
+        let of = |kind: MemoryKind| move |evidence: &EvidenceKind| (kind, *evidence);
+        let lessons = self.learned.iter().map(of(MemoryKind::Lesson));
+        lessons.chain(self.workflows.learned.iter().map(of(MemoryKind::Procedure)))
+    }
+
+    /// What was retired.
+    pub(super) fn retired(&self) -> impl Iterator<Item = MemoryKind> {
+        let lessons = std::iter::repeat_n(MemoryKind::Lesson, self.retired);
+        lessons.chain(std::iter::repeat_n(MemoryKind::Procedure, self.workflows.retired))
     }
 
     fn learn(&mut self, scope: &Scope, draft: &LessonDraft, evidence: Evidence) {
@@ -131,20 +137,8 @@ impl<'a> Batch<'a> {
         let learned =
             experience::learn(draft.clone(), evidence, (scope, Author::Composed), present, (self.now, settings));
         if let Learned::New(lesson) | Learned::Confirmed(lesson) = learned {
-            self.learned.push((MemoryKind::Lesson, kind));
+            self.learned.push(kind);
             self.lessons.insert(lesson.id.clone(), lesson);
-        }
-    }
-
-    fn join(&mut self, scope: &Scope, draft: &ProcedureDraft, evidence: Evidence) {
-        let kind = evidence.kind;
-        let settings = self.known.library.settings();
-        let stored = self.known.library.of_scope(scope).filter(|known| !self.procedures.contains_key(&known.id));
-        let changed: Vec<Arc<Procedure>> = self.procedures.values().cloned().map(Arc::new).collect();
-        let joined = procedures::join(stored.chain(&changed), (draft, evidence), scope, self.now, settings);
-        if let Joined::New(procedure) | Joined::Changed(procedure) = joined {
-            self.learned.push((MemoryKind::Procedure, kind));
-            self.procedures.insert(procedure.id.clone(), procedure);
         }
     }
 
@@ -156,7 +150,7 @@ impl<'a> Batch<'a> {
         experience::observe(&mut lesson.tally, watched);
         lesson.tally.counted = revision;
         let retired = experience::retirement(&lesson.tally, self.known.notebook.settings(), self.now);
-        self.retire(MemoryKind::Lesson, &mut lesson.retired, retired);
+        self.retire(&mut lesson.retired, retired);
         lesson.updated_at = self.now;
         self.lessons.insert(lesson.id.clone(), lesson);
     }
@@ -165,12 +159,6 @@ impl<'a> Batch<'a> {
     fn lesson(&self, scope: &Scope, id: &str) -> Option<Lesson> {
         let stored = || self.known.notebook.get(scope, id).map(|lesson| Lesson::clone(lesson));
         self.lessons.get(id).cloned().or_else(stored)
-    }
-
-    /// A procedure as it stands now.
-    fn procedure(&self, scope: &Scope, id: &str) -> Option<Procedure> {
-        let stored = || self.known.library.get(scope, id).map(|procedure| Procedure::clone(procedure));
-        self.procedures.get(id).cloned().or_else(stored)
     }
 
     /// The ids of lessons that are too many in the scopes in which something was learned.
@@ -187,23 +175,8 @@ impl<'a> Batch<'a> {
     }
 }
 
-fn evidence_of(kind: EvidenceKind, trace: &Trace, at: Timestamp) -> Evidence {
-    Evidence { kind, trace: Some(trace.id.clone()), session: trace.session.clone(), source: None, at }
-}
-
-/// Takes a turn out of what something rests on. Where nothing is left, the turn stays there, and the reason to retire it is told.
-fn without(evidence: &mut Vec<Evidence>, trace: &str, row: &FeedbackRow, now: Timestamp) -> Option<Retirement> {
-    let left: Vec<Evidence> = evidence.iter().filter(|event| event.trace.as_deref() != Some(trace)).cloned().collect();
-    if !left.is_empty() {
-        *evidence = left;
-        return None;
-    }
-    let who = if row.source == FeedbackRow::OPERATOR { "an operator" } else { "the application" };
-    Some(Retirement { at: now, reason: format!("the turn that it rests on, {trace}, was wrong, says {who}") })
-}
-
 /// Did calls of these tools (of any, where none is named) have a fault or fail? `None` where no such call was made: the turn says nothing then.
-fn went_wrong(trace: &Trace, tools: &[String]) -> Option<bool> {
+pub(super) fn went_wrong(trace: &Trace, tools: &[String]) -> Option<bool> {
     let is_about = |name: &str| tools.is_empty() || tools.iter().any(|tool| tool == name);
     let mut called = false;
     for attempt in &trace.attempts {
@@ -227,9 +200,9 @@ mod tests {
     use super::*;
     use crate::domain::memory::{Polarity, Returned};
     use crate::domain::trace::{Attempt, sample};
-    use crate::domain::{Call, Usage};
+    use crate::domain::{Call, ProcedureDraft, Usage};
     use crate::experience::{Notebook, Noted};
-    use crate::procedures::Library;
+    use crate::procedures::{self, Library};
 
     fn draft(backing: Backing) -> LessonDraft {
         LessonDraft {
@@ -275,6 +248,50 @@ mod tests {
         let notebook = Notebook::of(lessons.into_iter().map(Noted::from), experience::Settings::default());
         let library = Library::of([], procedures::Settings::default());
         Known { notebook: Arc::new(notebook), library: Arc::new(library), lessons: 0, procedures: 0 }
+    }
+
+    fn booking(backing: Backing) -> Option<ProcedureDraft> {
+        let arguments = [("find_person", "name", "?"), ("book", "person_id", "step1/id")];
+        Some(ProcedureDraft { backing, ..procedures::testing::draft("Books a room", &arguments) })
+    }
+
+    #[test]
+    fn a_workflow_is_learned_when_its_calls_are_back_by_whoever_learns_then() {
+        let waits = turn("t1", |memory| memory.workflow = booking(Backing::Awaits(vec!["1".to_owned()])));
+        let came_back = |failed| {
+            let returned = Returned { call: "1".to_owned(), tool: "book".to_owned(), failed };
+            let back = turn("t2", |memory| memory.returned.push(returned));
+            let (known, settings) = (known([]), Settings::default());
+            let mut progress = Progress::default();
+            Batch::new(&known, &settings, Timestamp::UNIX_EPOCH).turn(&mut progress, 1, &waits);
+            // Another process goes on with what was noted.
+            let mut noted: Progress = serde_json::from_str(&serde_json::to_string(&progress).unwrap()).unwrap();
+            assert_eq!(noted, progress);
+            let mut batch = Batch::new(&known, &settings, Timestamp::UNIX_EPOCH);
+            batch.turn(&mut noted, 2, &back);
+            let learned: Vec<_> = batch.learned().collect();
+            assert_eq!(learned.len(), batch.workflows.changed().count());
+            (batch.workflows.changed().next().cloned(), learned)
+        };
+        assert_eq!(came_back(true).0, None);
+        let (procedure, learned) = came_back(false);
+        assert_eq!(procedure.unwrap().evidence[0].trace.as_deref(), Some("t1"));
+        assert_eq!(learned, [(MemoryKind::Procedure, EvidenceKind::Mended)]);
+    }
+
+    #[test]
+    fn verdicts_make_and_retire_procedures() {
+        let turn = turn("t1", |memory| memory.workflow = booking(Backing::Verdict));
+        let (known, settings) = (known([]), Settings::default());
+        let mut batch = Batch::new(&known, &settings, Timestamp::UNIX_EPOCH);
+        let progress = &mut Progress::default();
+        batch.turn(progress, 1, &turn);
+        assert_eq!(batch.workflows.changed().count(), 0);
+        batch.verdict(progress, &row("t1", "key:a", FeedbackVerdict::Right), &turn);
+        assert_eq!(batch.workflows.changed().next().unwrap().evidence[0].kind, EvidenceKind::Feedback);
+        batch.verdict(progress, &row("t1", FeedbackRow::OPERATOR, FeedbackVerdict::Wrong), &turn);
+        assert!(batch.workflows.changed().next().unwrap().retired.is_some());
+        assert_eq!(batch.retired().collect::<Vec<_>>(), [MemoryKind::Procedure]);
     }
 
     /// What a batch made of lessons: those that it changed.

@@ -73,39 +73,6 @@ impl Job for Learner {
 }
 
 impl Learner {
-    /// The verdicts with the turns that they are about; those on turns that are not stored (any more) teach nothing.
-    async fn judged(&self, rows: Vec<FeedbackRow>) -> Result<Vec<(FeedbackRow, Trace)>, StoreError> {
-        let mut judged = Vec::with_capacity(rows.len());
-        for row in rows {
-            if let Some(trace) = self.store.get(&row.trace).await? {
-                judged.push((row, trace));
-            }
-        }
-        Ok(judged)
-    }
-
-    /// Writes what a batch came to. `false`: something of it was changed by somebody else since.
-    async fn write(&self, batch: &Batch<'_>, known: &Known) -> Result<bool, StoreError> {
-        let lessons: Vec<Lesson> = batch.lessons.values().cloned().collect();
-        if !lessons.is_empty() && !Memory::put(&*self.store, &lessons, known.lessons).await?.outdated.is_empty() {
-            return Ok(false);
-        }
-        let procedures: Vec<Procedure> = batch.procedures.values().cloned().collect();
-        if !procedures.is_empty()
-            && !Memory::put(&*self.store, &procedures, known.procedures).await?.outdated.is_empty()
-        {
-            return Ok(false);
-        }
-        self.write_samples(batch).await?;
-        let surplus = batch.surplus();
-        if !surplus.is_empty() {
-            Memory::<Lesson>::remove(&*self.store, &surplus).await?;
-        }
-        batch.learned.iter().for_each(|(kind, evidence)| self.metrics.learned.inc(*kind, *evidence));
-        batch.retired.iter().for_each(|kind| self.metrics.retired.inc(*kind));
-        Ok(true)
-    }
-
     /// Nobody else changes samples: each rests on the verdicts on one turn.
     async fn write_samples(&self, batch: &Batch<'_>) -> Result<(), StoreError> {
         let mut samples: BTreeMap<&str, Option<ToolSample>> = BTreeMap::new();
@@ -126,5 +93,38 @@ impl Learner {
             self.store.tool_samples().remove(&none).await?;
         }
         Ok(())
+    }
+
+    /// The verdicts with the turns that they are about; those on turns that are not stored (any more) teach nothing.
+    async fn judged(&self, rows: Vec<FeedbackRow>) -> Result<Vec<(FeedbackRow, Trace)>, StoreError> {
+        let mut judged = Vec::with_capacity(rows.len());
+        for row in rows {
+            if let Some(trace) = self.store.get(&row.trace).await? {
+                judged.push((row, trace));
+            }
+        }
+        Ok(judged)
+    }
+
+    /// Writes what a batch came to. `false`: something of it was changed by somebody else since.
+    async fn write(&self, batch: &Batch<'_>, known: &Known) -> Result<bool, StoreError> {
+        let lessons: Vec<Lesson> = batch.lessons.values().cloned().collect();
+        if !lessons.is_empty() && !Memory::put(&*self.store, &lessons, known.lessons).await?.outdated.is_empty() {
+            return Ok(false);
+        }
+        let procedures: Vec<Procedure> = batch.workflows.changed().cloned().collect();
+        if !procedures.is_empty()
+            && !Memory::put(&*self.store, &procedures, known.procedures).await?.outdated.is_empty()
+        {
+            return Ok(false);
+        }
+        self.write_samples(batch).await?;
+        let surplus = batch.surplus();
+        if !surplus.is_empty() {
+            Memory::<Lesson>::remove(&*self.store, &surplus).await?;
+        }
+        batch.learned().for_each(|(kind, evidence)| self.metrics.learned.inc(kind, evidence));
+        batch.retired().for_each(|kind| self.metrics.retired.inc(kind));
+        Ok(true)
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Settings;
 use crate::domain::memory::{Backing, Returned};
-use crate::domain::{LessonDraft, Scope, Trace};
+use crate::domain::{Evidence, EvidenceKind, LessonDraft, MemoryNote, ProcedureDraft, Scope, Trace};
 use crate::store::Revision;
 
 /// How far learning is.
@@ -26,36 +26,79 @@ pub(super) struct Progress {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Waiting {
     pub(super) scope: Scope,
-    pub(super) session: String,
+    /// The client: of a group that shares a scope, each has its own sessions.
+    tenant: String,
+    session: String,
     /// The turn that it comes from.
-    pub(super) trace: String,
-    pub(super) since: Timestamp,
+    trace: String,
+    since: Timestamp,
     /// The calls that have to come back.
     calls: Vec<String>,
-    pub(super) draft: LessonDraft,
+    pub(super) draft: Awaited,
+}
+
+/// What may be learned once its calls are back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Awaited {
+    Lesson(LessonDraft),
+    Workflow(ProcedureDraft),
+}
+
+impl Awaited {
+    fn backing(&self) -> &Backing {
+        match self {
+            Self::Lesson(draft) => &draft.backing,
+            Self::Workflow(draft) => &draft.backing,
+        }
+    }
+
+    fn kind(&self) -> EvidenceKind {
+        match self {
+            Self::Lesson(draft) => draft.kind,
+            Self::Workflow(_) => EvidenceKind::Mended,
+        }
+    }
+}
+
+impl Waiting {
+    /// What its calls are evidence of, now that they are back.
+    pub(super) fn evidence(&self) -> Evidence {
+        let (trace, session) = (Some(self.trace.clone()), Some(self.session.clone()));
+        Evidence { kind: self.draft.kind(), trace, session, source: None, at: self.since }
+    }
 }
 
 impl Progress {
     /// Lets a draft wait for its calls. Without a session nobody could tell whose calls come back: nothing is claimed then.
-    pub(super) fn wait(&mut self, trace: &Trace, scope: &Scope, draft: &LessonDraft, settings: &Settings) {
-        let (Backing::Awaits(calls), Some(session)) = (&draft.backing, &trace.session) else { return };
+    pub(super) fn wait(&mut self, trace: &Trace, scope: &Scope, draft: Awaited, settings: &Settings) {
+        let (Backing::Awaits(calls), Some(session)) = (draft.backing(), &trace.session) else { return };
+        if calls.is_empty() {
+            return;
+        }
         self.waiting.push_back(Waiting {
             scope: scope.clone(),
+            tenant: trace.tenant.clone(),
             session: session.clone(),
             trace: trace.id.clone(),
             since: trace.started_at,
             calls: calls.clone(),
-            draft: draft.clone(),
+            draft,
         });
         let surplus = self.waiting.len().saturating_sub(settings.max_waiting);
         self.waiting.drain(..surplus);
     }
 
-    /// Calls of a session came back. Says which drafts are verified by that; those of which a call failed are given up.
-    pub(super) fn came_back(&mut self, scope: &Scope, session: &str, returned: &[Returned]) -> Vec<Waiting> {
-        let mut verified = Vec::new();
+    /// The calls that a client came back with in this turn. Says which drafts of its session are verified by that; those of which a call
+    /// failed are given up.
+    pub(super) fn came_back(&mut self, trace: &Trace, memory: &MemoryNote) -> Vec<Waiting> {
+        let (mut verified, returned) = (Vec::new(), &memory.returned);
+        if returned.is_empty() {
+            return verified;
+        }
         self.waiting.retain_mut(|waiting| {
-            if waiting.scope != *scope || waiting.session != session {
+            let is_same = waiting.scope == memory.scope && waiting.tenant == trace.tenant;
+            if !is_same || Some(&waiting.session) != trace.session.as_ref() {
                 return true;
             }
             let is_of = |returned: &&Returned| waiting.calls.contains(&returned.call);
@@ -87,10 +130,10 @@ impl Progress {
 mod tests {
     use super::*;
     use crate::domain::memory::Polarity;
-    use crate::domain::{EvidenceKind, trace};
+    use crate::domain::trace;
 
-    fn draft(calls: &[&str]) -> LessonDraft {
-        LessonDraft {
+    fn draft(calls: &[&str]) -> Awaited {
+        Awaited::Lesson(LessonDraft {
             kind: EvidenceKind::Mended,
             toolset: None,
             tools: vec!["book".to_owned()],
@@ -98,47 +141,68 @@ mod tests {
             key: "book".to_owned(),
             value: calls.concat(),
             backing: Backing::Awaits(calls.iter().map(|call| (*call).to_owned()).collect()),
-        }
+        })
     }
 
     fn back(call: &str, failed: bool) -> Returned {
         Returned { call: call.to_owned(), tool: "book".to_owned(), failed }
     }
 
-    fn waiting_for(drafts: &[LessonDraft], settings: &Settings) -> (Progress, Scope) {
-        let (mut progress, scope) = (Progress::default(), Scope::of_key("a"));
-        let turn = Trace { session: Some("s".to_owned()), ..trace::sample() };
-        drafts.iter().for_each(|draft| progress.wait(&turn, &scope, draft, settings));
-        (progress, scope)
+    fn waiting_for(drafts: &[Awaited], settings: &Settings) -> Progress {
+        let (mut progress, turn) = (Progress::default(), turn("jill", "s"));
+        drafts.iter().for_each(|draft| progress.wait(&turn, &scope("a"), draft.clone(), settings));
+        progress
     }
 
-    fn said(verified: &[Waiting]) -> Vec<&str> {
-        verified.iter().map(|waiting| waiting.draft.value.as_str()).collect()
+    fn scope(group: &str) -> Scope {
+        Scope::of_group(group)
+    }
+
+    fn turn(tenant: &str, session: &str) -> Trace {
+        Trace { tenant: tenant.to_owned(), session: Some(session.to_owned()), ..trace::sample() }
+    }
+
+    /// What is verified where the client `tenant` comes back with these calls.
+    fn verified(
+        progress: &mut Progress,
+        group: &str,
+        (tenant, session): (&str, &str),
+        returned: &[Returned],
+    ) -> Vec<String> {
+        let memory = MemoryNote { returned: returned.to_vec(), ..MemoryNote::of(scope(group)) };
+        let verified = progress.came_back(&turn(tenant, session), &memory).into_iter();
+        let said = verified.map(|waiting| match waiting.draft {
+            Awaited::Lesson(draft) => draft.value,
+            Awaited::Workflow(draft) => draft.output,
+        });
+        said.collect()
     }
 
     #[test]
     fn a_draft_is_verified_when_all_its_calls_have_come_back_in_its_own_session() {
-        let (mut progress, scope) = waiting_for(&[draft(&["1", "2"]), draft(&["3"])], &Settings::default());
-        assert!(progress.came_back(&scope, "other", &[back("3", false)]).is_empty());
-        assert!(progress.came_back(&Scope::of_key("b"), "s", &[back("3", false)]).is_empty());
-        assert!(progress.came_back(&scope, "s", &[back("1", false)]).is_empty());
-        assert_eq!(said(&progress.came_back(&scope, "s", &[back("3", false), back("2", false)])), ["12", "3"]);
+        let mut progress = waiting_for(&[draft(&["1", "2"]), draft(&["3"])], &Settings::default());
+        let (own, three) = (("jill", "s"), [back("3", false)]);
+        assert!(verified(&mut progress, "a", ("jill", "other"), &three).is_empty());
+        assert!(verified(&mut progress, "a", ("jack", "s"), &three).is_empty());
+        assert!(verified(&mut progress, "b", own, &three).is_empty());
+        assert!(verified(&mut progress, "a", own, &[back("1", false)]).is_empty());
+        assert_eq!(verified(&mut progress, "a", own, &[back("3", false), back("2", false)]), ["12", "3"]);
         assert_eq!(progress.waiting, []);
     }
 
     #[test]
     fn a_draft_whose_call_failed_is_given_up() {
-        let (mut progress, scope) = waiting_for(&[draft(&["1", "2"])], &Settings::default());
-        assert!(progress.came_back(&scope, "s", &[back("1", true)]).is_empty());
-        assert!(progress.came_back(&scope, "s", &[back("1", false), back("2", false)]).is_empty());
+        let mut progress = waiting_for(&[draft(&["1", "2"])], &Settings::default());
+        assert!(verified(&mut progress, "a", ("jill", "s"), &[back("1", true)]).is_empty());
+        assert!(verified(&mut progress, "a", ("jill", "s"), &[back("1", false), back("2", false)]).is_empty());
     }
 
     #[test]
     fn what_waits_is_bounded_in_number_and_time_and_ends_with_a_verdict() {
         let settings = Settings { max_waiting: 2, waiting_hours: 1, ..Settings::default() };
-        let (progress, scope) = waiting_for(&[draft(&["1"]), draft(&["2"]), draft(&["3"])], &settings);
+        let progress = waiting_for(&[draft(&["1"]), draft(&["2"]), draft(&["3"])], &settings);
         let all = [back("1", false), back("2", false), back("3", false)];
-        assert_eq!(said(&progress.clone().came_back(&scope, "s", &all)), ["2", "3"]);
+        assert_eq!(verified(&mut progress.clone(), "a", ("jill", "s"), &all), ["2", "3"]);
         let mut late = progress.clone();
         late.expire(Timestamp::from_second(3_599).unwrap(), &settings);
         assert_eq!(late.waiting.len(), 2);
@@ -150,9 +214,10 @@ mod tests {
     }
 
     #[test]
-    fn without_a_session_nothing_is_waited_for() {
-        let (mut progress, scope) = (Progress::default(), Scope::of_key("a"));
-        progress.wait(&trace::sample(), &scope, &draft(&["1"]), &Settings::default());
+    fn without_a_session_or_a_call_nothing_is_waited_for() {
+        let mut progress = Progress::default();
+        progress.wait(&trace::sample(), &scope("a"), draft(&["1"]), &Settings::default());
+        progress.wait(&turn("jill", "s"), &scope("a"), draft(&[]), &Settings::default());
         assert_eq!(progress, Progress::default());
     }
 }

@@ -30,7 +30,7 @@ pub use error::{OfflineError, Problem};
 pub use explain::{ExplainJob, ExplainSummary, explain};
 pub use learn::{
     LearnFiles, LearnRun, NotesFiles, NotesReport, NotesRun, NotesWatcher, Prepared, Report, Samples, Stored,
-    TraceLines, Variant, VariantReport, gather_procedures, learn, learn_notes, page,
+    TraceLines, Variant, VariantReport, each_trace, learn, learn_notes, page,
 };
 pub use lines::MAX_LINE_BYTES;
 pub use moving::{ExportSummary, ImportSummary, export, import};

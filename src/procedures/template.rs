@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::abstraction::Parameters;
+use super::preference::preferred;
 use super::{Library, Query};
 use crate::domain::Procedure;
 use crate::domain::plan::{Node, Source};
@@ -22,8 +23,9 @@ pub struct ToolInPlay {
 }
 
 /// The one procedure that can be followed as it is: what it gives is what the request asks for, clearly more than what any other gives, and
-/// all its tools are in play with the parameters that they had. `None` where none is, or where it is in doubt. Its plan is a template: the
-/// inputs are missing, and [`Source::Missing`] tells their names.
+/// all its tools are in play with the parameters that they had. Of several that give the same, one that needs no more than the others is
+/// followed, and of those the one that went best. `None` where none is, or where it is in doubt. Its plan is a template: the inputs are missing,
+/// and [`Source::Missing`] tells their names.
 pub fn template(
     library: &Library,
     query: &Query<'_>,
@@ -31,23 +33,19 @@ pub fn template(
 ) -> Option<Arc<Procedure>> {
     let settings = library.settings();
     let asked: HashSet<String> = tokens(query.text).into_iter().collect();
-    let mut best: Option<(f64, &Arc<Procedure>)> = None;
-    let mut second = 0.0_f64;
-    for shelved in library.in_play(query.scope, query.in_play) {
+    let close = library.in_play(query.scope, query.in_play).map(|shelved| {
         let meaning = query.vector.zip(shelved.vector.as_ref()).map(|(asked, own)| f64::from(asked.cosine(own)));
-        let close = closeness(&shelved.procedure, &asked, meaning);
-        match best {
-            Some((known, _)) if close <= known => second = second.max(close),
-            _ => {
-                second = best.map_or(0.0, |(known, _)| known);
-                best = Some((close, &shelved.procedure));
-            }
-        }
+        (closeness(&shelved.procedure, &asked, meaning), &shelved.procedure)
+    });
+    let mut close: Vec<(f64, &Arc<Procedure>)> = close.collect();
+    let best = close.iter().map(|(close, _)| *close).fold(0.0, f64::max);
+    if best < settings.template_closeness {
+        return None;
     }
-    let (close, procedure) = best?;
-    let is_clear = close >= settings.template_closeness && close - second >= settings.template_lead;
-    let is_same = || procedure.plan.nodes().iter().all(|node| is_unchanged(node, tools));
-    (is_clear && is_same()).then(|| Arc::clone(procedure))
+    close.retain(|(close, _)| *close >= best || best - close < settings.template_lead);
+    let fitting: Vec<&Arc<Procedure>> = close.into_iter().map(|(_, procedure)| procedure).collect();
+    let is_unchanged = |procedure: &Procedure| procedure.plan.nodes().iter().all(|node| is_unchanged(node, tools));
+    preferred(&fitting, is_unchanged).map(Arc::clone)
 }
 
 /// How close a request is to what a procedure gives, 0 to 1: the share of the words of its goal's name that the request has, or of the words
@@ -98,9 +96,12 @@ mod tests {
     const BOOKING: [(&str, &str, &str); 3] =
         [("find_person", "name", "?"), ("book_room", "person_id", "step1/id"), ("book_room", "day", "?")];
 
+    const LOOKED_UP: [(&str, &str, &str); 3] =
+        [("list_people", "name", "?"), ("book_room", "person_id", "step1/0/id"), ("book_room", "day", "?")];
+
     fn parameters(tool: &str) -> Option<ToolInPlay> {
         let parameters = match tool {
-            "find_person" => json!({"properties": {"name": {}}, "required": ["name"]}),
+            "find_person" | "list_people" => json!({"properties": {"name": {}}, "required": ["name"]}),
             "book_room" => json!({"properties": {"person_id": {}, "day": {}, "unit": {"default": "h"}},
                 "required": ["person_id", "unit"]}),
             "cancel_room" | "book_flight" => json!({"properties": {"person_id": {}}}),
@@ -136,6 +137,27 @@ mod tests {
     fn where_two_are_as_close_none_is_followed() {
         let asked = "Books a meeting room for others";
         assert_eq!(found(&library(&["book_flight"]), asked, &parameters), None);
+    }
+
+    #[test]
+    fn of_two_ways_to_the_same_the_one_that_went_best_is_followed() {
+        let mut other = Procedure::clone(&procedure("a", "Books a meeting room", &LOOKED_UP));
+        // Ids are in the order of time.
+        other.id = format!("pro_{}", "f".repeat(32));
+        let asked = "Book me a room with Jack on Friday, please.";
+        let followed = |other: &Procedure| {
+            let all = [procedure("a", "Books a meeting room", &BOOKING), Arc::new(other.clone())];
+            let library = Library::of(all.iter().map(shelved), Settings::default());
+            let query = Query { scope: &Scope::of_group("a"), text: asked, vector: None, in_play: &|_| true };
+            template(&library, &query, &parameters).map(|found| found.plan.nodes()[0].tool.clone())
+        };
+        assert_eq!(followed(&other).as_deref(), Some("find_person"), "the one that was learned first");
+        other.tally.helped = 3;
+        other.tally.uses = 3;
+        assert_eq!(followed(&other).as_deref(), Some("list_people"));
+        other.plan =
+            serde_json::from_str(&serde_json::to_string(&other.plan).unwrap().replace("\"day\"", "\"date\"")).unwrap();
+        assert_eq!(followed(&other), None, "another argument of the goal: not the same");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::domain::{Evidence, Plan, Procedure, ProcedureDraft, Scope};
 
 /// A draft of these arguments, by tool and name: `?` is an input of that name, `stepN/POINTER` an output. Tools are called in the order in
 /// which they stand here first; the last one is the goal.
-pub(super) fn draft(output: &str, arguments: &[(&str, &str, &str)]) -> ProcedureDraft {
+pub(crate) fn draft(output: &str, arguments: &[(&str, &str, &str)]) -> ProcedureDraft {
     let mut nodes: Vec<Node> = Vec::new();
     let mut input: Vec<ProcedureInput> = Vec::new();
     for (tool, name, from) in arguments {
@@ -42,12 +42,12 @@ pub(super) fn draft(output: &str, arguments: &[(&str, &str, &str)]) -> Procedure
 }
 
 /// Evidence by a trace.
-pub(super) fn evidence(kind: EvidenceKind, trace: &str) -> Evidence {
+pub(crate) fn evidence(kind: EvidenceKind, trace: &str) -> Evidence {
     Evidence { kind, trace: Some(trace.to_owned()), session: None, source: None, at: Timestamp::UNIX_EPOCH }
 }
 
 /// The procedure of a draft, in the scope of a group.
-pub(super) fn procedure(group: &str, output: &str, arguments: &[(&str, &str, &str)]) -> Arc<Procedure> {
+pub(crate) fn procedure(group: &str, output: &str, arguments: &[(&str, &str, &str)]) -> Arc<Procedure> {
     let found = (&draft(output, arguments), evidence(EvidenceKind::Mended, "t"));
     let joined = join([], found, &Scope::of_group(group), Timestamp::UNIX_EPOCH, &Settings::default());
     let Joined::New(procedure) = joined else { panic!("{joined:?}") };
@@ -55,6 +55,6 @@ pub(super) fn procedure(group: &str, output: &str, arguments: &[(&str, &str, &st
 }
 
 /// The same, ready for a library that finds it by words.
-pub(super) fn shelved(procedure: &Arc<Procedure>) -> Shelved {
+pub(crate) fn shelved(procedure: &Arc<Procedure>) -> Shelved {
     Shelved { procedure: Arc::clone(procedure), vector: None }
 }

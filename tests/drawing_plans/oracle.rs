@@ -127,6 +127,20 @@ impl Oracle {
         json!({"calls": calls, "arguments": arguments})
     }
 
+    /// The inputs of a plan that is known, which are named after the label of a call and its argument: `LABEL ARGUMENT`.
+    fn fill_in(&self, data: &Value) -> Value {
+        let mut inputs = Vec::new();
+        for input in data["known"]["inputs"].as_array().unwrap() {
+            let name = input["name"].as_str().unwrap();
+            let (label, argument) = name.split_once(' ').unwrap();
+            let Some(value) = self.gold(label).and_then(|call| call.arguments.get(argument)) else {
+                return self.fails(format!("nothing is known of the input {name}"));
+            };
+            inputs.push(json!({"name": name, "source": "value", "value": value, "words": words_for(value, data)}));
+        }
+        json!({"fits": true, "inputs": inputs})
+    }
+
     fn output(
         &self,
         reference: &GoldReference,
@@ -179,6 +193,7 @@ impl PlanningModel for Oracle {
             let data: Value = serde_json::from_str(user).unwrap();
             let right = match question.purpose {
                 Purpose::Selection => self.select(&data),
+                Purpose::Completion if data.get("known").is_some() => self.fill_in(&data),
                 Purpose::Completion => self.complete(&data),
                 Purpose::Choice => unreachable!("drawing chooses nothing"),
             };

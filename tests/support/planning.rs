@@ -44,6 +44,11 @@ pub(crate) fn question(received: &Received) -> Option<Value> {
     is_planning.then(|| serde_json::from_str(&user).unwrap())
 }
 
+/// Does a question ask for the goals of a new plan?
+pub(crate) fn selects(asked: &Value) -> bool {
+    ["options", "known", "wanted"].iter().all(|of_others| asked.get(of_others).is_none())
+}
+
 /// The requests that draw plans, and the others.
 pub(crate) fn split(upstream: &Server) -> (Vec<Value>, Vec<Received>) {
     let (mut planning, mut others) = (Vec::new(), Vec::new());

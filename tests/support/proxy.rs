@@ -215,8 +215,16 @@ impl Stopped {
         Proxy::start_in(self.directory, self.config, Vec::new()).await
     }
 
+    /// Starts on the same folder with these tables behind the configuration, and these files in place of what is there.
+    pub(crate) async fn start_again_with(self, tables: &str, files: &[(&str, &str)]) -> Proxy {
+        for (path, text) in files {
+            write(self.directory.path(), path, text);
+        }
+        Proxy::start_in(self.directory, self.config + tables, Vec::new()).await
+    }
+
     /// Starts on the same folder with another configuration.
-    pub(crate) async fn start_again_with(self, config: String) -> Proxy {
+    pub(crate) async fn start_again_as(self, config: String) -> Proxy {
         Proxy::start_in(self.directory, config, Vec::new()).await
     }
 }

@@ -1,6 +1,7 @@
 //! `callwright learn procedures`: procedures from turns that were recorded and verified.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
 use jiff::Timestamp;
@@ -9,9 +10,10 @@ use crate::cli::errors::{BadLines, VerbResult};
 use crate::cli::memory_store::{MemoryStore, all_procedures};
 use crate::cli::progress::Progress;
 use crate::domain::memory::EvidenceKind;
-use crate::offline::{TraceLines, gather_procedures};
-use crate::procedures::{Gathered, Gathering};
-use crate::store::{Feedback, FeedbackVerdict, Procedures, Revision, Store, Traces};
+use crate::learning::{Gathered, Gathering, Word};
+use crate::offline::{TraceLines, each_trace};
+use crate::procedures::{Library, Shelved};
+use crate::store::{Feedback, FeedbackRow, FeedbackVerdict, Procedures, Revision, Store, Traces};
 
 /// Traces that are read at a time.
 const PAGE: u32 = 500;
@@ -57,12 +59,14 @@ pub(super) fn run(arguments: &Arguments) -> VerbResult {
 async fn learn(arguments: &Arguments) -> VerbResult {
     let MemoryStore { store, settings } = MemoryStore::open(arguments.config.clone()).await?;
     let (known, seen) = all_procedures(store.procedures()).await?;
-    let mut gathering = Gathering::new(known, settings.procedures);
+    let known = known.into_iter().map(|procedure| Shelved { procedure: Arc::new(procedure), vector: None });
+    let library = Arc::new(Library::of(known, settings.procedures));
+    let mut gathering = Gathering::new(library, settings.learning, Timestamp::now());
     let mut lines = TraceLines::default();
     match &arguments.traces {
         Some(file) => {
-            let vouched = arguments.vouched.then_some(EvidenceKind::Operator);
-            lines = gather_procedures(file, &mut gathering, vouched, &Progress::new(false))?;
+            let word = if arguments.vouched { Word::Right(EvidenceKind::Operator) } else { Word::None };
+            lines = each_trace(file, &mut |trace| gathering.turn(trace, word), &Progress::new(false))?;
         }
         None => from_store(&store, &mut gathering).await?,
     }
@@ -90,13 +94,16 @@ async fn from_store(store: &Store, gathering: &mut Gathering) -> Result<(), crat
         let taught = store.taught(after, PAGE).await?;
         for (_, trace) in &taught.traces {
             let given = store.feedback_on(&trace.id).await?;
-            let verdicts: Vec<(FeedbackVerdict, EvidenceKind)> =
-                given.iter().filter_map(|row| Some((row.verdict, row.counts_for(trace)?))).collect();
+            let verdicts: Vec<(&FeedbackRow, EvidenceKind)> =
+                given.iter().filter_map(|row| Some((row, row.counts_for(trace)?))).collect();
             // Where one says that it was wrong, whatever another says, it teaches nothing.
-            if verdicts.iter().any(|(verdict, _)| *verdict == FeedbackVerdict::Wrong) {
-                continue;
-            }
-            gathering.add(trace, verdicts.first().map(|(_, kind)| *kind), Timestamp::now());
+            let wrong = verdicts.iter().find(|(row, _)| row.verdict == FeedbackVerdict::Wrong);
+            let word = match (wrong, verdicts.first()) {
+                (Some((row, _)), _) => Word::Wrong(row),
+                (None, Some((_, kind))) => Word::Right(*kind),
+                (None, None) => Word::None,
+            };
+            gathering.turn(trace, word);
         }
         if taught.upto <= after {
             return Ok(());
@@ -110,5 +117,5 @@ fn tell(gathered: &Gathered) {
     anstream::eprintln!(
         "{turns} turns, {workflows} with several calls that fed one another, {unverified} of them not verified"
     );
-    anstream::eprintln!("{new} new procedures, {joined} that were known rest on more now");
+    anstream::eprintln!("{new} new procedures, {joined} that were known are otherwise now");
 }

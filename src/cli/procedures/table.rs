@@ -56,7 +56,8 @@ pub(super) fn whole(procedure: &Procedure) -> String {
         line("evidence", &format!("{} {at} {}", kind.label(), text(place)));
     }
     let tally = procedure.tally;
-    line("tally", &format!("{} uses, {} helped, {} hurt", tally.uses, tally.helped, tally.hurt));
+    let uses = format!("{} uses, {} helped, {} hurt", tally.uses, tally.helped, tally.hurt);
+    line("tally", &format!("{uses}; withheld from {} turns, {} of them hurt", tally.withheld, tally.withheld_hurt));
     if let Some(retired) = &procedure.retired {
         line("retired", &format!("{} {}", retired.at, text(&retired.reason)));
     }

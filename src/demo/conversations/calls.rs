@@ -18,6 +18,7 @@ pub(super) static CONVERSATIONS: [Conversation; 7] = [
         replies: &[],
         streams_with: None,
         is_planned: false,
+        remembers: false,
         promise: |traces| {
             has_repair(traces, RepairKind::ToolRenamed) && nothing_was_sent_back(traces) && all_ran(traces, 1)
         },
@@ -31,6 +32,7 @@ pub(super) static CONVERSATIONS: [Conversation; 7] = [
         replies: &[],
         streams_with: None,
         is_planned: false,
+        remembers: false,
         promise: |traces| {
             has_repair(traces, RepairKind::ParameterRenamed)
                 && has_repair(traces, RepairKind::TypeCoerced)
@@ -47,6 +49,7 @@ pub(super) static CONVERSATIONS: [Conversation; 7] = [
         replies: &[],
         streams_with: None,
         is_planned: false,
+        remembers: false,
         promise: |traces| {
             has_diagnosis(traces, FaultCode::ParameterMissing)
                 && attempts(traces).any(|attempt| attempt.purpose == "static_feedback")
@@ -62,6 +65,7 @@ pub(super) static CONVERSATIONS: [Conversation; 7] = [
         replies: &[],
         streams_with: None,
         is_planned: false,
+        remembers: false,
         promise: |traces| {
             executions(traces).any(|execution| execution.explanation.as_ref().is_some_and(|found| found.is_hit()))
                 && executions(traces).last().is_some_and(succeeded)
@@ -76,6 +80,7 @@ pub(super) static CONVERSATIONS: [Conversation; 7] = [
         replies: &[],
         streams_with: None,
         is_planned: false,
+        remembers: false,
         promise: |traces| {
             traces.iter().any(|trace| is_handed_over(trace) && trace.record.len() > 1)
                 && has_diagnosis(traces, FaultCode::Constraint)
@@ -91,6 +96,7 @@ pub(super) static CONVERSATIONS: [Conversation; 7] = [
         replies: &[],
         streams_with: Some(OwnTool::Weather),
         is_planned: false,
+        remembers: false,
         promise: |traces| {
             traces.len() == 2
                 && traces.iter().all(|trace| trace.stream)
@@ -108,6 +114,7 @@ pub(super) static CONVERSATIONS: [Conversation; 7] = [
         replies: &[],
         streams_with: Some(OwnTool::Route),
         is_planned: false,
+        remembers: false,
         promise: |traces| {
             let added = |trace: &Trace| trace.observed.iter().any(|seen| seen.done == Enrichment::Added && !seen.again);
             traces.len() == 3 && traces.iter().any(added) && executions(traces).next().is_none()

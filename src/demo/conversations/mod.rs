@@ -1,6 +1,7 @@
 //! The catalogue: what the demo talks about, and what each conversation is to show.
 
 mod calls;
+mod memory;
 mod plans;
 
 use crate::domain::trace::{Attempt, Execution};
@@ -25,6 +26,8 @@ pub(super) struct Conversation {
     pub(super) streams_with: Option<OwnTool>,
     /// Is a plan drawn? Where not, none may be: a simple turn pays for no planning.
     pub(super) is_planned: bool,
+    /// Does it need what an earlier conversation taught? It is held once that is learned.
+    pub(super) remembers: bool,
     /// Did it show what it is to show? Judged by the traces of its turns.
     pub(super) promise: fn(&[Trace]) -> bool,
 }
@@ -38,7 +41,7 @@ impl Conversation {
 
 /// All conversations, in the order of the transcript.
 pub(super) fn catalogue() -> impl Iterator<Item = &'static Conversation> {
-    calls::CONVERSATIONS.iter().chain(&plans::CONVERSATIONS)
+    calls::CONVERSATIONS.iter().chain(&plans::CONVERSATIONS).chain(&memory::CONVERSATIONS)
 }
 
 fn attempts(traces: &[Trace]) -> impl Iterator<Item = &Attempt> {

@@ -17,6 +17,7 @@ pub(super) static CONVERSATIONS: [Conversation; 5] = [
         replies: &[],
         streams_with: None,
         is_planned: true,
+        remembers: false,
         promise: |traces| {
             results(traces) == [PlanResult::Complete]
                 && all_ran(traces, 3)
@@ -33,6 +34,7 @@ pub(super) static CONVERSATIONS: [Conversation; 5] = [
         replies: &[],
         streams_with: None,
         is_planned: true,
+        remembers: false,
         promise: |traces| {
             results(traces) == [PlanResult::Complete]
                 && all_ran(traces, 4)
@@ -49,6 +51,7 @@ pub(super) static CONVERSATIONS: [Conversation; 5] = [
         replies: &["Until 15:30, please."],
         streams_with: None,
         is_planned: true,
+        remembers: false,
         promise: |traces| {
             results(traces) == [PlanResult::Asked, PlanResult::Complete]
                 && traces.first().is_some_and(|trace| trace.executions.is_empty())
@@ -65,6 +68,7 @@ pub(super) static CONVERSATIONS: [Conversation; 5] = [
         replies: &[],
         streams_with: Some(OwnTool::Rooms),
         is_planned: true,
+        remembers: false,
         promise: |traces| {
             results(traces) == [PlanResult::Handed, PlanResult::Handed, PlanResult::Complete]
                 && all_ran(traces, 0)
@@ -80,6 +84,7 @@ pub(super) static CONVERSATIONS: [Conversation; 5] = [
         replies: &[],
         streams_with: Some(OwnTool::Flights),
         is_planned: true,
+        remembers: false,
         promise: |traces| {
             let last = results(traces).pop();
             traces.len() == 5

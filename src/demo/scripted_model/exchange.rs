@@ -7,8 +7,10 @@ use super::request::Message;
 /// A question and what was told about it since.
 #[derive(Debug, Default)]
 pub(super) struct Exchange {
-    /// The user's question; empty where the conversation holds none.
+    /// The user's question, its first paragraph; empty where the conversation holds none.
     pub(super) question: String,
+    /// What stands behind the question in the same message: notes.
+    pub(super) notes: String,
     /// What tools returned and what was sent back, oldest first: every later message that is not the assistant's own.
     pub(super) told: Vec<String>,
     /// Messages of the whole conversation: the only source of fresh ids that a stateless model has.
@@ -21,9 +23,11 @@ impl Exchange {
     pub(super) fn of(messages: &[Message]) -> Self {
         let start = messages.iter().rposition(Message::ends_an_exchange).map_or(0, |index| index + 1);
         let mut current = messages.iter().skip(start).skip_while(|message| message.role != "user");
-        let question = current.next().map(Message::text).unwrap_or_default();
+        let asked = current.next().map(Message::text).unwrap_or_default();
+        let (question, notes) = asked.split_once("\n\n").unwrap_or((&asked, ""));
         let told = current.filter(|message| message.role == "tool" || message.role == "user").map(Message::text);
-        Self { question, told: told.collect(), position: messages.len() }
+        let (question, notes) = (question.to_owned(), notes.to_owned());
+        Self { question, notes, told: told.collect(), position: messages.len() }
     }
 
     /// The newest result that has `member`. A result is recognised by what it holds: a JSON object that is the whole message.
@@ -36,9 +40,10 @@ impl Exchange {
         self.told.iter().rev().find_map(|text| result(text))
     }
 
-    /// What was sent back: all that was told and is no result.
+    /// What was noted in earlier conversations, and what was sent back: all that was told and is no result.
     pub(super) fn feedback(&self) -> impl Iterator<Item = &str> {
-        self.told.iter().map(String::as_str).filter(|text| result(text).is_none())
+        let told = self.told.iter().map(String::as_str).filter(|text| result(text).is_none());
+        std::iter::once(self.notes.as_str()).chain(told)
     }
 }
 
@@ -70,7 +75,7 @@ mod tests {
         assert_eq!(exchange.question, "second");
         assert!(exchange.result_with("routes").is_some());
         assert!(exchange.result_with("places").is_none());
-        assert_eq!(exchange.feedback().collect::<Vec<_>>(), ["The call is wrong."]);
+        assert_eq!(exchange.feedback().collect::<Vec<_>>(), ["", "The call is wrong."]);
     }
 
     #[test]

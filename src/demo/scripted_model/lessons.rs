@@ -2,6 +2,7 @@
 //!
 //! - names, values and places stand in backticks, and what is said about one fault stands in one line;
 //! - a line that says `required parameter` before a name, and `missing`: that parameter is to be given;
+//! - a line that says `cannot be called without` before a name: likewise;
 //! - a line that says `closest` or `written` before a name: that name is right, and the one before those words is wrong;
 //! - a line that says `E4` before a place: the value at that place is wrong;
 //! - an example call is the first JSON object behind the words `in this form`; its values are good values, but for those in `<>`;
@@ -15,6 +16,9 @@ use super::exchange::Exchange;
 
 /// Words before the name of a parameter that is missing.
 const REQUIRED: &str = "required parameter ";
+
+/// Words before the name of a parameter that calls were wrong without.
+const WITHOUT: &str = "cannot be called without ";
 
 /// Words between a wrong name and the right one.
 const SUGGESTIONS: [&str; 2] = ["closest", "written"];
@@ -63,6 +67,9 @@ impl Lessons {
 
     fn read_line(&mut self, line: &str) {
         if let Some((_, behind)) = line.split_once(REQUIRED).filter(|_| line.contains("missing")) {
+            self.missing.extend(names(behind).first().map(|name| (*name).to_owned()));
+        }
+        if let Some((_, behind)) = line.split_once(WITHOUT) {
             self.missing.extend(names(behind).first().map(|name| (*name).to_owned()));
         }
         if let Some((before, behind)) = SUGGESTIONS.iter().find_map(|words| line.split_once(words))
@@ -115,6 +122,7 @@ mod tests {
     #[test]
     fn a_missing_parameter_is_read_only_where_it_is_named() {
         assert_eq!(read("`f` is right, but the required parameter `a.b` is missing.").missing, ["a.b"]);
+        assert_eq!(read("- \"rooms\": \"`f` cannot be called without `date` (Day).\"").missing, ["date"]);
         assert!(read("A required parameter is missing.").missing.is_empty());
         assert!(read("The required parameter `date` is a day.").missing.is_empty());
     }

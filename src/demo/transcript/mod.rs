@@ -20,6 +20,8 @@ pub(super) enum Label {
     User,
     /// What the model says and calls.
     Model,
+    /// What stands behind the question from earlier conversations.
+    Recall,
     /// What the plan that is followed says in the model's place.
     Plan,
     /// What the scan found.
@@ -51,6 +53,7 @@ impl Label {
         match self {
             Self::User => "user",
             Self::Model => "model",
+            Self::Recall => "recall",
             Self::Plan => "plan",
             Self::Found => "found",
             Self::Repaired => "repaired",

@@ -81,7 +81,7 @@ fn styles(label: Label) -> (Style, Style) {
     match label {
         Label::User => (colour(AnsiColor::Cyan).bold(), plain.bold()),
         Label::Model => (colour(AnsiColor::Magenta), plain),
-        Label::Plan => (colour(AnsiColor::Blue).bold(), plain),
+        Label::Plan | Label::Recall => (colour(AnsiColor::Blue).bold(), plain),
         Label::Found => (colour(AnsiColor::Yellow), plain),
         Label::Repaired | Label::Explained => (colour(AnsiColor::Green), colour(AnsiColor::Green)),
         Label::SentBack => (colour(AnsiColor::Blue), plain.dimmed()),

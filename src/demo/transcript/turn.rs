@@ -29,6 +29,7 @@ pub(crate) fn turn_lines(trace: &Trace, answer: &str, before: Option<&Trace>) ->
         .iter()
         .filter(|observation| !observation.again)
         .for_each(|observation| telling.observation(observation));
+    telling.lessons();
     if let Some(plan) = &trace.plan {
         telling.lines.extend(plan_lines(trace, plan, before));
     }
@@ -99,6 +100,17 @@ struct Telling<'a> {
 impl<'a> Telling<'a> {
     fn add(&mut self, label: Label, text: impl Into<String>) {
         self.lines.push(Line::new(label, text));
+    }
+
+    fn lessons(&mut self) {
+        let lessons = self.trace.memory.iter().flat_map(|memory| &memory.lessons);
+        match lessons.filter(|lesson| !lesson.withheld && !lesson.again).count() {
+            0 => {}
+            1 => self.add(Label::Recall, "one lesson from earlier conversations stands behind the question"),
+            count => {
+                self.add(Label::Recall, format!("{count} lessons from earlier conversations stand behind the question"))
+            }
+        }
     }
 
     fn attempt(&mut self, attempt: &'a Attempt) {

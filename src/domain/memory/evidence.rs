@@ -3,6 +3,8 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::domain::Trace;
+
 /// One verified outcome that a lesson or procedure rests on. Nothing is learned without one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
@@ -22,6 +24,11 @@ pub struct Evidence {
 }
 
 impl Evidence {
+    /// A turn that was right: this verifies it, found then.
+    pub fn of_turn(kind: EvidenceKind, trace: &Trace, at: Timestamp) -> Self {
+        Self { kind, trace: Some(trace.id.clone()), session: trace.session.clone(), source: None, at }
+    }
+
     /// Do both tell of the same event? It counts once, however often it is found.
     pub fn is_same_event(&self, other: &Self) -> bool {
         self.kind == other.kind && self.trace == other.trace && self.source == other.source

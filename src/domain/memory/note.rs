@@ -12,7 +12,7 @@ pub struct MemoryNote {
     /// The lessons that were shown, best first.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub lessons: Vec<Recalled>,
-    /// The procedures that were shown, or followed as a plan's template.
+    /// The procedures that were found, to be shown or followed as a plan's template.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub procedures: Vec<Recalled>,
     /// What may become lessons.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::prompts::Known;
-use crate::domain::{OutputField, Scope};
+use crate::domain::{OutputField, Procedure, Scope};
 use crate::embedding::Embedder;
 use crate::procedures::{Library, Query, Settings, Wording, compose, feed};
 
@@ -22,6 +22,8 @@ pub struct Lookup<'a> {
     pub in_play: &'a (dyn Fn(&str) -> bool + Sync),
     /// What answers hold: it tells which procedure gives what another one needs.
     pub outputs: &'a Outputs<'a>,
+    /// Is the procedure of this id withheld from the turn, to see whether it goes well without it?
+    pub withheld: &'a (dyn Fn(&str) -> bool + Sync),
     /// What makes vectors of questions; none where procedures are found by words alone.
     pub embedder: Option<&'a dyn Embedder>,
 }
@@ -36,6 +38,15 @@ impl fmt::Debug for Lookup<'_> {
 #[derive(Debug, Default)]
 pub(super) struct Retrieved {
     found: Vec<(String, Known)>,
+}
+
+/// What fits a request.
+#[derive(Debug, Default)]
+pub(super) struct Fitting {
+    /// The ids of the procedures that fit best, the withheld ones among them, best first.
+    pub(super) ids: Vec<String>,
+    /// What is shown.
+    pub(super) shown: Vec<FoundWords>,
 }
 
 /// A procedure that was found: its id, none where it is made of two, and its words.
@@ -65,31 +76,39 @@ impl Retrieved {
 }
 
 impl Lookup<'_> {
-    /// The procedures that fit a text best.
+    /// The procedures that fit a text best, without those that are withheld.
     pub(super) async fn find(&self, text: &str, k: usize) -> Vec<FoundWords> {
+        let found = self.best(text, k).await.into_iter();
+        let shown = found.filter(|procedure| !(self.withheld)(&procedure.id));
+        shown.map(|procedure| (Some(procedure.id.clone()), Wording::of(&procedure).into())).collect()
+    }
+
+    async fn best(&self, text: &str, k: usize) -> Vec<Arc<Procedure>> {
         // Without a vector words alone decide.
         let vector = match self.embedder {
             Some(embedder) => embedder.embed_query(text.to_owned()).await.ok(),
             None => None,
         };
         let query = Query { scope: self.scope, text, vector: vector.as_ref(), in_play: &|tool| (self.in_play)(tool) };
-        let found = self.library.recall(&query, k).into_iter();
-        found.map(|found| (Some(found.procedure.id.clone()), Wording::of(&found.procedure).into())).collect()
+        self.library.recall(&query, k).into_iter().map(|found| found.procedure).collect()
     }
 
     /// The same for the request itself. Where another procedure gives an input of the best one, both together come behind.
-    pub(super) async fn for_request(&self, request: &str, settings: &Settings) -> Vec<FoundWords> {
-        let mut found = self.find(request, settings.k).await;
-        let best = found.first().and_then(|(id, _)| self.library.get(self.scope, id.as_deref()?)).cloned();
-        let Some(best) = best else { return found };
+    pub(super) async fn for_request(&self, request: &str, settings: &Settings) -> Fitting {
+        let fitting = self.best(request, settings.k).await;
+        let ids = fitting.iter().map(|procedure| procedure.id.clone()).collect();
+        let known: Vec<&Arc<Procedure>> = fitting.iter().filter(|procedure| !(self.withheld)(&procedure.id)).collect();
+        let words = |procedure: &&Arc<Procedure>| (Some(procedure.id.clone()), Wording::of(procedure).into());
+        let mut shown: Vec<FoundWords> = known.iter().map(words).collect();
+        let Some(best) = known.first() else { return Fitting { ids, shown } };
         let in_play = |tool: &str| (self.in_play)(tool);
-        let composed = self.library.in_play(self.scope, &in_play).find_map(|giver| {
-            let giver = &giver.procedure;
+        let givers = self.library.in_play(self.scope, &in_play).map(|giver| &giver.procedure);
+        let composed = givers.filter(|giver| !(self.withheld)(&giver.id)).find_map(|giver| {
             let goal = giver.plan.node(giver.plan.finals().first()?)?;
-            let feed = feed(giver, &best, &(self.outputs)(&goal.tool))?;
-            compose(giver, &best, &feed, settings)
+            let feed = feed(giver, best, &(self.outputs)(&goal.tool))?;
+            compose(giver, best, &feed, settings)
         });
-        found.extend(composed.map(|draft| (None, Wording::of_draft(&draft).into())));
-        found
+        shown.extend(composed.map(|draft| (None, Wording::of_draft(&draft).into())));
+        Fitting { ids, shown }
     }
 }

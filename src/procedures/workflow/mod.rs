@@ -21,7 +21,7 @@ use super::{Settings, Wording};
 use crate::domain::Cost;
 use crate::upstream::TextSource;
 use asker::{Asker, Asking, Stop};
-use lookup::Retrieved;
+use lookup::{Fitting, Retrieved};
 use prompts::{Answered, Task, edited, questions, reviewed, summary, updated};
 
 /// What a workflow may spend.
@@ -47,6 +47,8 @@ pub struct Wanted<'a> {
 pub struct Outline {
     /// What to do, step by step; empty where nothing came of it.
     pub steps: Vec<String>,
+    /// The ids of the procedures that fit the request itself, the withheld ones among them, best first.
+    pub fitting: Vec<String>,
     /// The ids of the procedures that it rests on, in the order in which they were found.
     pub procedures: Vec<String>,
     /// What it has cost.
@@ -68,11 +70,13 @@ pub async fn outline(
         lookup,
         asker: Asker { source, budget, spent: Cost::default(), settings },
         settings,
+        fitting: Vec::new(),
         retrieved: Retrieved::default(),
         steps: Vec::new(),
     };
     let stopped = run.all().await.err().map(|stop| stop.to_string());
-    Outline { steps: run.steps, procedures: run.retrieved.ids(), cost: run.asker.spent, stopped }
+    let Run { steps, fitting, retrieved, asker, .. } = run;
+    Outline { steps, fitting, procedures: retrieved.ids(), cost: asker.spent, stopped }
 }
 
 /// Steps as a model is shown them, behind the message that asks for them.
@@ -92,6 +96,7 @@ struct Run<'a> {
     lookup: &'a Lookup<'a>,
     asker: Asker<'a>,
     settings: &'a Settings,
+    fitting: Vec<String>,
     retrieved: Retrieved,
     /// The best so far.
     steps: Vec<String>,
@@ -120,7 +125,8 @@ struct Edits {
 
 impl Run<'_> {
     async fn all(&mut self) -> Result<(), Stop> {
-        let found = self.lookup.for_request(self.task.request, self.settings).await;
+        let Fitting { ids, shown: found } = self.lookup.for_request(self.task.request, self.settings).await;
+        self.fitting = ids;
         if found.is_empty() {
             return Ok(());
         }

@@ -89,7 +89,14 @@ fn run(source: &Scripted, settings: &Settings, budget: Budget) -> Outline {
     let library = library();
     let scope = Scope::of_group("a");
     let outputs = |_: &str| -> Arc<[OutputField]> { Arc::default() };
-    let lookup = Lookup { library: &library, scope: &scope, in_play: &|_| true, outputs: &outputs, embedder: None };
+    let lookup = Lookup {
+        library: &library,
+        scope: &scope,
+        in_play: &|_| true,
+        outputs: &outputs,
+        withheld: &|_| false,
+        embedder: None,
+    };
     let wanted = Wanted { request: HOSTILE, tools: &[("book_room", "Books a room.")] };
     outline(&wanted, &lookup, source, budget, settings).now_or_never().unwrap()
 }
@@ -199,7 +206,14 @@ fn nothing_is_asked_where_no_procedure_fits() {
     let library = library();
     let scope = Scope::of_group("b");
     let outputs = |_: &str| -> Arc<[OutputField]> { Arc::default() };
-    let lookup = Lookup { library: &library, scope: &scope, in_play: &|_| true, outputs: &outputs, embedder: None };
+    let lookup = Lookup {
+        library: &library,
+        scope: &scope,
+        in_play: &|_| true,
+        outputs: &outputs,
+        withheld: &|_| false,
+        embedder: None,
+    };
     let wanted = Wanted { request: "Book a room", tools: &[] };
     let outline = outline(&wanted, &lookup, &source, LARGE, &Settings::default()).now_or_never().unwrap();
     assert_eq!((outline, source.kinds().len()), (Outline::default(), 0));
@@ -216,7 +230,14 @@ fn a_procedure_whose_input_another_one_gives_comes_with_it() {
         let field = OutputField { pointer: "/trip_id".to_owned(), ..OutputField::default() };
         if tool == "get_trip" { Arc::new([field]) } else { Arc::default() }
     };
-    let lookup = Lookup { library: &library, scope: &scope, in_play: &|_| true, outputs: &outputs, embedder: None };
+    let lookup = Lookup {
+        library: &library,
+        scope: &scope,
+        in_play: &|_| true,
+        outputs: &outputs,
+        withheld: &|_| false,
+        embedder: None,
+    };
     let source = Scripted::default();
     let wanted = Wanted { request: "Book the trip", tools: &[] };
     let settings = Settings { rewriting: false, critic: false, ..Settings::default() };
@@ -227,5 +248,37 @@ fn a_procedure_whose_input_another_one_gives_comes_with_it() {
         (procedures.as_array().unwrap().len(), outline.procedures.len()),
         (3, 2),
         "only what was learned has an id"
+    );
+}
+
+#[test]
+fn what_is_withheld_is_told_and_not_shown() {
+    let library = library();
+    let scope = Scope::of_group("a");
+    let outputs = |_: &str| -> Arc<[OutputField]> { Arc::default() };
+    let booking = library.of_scope(&scope).find(|known| known.output.starts_with("Books")).unwrap().id.clone();
+    let withheld = |id: &str| id == booking;
+    let lookup = Lookup {
+        library: &library,
+        scope: &scope,
+        in_play: &|_| true,
+        outputs: &outputs,
+        withheld: &withheld,
+        embedder: None,
+    };
+    let made = |request: &'static str, source: &Scripted| {
+        outline(&Wanted { request, tools: &[] }, &lookup, source, LARGE, &Settings::default()).now_or_never().unwrap()
+    };
+    let source = Scripted::default();
+    let alone = made("Book a meeting room", &source);
+    assert_eq!((alone.fitting, alone.procedures.len(), alone.steps.len()), (vec![booking.clone()], 0, 0));
+    assert!(source.kinds().is_empty(), "nothing is left to be shown");
+    let both = made("Book a meeting room and pay the invoice", &source);
+    assert_eq!((both.fitting.len(), both.procedures.len()), (2, 1));
+    assert!(!both.procedures.contains(&booking) && !both.steps.is_empty());
+    assert!(
+        !source.data("draft", 0)["procedures"].to_string().contains("meeting room"),
+        "{:#}",
+        source.data("draft", 0)
     );
 }

@@ -12,7 +12,6 @@ use crate::telemetry::labels::Purpose;
 
 use super::course::Course;
 use super::metered::Metered;
-use super::past;
 use super::scene::Scene;
 
 /// What a plan is drawn from in a turn.
@@ -60,7 +59,6 @@ pub(super) async fn begin(
     let mut course = Course::begin(plan, reason);
     (course.cost, course.notes) = (cost, notes);
     if let Some(procedure) = procedure {
-        past::followed(scene.turn, &procedure);
         course.waiting.procedure = Some(procedure.id.clone());
     }
     if let Some(undrawn) = &undrawn {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use moka::sync::Cache;
 
+use crate::domain::memory::Recalled;
 use crate::domain::rules::{Mode, ProceduresMode};
 use crate::openai::ChatRequest;
 use crate::pipeline::Pipeline;
@@ -26,19 +27,20 @@ pub(crate) struct OutlinedBefore {
 }
 
 /// An outline.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Outlined {
     pub(super) steps: Vec<String>,
-    /// The ids of the procedures that it rests on.
-    pub(super) procedures: Vec<String>,
+    /// The procedures that were found for it, those that were withheld among them.
+    pub(super) procedures: Vec<Recalled>,
 }
 
 impl OutlinedBefore {
     /// None yet; at most so many bytes are remembered, of messages that came last.
     pub(crate) fn new(bytes: u64) -> Self {
         let weight = |key: &String, outlined: &Arc<Outlined>| {
-            let texts = outlined.steps.iter().chain(&outlined.procedures).map(String::len).sum::<usize>();
-            u32::try_from(key.len() + texts).unwrap_or(u32::MAX)
+            let texts = outlined.steps.iter().map(String::len).sum::<usize>();
+            let found = outlined.procedures.iter().map(|found| found.id.len() + size_of::<Recalled>()).sum::<usize>();
+            u32::try_from(key.len() + texts + found).unwrap_or(u32::MAX)
         };
         Self { messages: Cache::builder().max_capacity(bytes).weigher(weight).build() }
     }
@@ -64,7 +66,7 @@ pub(super) fn put_back(pipeline: &Pipeline, turn: &mut Turn, draft: &mut Draft) 
         let Some(outlined) = before.get(&key) else { continue };
         draft.add_note(place, note(&outlined.steps));
         if Some(place) == last {
-            past::note(turn, &outlined.procedures, true);
+            past::note(turn, outlined.procedures.iter().map(|found| Recalled { again: true, ..found.clone() }));
         }
     }
 }
@@ -79,7 +81,6 @@ pub(super) fn of_last(scene: &Scene<'_>) -> Option<Arc<Outlined>> {
 pub(super) fn remember(scene: &mut Scene<'_>, outlined: Arc<Outlined>) {
     let Some(Said { place, key }) = said(scene.turn, scene.draft.conversation()).pop() else { return };
     scene.draft.add_note(place, note(&outlined.steps));
-    past::note(scene.turn, &outlined.procedures, false);
     scene.pipeline.outlined_before.messages.insert(key, outlined);
 }
 

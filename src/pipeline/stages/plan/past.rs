@@ -1,11 +1,13 @@
 //! What past solutions say of a request: the plan that was followed before, or the outline of a new one (AAG).
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use crate::domain::memory::Recalled;
 use crate::domain::rules::ProceduresMode;
 use crate::domain::{Procedure, Scope};
 use crate::embedding::Vector;
+use crate::experience::{Settings, draw};
 use crate::pipeline::plan_ground::PlanGround;
 use crate::pipeline::query_vectors::query_vectors;
 use crate::pipeline::turn::Turn;
@@ -38,10 +40,10 @@ impl Past {
         self.mode == ProceduresMode::Always
     }
 
-    /// The one procedure that can be followed as it is.
+    /// The one procedure that can be followed as it is, unless it is withheld.
     pub(super) async fn template(
         &self,
-        scene: &Scene<'_>,
+        scene: &mut Scene<'_>,
         ground: &PlanGround,
         request: &str,
     ) -> Option<Arc<Procedure>> {
@@ -53,6 +55,9 @@ impl Past {
             Some(ToolInPlay { parameters: Arc::clone(&tool.tool.tool.parameters) })
         };
         let found = template(&scene.turn.snapshot.memory.library, &query, &parameters);
+        let drawn = found.as_ref().map(|procedure| Lot::of(scene.turn).falls_on(&procedure.id));
+        let found = found.filter(|_| drawn.as_ref().is_some_and(|drawn| !drawn.withheld));
+        note(scene.turn, drawn);
         scene.pipeline.metrics.recalls.inc(MemoryKind::Procedure, found.is_some());
         found
     }
@@ -70,11 +75,14 @@ impl Past {
                 ground.position(name).and_then(|at| ground.tool(at)).map(|tool| tool.outputs).unwrap_or_default()
             },
         );
+        let lot = Lot::of(scene.turn);
+        let withheld = |id: &str| lot.falls_on(id).withheld;
         let lookup = Lookup {
             library: &library,
             scope: &self.scope,
             in_play: &in_play,
             outputs: &outputs,
+            withheld: &withheld,
             embedder: embedder.as_deref(),
         };
         let offered: Vec<_> = ground.offered().iter().filter_map(|at| ground.tool(*at)).collect();
@@ -92,24 +100,49 @@ impl Past {
         if let Some(stopped) = &made.stopped {
             tracing::debug!(trace = scene.turn.record.trace().id, stopped, "an outline ended before its end");
         }
+        let mut procedures: Vec<Recalled> = made.fitting.iter().map(|id| lot.falls_on(id)).collect();
+        // Those that only a question found would not have been found for another draft.
+        let others = made.procedures.into_iter().filter(|id| !made.fitting.contains(id));
+        procedures.extend(others.map(|id| Recalled { id, again: false, withheld: false, chance: 1.0 }));
+        note(scene.turn, procedures.clone());
         if !made.steps.is_empty() {
-            let outlined = Outlined { steps: made.steps.clone(), procedures: made.procedures };
-            outlined::remember(scene, Arc::new(outlined));
+            outlined::remember(scene, Arc::new(Outlined { steps: made.steps.clone(), procedures }));
         }
         made.steps
     }
 }
 
-/// Notes in the trace that a procedure was followed.
-pub(super) fn followed(turn: &mut Turn, procedure: &Procedure) {
-    note(turn, std::slice::from_ref(&procedure.id), false);
+/// Decides by lot whether a procedure that was found is withheld from a turn: only so can be told what it does. However often it is asked, the
+/// lot falls once.
+#[derive(Debug, Clone)]
+struct Lot {
+    /// The id of the turn.
+    turn: String,
+    settings: Settings,
 }
 
-/// Notes in the trace that these procedures were shown.
-pub(super) fn note(turn: &mut Turn, ids: &[String], again: bool) {
+impl Lot {
+    fn of(turn: &Turn) -> Self {
+        Self { turn: turn.record.trace().id.clone(), settings: *turn.snapshot.memory.notebook.settings() }
+    }
+
+    fn falls_on(&self, id: &str) -> Recalled {
+        let mut hasher = DefaultHasher::new();
+        (&self.turn, id).hash(&mut hasher);
+        let mut random = fastrand::Rng::with_seed(hasher.finish());
+        let (withheld, chance) = draw(&self.settings, &mut random);
+        Recalled { id: id.to_owned(), again: false, withheld, chance }
+    }
+}
+
+/// Notes in the trace that these procedures were found, each once.
+pub(super) fn note(turn: &mut Turn, found: impl IntoIterator<Item = Recalled>) {
     let Some(memory) = &mut turn.record.trace_mut().memory else { return };
-    let recalled = |id: &String| Recalled { id: id.clone(), again, withheld: false, chance: 1.0 };
-    memory.procedures.extend(ids.iter().map(recalled));
+    for recalled in found {
+        if memory.procedures.iter().all(|known| known.id != recalled.id) {
+            memory.procedures.push(recalled);
+        }
+    }
 }
 
 /// The vector of what the user said, where procedures have some.

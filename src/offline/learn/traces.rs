@@ -1,15 +1,12 @@
-//! Procedures from exported traces.
+//! Exported traces, one after the other.
 
 use std::path::Path;
 
-use jiff::Timestamp;
-
-use crate::domain::memory::EvidenceKind;
+use crate::domain::Trace;
 use crate::offline::input::Input;
 use crate::offline::lines::Lines;
 use crate::offline::replay::reading::{Record, read};
 use crate::offline::{OfflineError, Watcher};
-use crate::procedures::Gathering;
 
 /// How many lines there were.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -20,19 +17,18 @@ pub struct TraceLines {
     pub problems: u64,
 }
 
-/// Takes every trace of a file into `gathering`; `vouched` says who vouches for all of them, where somebody does.
+/// Hands every trace of a file to `take`.
 ///
 /// # Errors
 /// [`OfflineError::Unreadable`].
-pub fn gather_procedures(
+pub fn each_trace(
     path: &Path,
-    gathering: &mut Gathering,
-    vouched: Option<EvidenceKind>,
+    take: &mut dyn FnMut(&Trace),
     watcher: &dyn Watcher,
 ) -> Result<TraceLines, OfflineError> {
     let mut lines = Lines::of(Input::open(path)?);
     let name = lines.name().to_owned();
-    let (now, mut found) = (Timestamp::now(), TraceLines::default());
+    let mut found = TraceLines::default();
     watcher.begins(&name, lines.size());
     while let Some(batch) = lines.next_batch()? {
         for line in &batch.lines {
@@ -41,7 +37,7 @@ pub fn gather_procedures(
             let taken = text.and_then(|text| {
                 read(text, |record| {
                     if let Record::Trace(trace) = record {
-                        gathering.add(&trace, vouched, now);
+                        take(&trace);
                     }
                 })
             });
