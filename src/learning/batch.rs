@@ -6,11 +6,11 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::progress::{Awaited, Progress};
-use super::sampling::{sample_id, sample_of};
+use super::sampling::Expectation;
 use super::verdicts::without;
 use super::workflows::Workflows;
 use super::{Known, Settings};
-use crate::domain::memory::{Author, Backing, Recalled, Retirement, ToolSample};
+use crate::domain::memory::{Author, Backing, Recalled, Retirement};
 use crate::domain::{Evidence, EvidenceKind, Lesson, LessonDraft, MemoryNote, Scope, Trace};
 use crate::experience::{self, Learned, Watched};
 use crate::store::{FeedbackRow, FeedbackVerdict, Revision};
@@ -26,8 +26,8 @@ pub(super) struct Batch<'a> {
     pub(super) lessons: BTreeMap<String, Lesson>,
     /// What becomes of procedures.
     pub(super) workflows: Workflows,
-    /// Samples by id; `None`: the turn makes none, or no more.
-    pub(super) samples: BTreeMap<String, Option<ToolSample>>,
+    /// Which tools would have been right, as verdicts say one after the other.
+    pub(super) expectations: Vec<Expectation>,
     /// What verified the lessons that were learned.
     learned: Vec<EvidenceKind>,
     /// How many lessons were retired.
@@ -37,9 +37,9 @@ pub(super) struct Batch<'a> {
 impl<'a> Batch<'a> {
     /// Nothing learned yet.
     pub(super) fn new(known: &'a Known, settings: &'a Settings, now: Timestamp) -> Self {
-        let (lessons, samples, learned, retired) = Default::default();
+        let (lessons, expectations, learned, retired) = Default::default();
         let workflows = Workflows::new(Arc::clone(&known.library), now);
-        Self { known, settings, now, lessons, workflows, samples, learned, retired }
+        Self { known, settings, now, lessons, workflows, expectations, learned, retired }
     }
 
     /// Learns from a turn: counts what it was shown, takes over what it saw work, and lets the rest wait.
@@ -73,9 +73,7 @@ impl<'a> Batch<'a> {
     /// Takes over a verdict on a turn. It counts where it is an operator's, or that of the client whose turn it was.
     pub(super) fn verdict(&mut self, progress: &mut Progress, row: &FeedbackRow, trace: &Trace) {
         let (Some(kind), Some(memory)) = (row.counts_for(trace), &trace.memory) else { return };
-        // The last word counts, also where it takes back what was expected.
-        let sample = sample_of(row, trace, memory, Evidence::of_turn(kind, trace, row.at));
-        self.samples.insert(sample_id(&trace.id), sample);
+        self.expectations.push(Expectation::of(row, trace, memory, Evidence::of_turn(kind, trace, row.at)));
         match row.verdict {
             FeedbackVerdict::Right => self.confirm(memory, kind, row, trace),
             FeedbackVerdict::Wrong => {

@@ -1,5 +1,6 @@
 //! What was verified → lessons and procedures.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -74,14 +75,22 @@ impl Job for Learner {
 impl Learner {
     /// Nobody else changes samples: each rests on the verdicts on one turn.
     async fn write_samples(&self, batch: &Batch<'_>) -> Result<(), StoreError> {
-        let made: Vec<ToolSample> = batch.samples.values().flatten().cloned().collect();
-        if !made.is_empty() {
-            Memory::restore(&*self.store, &made).await?;
+        let mut samples: BTreeMap<&str, Option<ToolSample>> = BTreeMap::new();
+        for expectation in &batch.expectations {
+            let standing = match samples.remove(expectation.id.as_str()) {
+                Some(standing) => standing,
+                None => self.store.tool_samples().find(&expectation.id).await?,
+            };
+            samples.insert(&expectation.id, expectation.over(standing));
         }
-        let none = batch.samples.iter().filter(|(_, sample)| sample.is_none());
-        let none: Vec<String> = none.map(|(id, _)| id.clone()).collect();
+        let made: Vec<ToolSample> = samples.values().flatten().cloned().collect();
+        if !made.is_empty() {
+            self.store.tool_samples().restore(&made).await?;
+        }
+        let none = samples.iter().filter(|(_, sample)| sample.is_none());
+        let none: Vec<String> = none.map(|(id, _)| (*id).to_owned()).collect();
         if !none.is_empty() {
-            Memory::<ToolSample>::remove(&*self.store, &none).await?;
+            self.store.tool_samples().remove(&none).await?;
         }
         Ok(())
     }

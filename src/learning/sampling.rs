@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use crate::domain::memory::ToolSample;
-use crate::domain::{Evidence, MemoryNote, Trace};
+use crate::domain::{Evidence, EvidenceKind, MemoryNote, Trace};
 use crate::experience::redacted;
 use crate::openai::RecordedAnswer;
 use crate::store::FeedbackRow;
@@ -23,17 +23,44 @@ struct Expected {
     tools: Vec<String>,
 }
 
-/// The id of the sample that a turn makes.
-pub(super) fn sample_id(trace: &str) -> String {
-    format!("sam_{trace}")
+/// What a verdict says about the tools that a turn should have used.
+#[derive(Debug)]
+pub(super) struct Expectation {
+    /// The id of the sample that the turn makes.
+    pub(super) id: String,
+    /// Who says so.
+    kind: EvidenceKind,
+    /// The sample; `None` where the verdict makes none.
+    sample: Option<ToolSample>,
+}
+
+impl Expectation {
+    /// What a verdict that counts says of its turn.
+    pub(super) fn of(row: &FeedbackRow, trace: &Trace, memory: &MemoryNote, evidence: Evidence) -> Self {
+        let (id, kind) = (format!("sam_{}", trace.id), evidence.kind);
+        Self { sample: sample_of(row, trace, memory, evidence, &id), id, kind }
+    }
+
+    /// The turn's sample after this verdict. An operator's word stands over an application's, and each takes back its own alone.
+    pub(super) fn over(&self, standing: Option<ToolSample>) -> Option<ToolSample> {
+        let rests_on =
+            |kind| standing.as_ref().is_some_and(|sample| sample.evidence.iter().any(|event| event.kind == kind));
+        match &self.sample {
+            Some(_) if self.kind != EvidenceKind::Operator && rests_on(EvidenceKind::Operator) => standing,
+            Some(sample) => Some(sample.clone()),
+            None if rests_on(self.kind) => None,
+            None => standing,
+        }
+    }
 }
 
 /// The sample of a turn whose right tools a verdict names. `None` where it names none, or where policy does not have the turn's bodies kept.
-pub(super) fn sample_of(
+fn sample_of(
     row: &FeedbackRow,
     trace: &Trace,
     memory: &MemoryNote,
     evidence: Evidence,
+    id: &str,
 ) -> Option<ToolSample> {
     let tools = tools_named(row)?;
     let request = trace.request.as_ref()?.to_string();
@@ -41,7 +68,7 @@ pub(super) fn sample_of(
     let query = redacted(query.trim());
     let query: String = query.chars().take(MAX_QUERY_CHARS).collect();
     (!query.is_empty()).then(|| ToolSample {
-        id: sample_id(&trace.id),
+        id: id.to_owned(),
         scope: memory.scope.clone(),
         query,
         tools,
@@ -77,11 +104,15 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::domain::Scope;
     use crate::domain::trace::sample;
-    use crate::domain::{EvidenceKind, Scope};
     use crate::store::FeedbackVerdict;
 
     fn made(request: Value, expected: Value) -> Option<ToolSample> {
+        said(EvidenceKind::Operator, request, expected).sample
+    }
+
+    fn said(kind: EvidenceKind, request: Value, expected: Value) -> Expectation {
         let trace = Trace { id: "t1".to_owned(), request: Some(request), ..sample() };
         let row = FeedbackRow {
             trace: "t1".to_owned(),
@@ -91,9 +122,8 @@ mod tests {
             comment: None,
             at: Timestamp::UNIX_EPOCH,
         };
-        let (kind, trace_id) = (EvidenceKind::Operator, Some("t1".to_owned()));
-        let evidence = Evidence { kind, trace: trace_id, session: None, source: None, at: row.at };
-        sample_of(&row, &trace, &MemoryNote::of(Scope::of_key("a")), evidence)
+        let evidence = Evidence { kind, trace: Some("t1".to_owned()), session: None, source: None, at: row.at };
+        Expectation::of(&row, &trace, &MemoryNote::of(Scope::of_key("a")), evidence)
     }
 
     fn asking(query: &str) -> Value {
@@ -105,6 +135,23 @@ mod tests {
         let made = made(asking("pay my bill"), json!({"tools": ["pay", "pay", "find"], "answer": "x"})).unwrap();
         assert_eq!((made.id.as_str(), made.query.as_str(), made.scope.as_str()), ("sam_t1", "pay my bill", "key:a"));
         assert_eq!(made.tools, ["pay", "find"]);
+    }
+
+    #[test]
+    fn an_operator_s_word_stands_over_an_application_s_and_each_takes_back_its_own() {
+        use EvidenceKind::{Feedback, Operator};
+        let says = |kind, tool: &str| said(kind, asking("pay my bill"), json!({"tools": [tool]}));
+        let none = |kind| said(kind, asking("pay my bill"), json!({}));
+        let tool = |sample: &Option<ToolSample>| sample.as_ref().map(|sample| sample.tools[0].clone());
+        let of_app = says(Feedback, "find").over(None);
+        assert_eq!(tool(&says(Feedback, "pay").over(of_app.clone())).as_deref(), Some("pay"));
+        let of_operator = says(Operator, "pay").over(of_app.clone());
+        assert_eq!(tool(&of_operator).as_deref(), Some("pay"));
+        assert_eq!(says(Feedback, "find").over(of_operator.clone()), of_operator);
+        assert_eq!(none(Feedback).over(of_operator.clone()), of_operator);
+        assert_eq!((none(Operator).over(of_operator), none(Feedback).over(of_app.clone())), (None, None));
+        assert_eq!(none(Operator).over(of_app.clone()), of_app);
+        assert_eq!(none(Operator).over(None), None);
     }
 
     #[test]
