@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::batch::Batch;
 use super::job::{Job, JobError, Ran};
@@ -11,7 +11,7 @@ use super::progress::Progress;
 use super::{Keeper, Known, Settings};
 use crate::domain::memory::ToolSample;
 use crate::domain::{Lesson, Procedure, Trace};
-use crate::store::{Feedback, FeedbackRow, Jobs, Memory, Store, StoreError, Traces};
+use crate::store::{Feedback, FeedbackRow, Jobs, Memory, Revision, Store, StoreError, Traces};
 use crate::telemetry::Metrics;
 use crate::telemetry::labels::{Label, LearningJob};
 
@@ -25,6 +25,13 @@ pub struct Learner {
     keeper: Arc<Keeper>,
     settings: Settings,
     metrics: Arc<Metrics>,
+}
+
+/// Verdicts that are looked at.
+struct Judged {
+    verdicts: Vec<(FeedbackRow, Trace)>,
+    /// What comes after it is looked at later; those before it that are looked at again count once all the same.
+    upto: Revision,
 }
 
 impl Learner {
@@ -41,12 +48,17 @@ impl Job for Learner {
     async fn batch(&self) -> Result<Ran, JobError> {
         let noted = self.store.job_cursor(Self::KIND.label()).await?;
         let before: Progress = noted.as_deref().and_then(|noted| serde_json::from_str(noted).ok()).unwrap_or_default();
+        // In this order: a turn that has its verdict here is among those that were taught, by now or before.
+        let mut judged = self.judged(before.feedback).await?;
         let taught = self.store.taught(before.traces, self.settings.batch).await?;
-        let given = self.store.given(before.feedback, self.settings.batch).await?;
-        if taught.upto == before.traces && given.upto == before.feedback {
+        if taught.traces.len() >= self.settings.batch as usize {
+            // Turns that have verdicts may be among those that come next.
+            judged = Judged { verdicts: Vec::new(), upto: before.feedback };
+        }
+        let is_further = taught.upto != before.traces || judged.upto != before.feedback;
+        if !is_further && judged.verdicts.is_empty() {
             return Ok(Ran::Idle);
         }
-        let verdicts = self.judged(given.rows).await?;
         for _ in 0..TRIES {
             let known = self.keeper.refresh().await?;
             let mut progress = before.clone();
@@ -55,17 +67,17 @@ impl Job for Learner {
             for (revision, trace) in &taught.traces {
                 batch.turn(&mut progress, *revision, trace);
             }
-            for (row, trace) in &verdicts {
+            for (row, trace) in &judged.verdicts {
                 batch.verdict(&mut progress, row, trace);
             }
             progress.expire(now, &self.settings);
-            (progress.traces, progress.feedback) = (taught.upto, given.upto);
+            (progress.traces, progress.feedback) = (taught.upto, judged.upto);
             if self.write(&batch, &known).await? {
                 let progress =
                     serde_json::to_string(&progress).map_err(|error| StoreError::Refused(error.to_string()))?;
                 // Whoever has taken over meanwhile finds what was written, and counts it once.
                 self.store.note_job(Self::KIND.label(), &progress).await?;
-                return Ok(Ran::Learned);
+                return Ok(if is_further { Ran::Learned } else { Ran::Idle });
             }
         }
         Err(StoreError::Unavailable("what is learned changes faster than it can be written".to_owned()).into())
@@ -95,12 +107,19 @@ impl Learner {
         Ok(())
     }
 
-    /// The verdicts with the turns that they are about; those on turns that are not stored (any more) teach nothing.
-    async fn judged(&self, rows: Vec<FeedbackRow>) -> Result<Vec<(FeedbackRow, Trace)>, StoreError> {
-        let mut judged = Vec::with_capacity(rows.len());
-        for row in rows {
-            if let Some(trace) = self.store.get(&row.trace).await? {
-                judged.push((row, trace));
+    /// The verdicts after a revision, with the turns that they are about. A verdict may come before its turn's trace is stored: such a one is
+    /// looked at again for a while. Then it is on a turn that is not stored, or not any more, and teaches nothing.
+    async fn judged(&self, after: Revision) -> Result<Judged, StoreError> {
+        let given = self.store.given(after, self.settings.batch).await?;
+        let patience = SignedDuration::from_secs(i64::from(self.settings.verdict_seconds));
+        let mut judged = Judged { verdicts: Vec::new(), upto: given.upto };
+        for (revision, row) in given.rows {
+            match self.store.get(&row.trace).await? {
+                Some(trace) => judged.verdicts.push((row, trace)),
+                None if Timestamp::now().duration_since(row.at) < patience => {
+                    judged.upto = judged.upto.min(revision - 1);
+                }
+                None => {}
             }
         }
         Ok(judged)
@@ -126,5 +145,80 @@ impl Learner {
         batch.learned().for_each(|(kind, evidence)| self.metrics.learned.inc(kind, evidence));
         batch.retired().for_each(|kind| self.metrics.retired.inc(kind));
         Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::memory::{Backing, Polarity};
+    use crate::domain::trace::sample;
+    use crate::domain::{EvidenceKind, LessonDraft, MemoryNote, Scope};
+    use crate::store::{self, FeedbackVerdict, TraceRow};
+    use crate::{experience, procedures};
+
+    /// A turn of the client `a` whose draft is learned where the client says that the turn was right.
+    fn turn() -> Trace {
+        let mut memory = MemoryNote::of(Scope::of_key("a"));
+        memory.drafts.push(LessonDraft {
+            kind: EvidenceKind::Mended,
+            toolset: None,
+            tools: vec!["book".to_owned()],
+            polarity: Polarity::Negative,
+            key: "book, day".to_owned(),
+            value: "`book` cannot be called without `day`.".to_owned(),
+            backing: Backing::Verdict,
+        });
+        Trace { id: "t1".to_owned(), tenant: "a".to_owned(), memory: Some(memory), ..sample() }
+    }
+
+    async fn learner(verdict_seconds: u32) -> (Learner, Arc<Store>) {
+        let settings = store::Settings { url: "sqlite::memory:".into(), ..Default::default() };
+        let store = Arc::new(Store::open(&settings, std::path::Path::new("")).await);
+        let of = (experience::Settings::default(), procedures::Settings::default());
+        let keeper = Arc::new(Keeper::new(Arc::clone(&store), None, of.0, of.1));
+        let settings = Settings { verdict_seconds, ..Settings::default() };
+        (Learner::new(Arc::clone(&store), keeper, settings, Arc::new(Metrics::new())), store)
+    }
+
+    async fn give(store: &Store, verdict: FeedbackVerdict) {
+        let (expected, comment) = Default::default();
+        let (trace, source) = ("t1".to_owned(), Scope::of_key("a").as_str().to_owned());
+        store.give(&FeedbackRow { trace, source, verdict, expected, comment, at: Timestamp::now() }).await.unwrap();
+    }
+
+    async fn store_turn(store: &Store) {
+        store.append(&[TraceRow::new(turn()).unwrap()]).await.unwrap();
+    }
+
+    /// One batch, as a worker has it done.
+    async fn work(learner: &Learner) -> Ran {
+        assert!(learner.store.take_job(Learner::KIND.label(), learner.settings.lease()).await.unwrap());
+        learner.batch().await.unwrap()
+    }
+
+    async fn lessons(learner: &Learner) -> usize {
+        learner.keeper.refresh().await.unwrap().notebook.len()
+    }
+
+    #[tokio::test]
+    async fn a_verdict_that_comes_before_its_turns_trace_counts_when_that_is_stored() {
+        let (learner, store) = learner(60).await;
+        give(&store, FeedbackVerdict::Right).await;
+        assert_eq!(work(&learner).await, Ran::Idle, "not a reason to look again and again");
+        store_turn(&store).await;
+        assert_eq!(work(&learner).await, Ran::Learned);
+        assert_eq!(lessons(&learner).await, 1);
+        assert_eq!(work(&learner).await, Ran::Idle);
+    }
+
+    #[tokio::test]
+    async fn a_verdict_on_what_is_not_stored_is_given_up() {
+        let (learner, store) = learner(0).await;
+        give(&store, FeedbackVerdict::Right).await;
+        assert_eq!(work(&learner).await, Ran::Learned);
+        store_turn(&store).await;
+        work(&learner).await;
+        assert_eq!(lessons(&learner).await, 0);
     }
 }

@@ -18,6 +18,8 @@ pub struct Settings {
     pub max_waiting: usize,
     /// Hours that a draft waits.
     pub waiting_hours: u32,
+    /// Seconds for which a verdict is looked at again where its turn's trace is not stored yet.
+    pub verdict_seconds: u32,
     /// Seconds after which another replica takes over from one that is silent.
     pub lease_seconds: u64,
     /// Alias whose model puts lessons into its own words; empty: they stay as they were composed.
@@ -38,6 +40,7 @@ impl Default for Settings {
             batch: 200,
             max_waiting: 1_000,
             waiting_hours: 24,
+            verdict_seconds: 60,
             lease_seconds: 30,
             alias: String::new(),
             notes_per_minute: 30,

@@ -88,8 +88,8 @@ pub trait Feedback: Send + Sync + fmt::Debug {
 /// Verdicts that came after a revision.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GivenSince {
-    /// The oldest first.
-    pub rows: Vec<FeedbackRow>,
+    /// The oldest first, each with its revision.
+    pub rows: Vec<(Revision, FeedbackRow)>,
     /// The revision of the last one; that of the question where there is none.
     pub upto: Revision,
 }

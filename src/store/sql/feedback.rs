@@ -45,7 +45,8 @@ impl Database {
     pub(in crate::store) async fn given(&self, after: Revision, limit: u32) -> Result<GivenSince, StoreError> {
         let rows: Vec<(i64, String)> = self.fetch_all(Statement::new(SINCE).bind(after).bind(limit.max(1))).await?;
         let upto = rows.last().map_or(after, |(revision, _)| *revision);
-        Ok(GivenSince { rows: rows.iter().filter_map(|(_, document)| read(document)).collect(), upto })
+        let rows = rows.iter().filter_map(|(revision, document)| Some((*revision, read(document)?))).collect();
+        Ok(GivenSince { rows, upto })
     }
 
     /// See [`crate::store::Feedback::feedback_on`].
@@ -101,7 +102,7 @@ mod tests {
             for trace in ["c", "a", "b"] {
                 store.give(&row(trace, "app", FeedbackVerdict::Right)).await.unwrap();
             }
-            let traces = |since: &GivenSince| since.rows.iter().map(|row| row.trace.clone()).collect::<Vec<_>>();
+            let traces = |since: &GivenSince| since.rows.iter().map(|(_, row)| row.trace.clone()).collect::<Vec<_>>();
             let first = store.given(0, 2).await.unwrap();
             assert_eq!(traces(&first), ["c", "a"]);
             // A verdict that is changed comes again.
