@@ -153,7 +153,7 @@ async fn a_turn_is_answered_and_uses_its_memory_while_the_store_cannot_be_writte
 #[tokio::test]
 async fn in_a_group_clients_share_what_was_verified_and_still_nothing_that_anybody_wrote() {
     let (upstream, api) = servers().await;
-    let config = rooms::config_of(&upstream, &api) + "[experience]\nwithhold = 0.0\n[policies]\ndir = \"policies\"\n";
+    let config = rooms::config_of(&upstream, &api) + "[experience]\nwithhold = 0.0\n[policies]\ndirectory = \"policies\"\n";
     let policy = ("policies/default.yaml", "recall:\n  group: office\n");
     let proxy = Proxy::start_with_files(config, &[rooms::FILES[0], policy]).await;
     // Neither a verdict on a turn that taught nothing, nor what is expected of it, is a lesson.
