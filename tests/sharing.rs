@@ -164,7 +164,7 @@ fn representations_are_learned_from_stored_samples_and_shared_and_people_keep_wh
     ]);
     run(&folder, &["store", "import", "--in", "samples.jsonl"]);
     run(&folder, &["representations", "put", "written.yaml"]);
-    let learn = ["learn", "representations", "--tools", "tools.jsonl", "--from-store", "--out", "learned"];
+    let learn = ["learn", "representations", "--tools", "tools.jsonl", "--from-store", "all", "--out", "learned"];
     let said = run(&folder, &learn);
     assert!(said.stderr.contains("1 stored samples name other tools"), "{}", said.stderr);
     let shared = || json_lines(&run(&folder, &["representations", "list", "--format", "json"]).stdout);
@@ -175,7 +175,7 @@ fn representations_are_learned_from_stored_samples_and_shared_and_people_keep_wh
     let sources = learned.iter().flat_map(|one| one["patterns"].as_array().unwrap()).map(|pattern| &pattern["source"]);
     assert!(sources.clone().any(|source| source == "learned extractive"), "{learned:?}");
     assert!(alpha["evidence"].as_array().unwrap().iter().any(|event| event["trace"] == "lookup_alpha0"), "{alpha}");
-    let none = folder.run(&[&learn[..], &["--scope", "group:other"]].concat(), b"");
+    let none = folder.run(&learn.map(|part| if part == "all" { "group:other" } else { part }), b"");
     assert_eq!(none.status, Some(1), "no samples of that scope: {}", none.stderr);
     run(&folder, &["store", "delete", "--older-than", "1"]);
     let left = shared();

@@ -23,6 +23,9 @@ use crate::representation::{
 };
 use crate::store::{MemoryFilter, Store, StoreError};
 
+/// What stands for the scopes of all clients.
+const ALL_SCOPES: &str = "all";
+
 /// Arguments of `learn representations`.
 #[derive(Debug, Args)]
 #[command(after_long_help = LINES)]
@@ -41,13 +44,10 @@ pub(super) struct Arguments {
     /// Exported traces: requests whose calls were judged right, executed by the proxy, and taken by the API.
     #[arg(long, value_name = "FILE")]
     traces: Option<PathBuf>,
-    /// Learn from the samples in the store of the configuration too (docs/representations.md), and share what is learned there: all proxies with
-    /// this store use it at once.
-    #[arg(long)]
-    from_store: bool,
-    /// With --from-store: only the samples of this scope, `key:HASH` or `group:NAME`; may be given several times.
-    #[arg(long, value_name = "SCOPE", requires = "from_store")]
-    scope: Vec<String>,
+    /// Learn from the stored samples of this scope too, `key:HASH` or `group:NAME`, and share what is learned by the store: all proxies with it
+    /// use it at once. May be given several times. `all`: of every client; phrases of one client's requests may reach others then.
+    #[arg(long, value_name = "SCOPE")]
+    from_store: Vec<String>,
     /// Folder of representation files; made where there is none. What people wrote or edited in it stays.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
@@ -178,7 +178,7 @@ pub(super) fn run(arguments: &Arguments) -> VerbResult {
     let report = runtime.block_on(learn(&prepared, run, &progress));
     progress.clear();
     arguments.tell(&report?, &prepared, begun.elapsed());
-    if arguments.from_store {
+    if !arguments.from_store.is_empty() {
         runtime.block_on(arguments.share(&prepared))?;
     }
     let problems = prepared.listed.problems + prepared.samples.problems;
@@ -224,7 +224,7 @@ impl Arguments {
 
     /// What the store has for the run.
     async fn stored(&self) -> Result<Stored, Box<dyn std::error::Error + Send + Sync>> {
-        if !self.from_store {
+        if self.from_store.is_empty() {
             return Ok(Stored::default());
         }
         let store = self.store().await?;
@@ -237,7 +237,7 @@ impl Arguments {
 
     async fn samples(&self, store: &Store) -> Result<Vec<ToolSample>, StoreError> {
         let is_wanted = |sample: &ToolSample| {
-            self.scope.is_empty() || self.scope.iter().any(|scope| scope == sample.scope.as_str())
+            self.from_store.iter().any(|scope| scope == ALL_SCOPES || scope == sample.scope.as_str())
         };
         let (mut samples, mut filter) = (Vec::new(), MemoryFilter::default());
         loop {
