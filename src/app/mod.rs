@@ -103,6 +103,7 @@ impl App {
         let client_task = tokio::spawn(http::serve(client_listener, client_router, client_ending.clone()));
         let operator_task = tokio::spawn(http::serve(operator_listener, operator_router, operator_ending.clone()));
         expiry::start(built.store.clone(), built.pipeline.clone(), operator_ending.clone());
+        shutdown::switch_by_signal(built.pipeline.clone(), operator_ending.clone());
         built.memories.start(operator_ending.clone());
         built.representations.start(operator_ending.clone(), built.take_over);
         tracing::info!(%client, %operator, "listening; paths below /v1/ other than chat/completions and models pass unguarded");

@@ -1,6 +1,11 @@
-//! The signals that ask the process to end.
+//! The signals that ask the process to end, and those that throw the kill switch.
+
+use std::sync::Arc;
 
 use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use crate::pipeline::Pipeline;
 
 /// Waits for SIGTERM or SIGINT; gives the signal's name. Where signals cannot be had, it waits for ever.
 pub async fn asked_to_end() -> &'static str {
@@ -13,4 +18,21 @@ pub async fn asked_to_end() -> &'static str {
         _ = terminate.recv() => "SIGTERM",
         _ = interrupt.recv() => "SIGINT",
     }
+}
+
+/// Has SIGUSR1 turn all turns off and SIGUSR2 turn them on again, until `ending` is cancelled.
+pub(super) fn switch_by_signal(pipeline: Arc<Pipeline>, ending: CancellationToken) {
+    let (Ok(mut off), Ok(mut on)) = (signal(SignalKind::user_defined1()), signal(SignalKind::user_defined2())) else {
+        tracing::error!("cannot listen for SIGUSR1 and SIGUSR2; throw the kill switch by POST /admin/switch");
+        return;
+    };
+    tokio::spawn(async move {
+        loop {
+            tokio::select! {
+                _ = off.recv() => pipeline.switch().off(None, "SIGUSR1"),
+                _ = on.recv() => pipeline.switch().on(None),
+                () = ending.cancelled() => return,
+            }
+        }
+    });
 }

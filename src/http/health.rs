@@ -20,8 +20,14 @@ pub(super) async fn alive() -> &'static str {
 pub(super) async fn ready(State(side): State<OperatorSide>) -> Response {
     let draining = side.draining.load(Ordering::Relaxed);
     let health = side.store.health();
-    let degraded: Vec<Value> =
-        if health.ok { Vec::new() } else { vec![json!({"part": "store", "reason": health.message})] };
+    let mut degraded: Vec<Value> = Vec::new();
+    if !health.ok {
+        degraded.push(json!({"part": "store", "reason": health.message}));
+    }
+    let switched = side.pipeline.switch().state();
+    if switched.is_any() {
+        degraded.push(json!({"part": "guard", "reason": "the kill switch is thrown: turns pass through unguarded"}));
+    }
     let (status, word) =
         if draining { (StatusCode::SERVICE_UNAVAILABLE, "draining") } else { (StatusCode::OK, "ready") };
     json::value(status, &json!({"status": word, "degraded": degraded}))
@@ -29,6 +35,9 @@ pub(super) async fn ready(State(side): State<OperatorSide>) -> Response {
 
 /// `GET /metrics`: Prometheus text format 0.0.4.
 pub(super) async fn metrics(State(side): State<OperatorSide>) -> Response {
+    let switched = side.pipeline.switch().state();
+    side.metrics.switched_off.set(i64::from(switched.everything.is_some()));
+    side.metrics.policies_switched_off.set(i64::try_from(switched.policies.len()).unwrap_or(i64::MAX));
     side.metrics.store_up.set(i64::from(side.store.health().ok));
     side.pipeline.approvals().measure().await;
     side.metrics.traces_waiting.set(i64::try_from(side.pipeline.traces_waiting()).unwrap_or(i64::MAX));

@@ -4,6 +4,7 @@
 
 mod admin;
 mod chat;
+mod console;
 mod error;
 mod feedback;
 mod health;

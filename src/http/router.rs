@@ -9,11 +9,12 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{any, get, post};
 use tower_http::catch_panic::CatchPanicLayer;
 
+use crate::domain::{Lesson, Procedure};
 use crate::pipeline::Pipeline;
 use crate::store::Store;
 use crate::telemetry::Metrics;
 
-use super::{admin, chat, error, feedback, health, metered, models, pass_through};
+use super::{admin, chat, console, error, feedback, health, metered, models, pass_through};
 
 /// What the client side's handlers need.
 #[derive(Debug, Clone)]
@@ -68,6 +69,21 @@ pub fn operator_router(state: OperatorSide) -> Router {
         .route("/admin/approvals/{id}/approve", post(admin::approvals::approve))
         .route("/admin/approvals/{id}/deny", post(admin::approvals::deny))
         .layer(DefaultBodyLimit::max(admin::approvals::MAX_BODY))
+        .route(
+            "/admin/switch",
+            get(admin::switch::show).post(admin::switch::throw).layer(DefaultBodyLimit::max(admin::switch::MAX_BODY)),
+        )
+        .route("/admin/lessons", get(admin::memory::list::<Lesson>))
+        .route("/admin/lessons/{id}", get(admin::memory::show::<Lesson>))
+        .route("/admin/lessons/{id}/retire", post(admin::memory::retire::<Lesson>))
+        .route("/admin/lessons/{id}/approve", post(admin::memory::approve::<Lesson>))
+        .route("/admin/procedures", get(admin::memory::list::<Procedure>))
+        .route("/admin/procedures/{id}", get(admin::memory::show::<Procedure>))
+        .route("/admin/procedures/{id}/retire", post(admin::memory::retire::<Procedure>))
+        .route("/admin/procedures/{id}/approve", post(admin::memory::approve::<Procedure>))
+        .layer(DefaultBodyLimit::max(admin::memory::MAX_BODY))
+        .route("/console", get(console::page))
+        .route("/console/{file}", get(console::file))
         .route("/admin/traces", get(admin::traces::list))
         .route("/admin/traces/{id}", get(admin::traces::show))
         .route("/admin/traces/{id}/mark", post(feedback::mark).layer(DefaultBodyLimit::max(feedback::MAX_BODY)))

@@ -18,6 +18,7 @@ mod record;
 mod settings;
 mod snapshot;
 mod stages;
+mod switch;
 mod tool_shelf;
 mod turn;
 
@@ -50,6 +51,7 @@ pub use snapshot::{Snapshot, Tooling};
 pub use stages::kept_key::tenant;
 pub use stages::offer::SEARCH_TOOL;
 pub use stages::open::TurnRequest;
+pub use switch::{Switch, Switched, Thrown};
 pub use tool_shelf::ToolShelf;
 
 use answer::Outlet;
@@ -117,6 +119,7 @@ pub struct Pipeline {
     recalled_before: RecalledBefore,
     outlined_before: OutlinedBefore,
     memory: Arc<ArcSwap<Memory>>,
+    switch: Switch,
     running: TaskTracker,
 }
 
@@ -149,6 +152,7 @@ impl Pipeline {
             recalled_before,
             outlined_before,
             memory,
+            switch: Switch::default(),
             running: TaskTracker::new(),
         }
     }
@@ -195,6 +199,16 @@ impl Pipeline {
     /// Where people decide about calls.
     pub fn approvals(&self) -> &ApprovalDesk {
         &self.approvals
+    }
+
+    /// The kill switch.
+    pub fn switch(&self) -> &Switch {
+        &self.switch
+    }
+
+    /// The policies in force.
+    pub fn policies(&self) -> Arc<PolicyBook> {
+        self.policies.load_full()
     }
 
     /// The names of the model aliases.

@@ -77,6 +77,11 @@ metrics! {
     /// Turns ended, by the policy's mode and the verdict on the answer; in shadow mode what the verdict would have been.
     turns: Counters2<TurnMode, Verdict> = "turns_total" ["mode", "verdict"];
 
+    /// 1: the kill switch is thrown for all turns; new ones pass through unguarded.
+    switched_off: IntGauge = "switched_off";
+    /// Policies whose turns the kill switch turned off.
+    policies_switched_off: IntGauge = "policies_switched_off";
+
     /// Requests to a model, by upstream and what became of them.
     upstream_attempts: NamedCounters<AttemptOutcome> = "upstream_attempts_total" ["upstream", "outcome"];
     /// Seconds from sending a request to a model to the last byte of its answer.

@@ -1,6 +1,8 @@
 //! `/admin/*`: JSON for operators.
 
 pub(super) mod approvals;
+pub(super) mod memory;
+pub(super) mod switch;
 mod trace_plan;
 mod trace_text;
 pub(super) mod traces;

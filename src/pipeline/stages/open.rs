@@ -87,6 +87,7 @@ pub(crate) fn open(
             };
             refuse(StatusCode::BAD_REQUEST, error.into())
         })?;
+    let policy = pipeline.switch.in_force(policy);
     let upstream = pipeline.upstream(&settings.upstream);
     let model = if settings.model.is_empty() { name.clone() } else { settings.model };
     let debug = text(&headers, DEBUG_HEADER).is_some_and(|value| value.eq_ignore_ascii_case("true"));

@@ -20,6 +20,14 @@ impl Store {
         self.inner.changes.subscribe()
     }
 
+    /// The latest revision of each topic, as it is in the store now.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn latest(&self) -> Result<Revisions, StoreError> {
+        self.database()?.latest().await
+    }
+
     /// Something was changed by this process.
     pub(in crate::store) fn changed_here<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
         if result.is_ok() {

@@ -1,0 +1,40 @@
+// The operator side, from the console.
+
+async function answer(response) {
+  const text = await response.text();
+  let body;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    body = undefined;
+  }
+  // /readyz tells with 503 that it drains, and why.
+  if (!response.ok && body?.status === undefined) throw new Error(body?.error?.message ?? `${response.status} ${response.statusText}`);
+  return body;
+}
+
+/** What a path says, as JSON. */
+export async function get(path) {
+  return answer(await fetch(path, { headers: { accept: "application/json" } }));
+}
+
+/** Sends JSON. */
+export async function post(path, body) {
+  return answer(await fetch(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) }));
+}
+
+const SERIES = /^([a-z_]+)(?:\{(.*)\})? ([0-9.e+-]+)$/;
+const LABEL = /([a-z_]+)="((?:[^"\\]|\\.)*)"/g;
+
+/** The series of /metrics: name, labels, value. */
+export async function metrics() {
+  const text = await (await fetch("/metrics")).text();
+  const series = [];
+  for (const line of text.split("\n")) {
+    const found = SERIES.exec(line);
+    if (!found) continue;
+    const labels = Object.fromEntries([...(found[2] ?? "").matchAll(LABEL)].map(([, name, value]) => [name, value.replace(/\\(.)/g, "$1")]));
+    series.push({ name: found[1], labels, value: Number(found[3]) });
+  }
+  return series;
+}

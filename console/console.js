@@ -1,0 +1,258 @@
+// The console: what the operator side says at /admin and /metrics, for people. Whatever users, models and APIs wrote becomes text nodes and never
+// markup.
+import { element, table, empty, facts, when, duration } from "./elements.js";
+import { get, post, metrics } from "./api.js";
+import { timeline } from "./turn.js";
+
+const main = document.getElementById("main");
+const VIEWS = { turns, turn, approvals, approval, tools, lessons, lesson, procedures, procedure, switch: killSwitch };
+
+/** Turns are looked up again this often, in milliseconds, while the list is shown. */
+const REFRESH = 3000;
+
+/** So is what an operator must not miss. */
+const ALARM = 5000;
+
+let refreshing;
+
+async function show() {
+  clearTimeout(refreshing);
+  const [path, query] = (location.hash.slice(2) || "turns").split("?");
+  const [name, id] = path.split("/").map(decodeURIComponent);
+  const section = { turn: "turns", approval: "approvals", lesson: "lessons", procedure: "procedures" }[name] ?? name;
+  for (const link of document.querySelectorAll("nav a")) {
+    if (link.getAttribute("href") === `#/${section}`) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  const view = VIEWS[name] ?? turns;
+  await render(() => view(id, new URLSearchParams(query)));
+  main.focus({ preventScroll: true });
+}
+
+/** Shows what a view gives, or why it gives nothing; nothing where that would interrupt by then. */
+async function render(view, interrupts = () => false) {
+  const at = location.hash;
+  try {
+    const shown = await view();
+    if (location.hash === at && !interrupts()) main.replaceChildren(...shown);
+  } catch (error) {
+    if (location.hash === at) main.replaceChildren(heading("This cannot be shown"), element("p", { class: "alarm", role: "alert" }, error.message));
+  }
+}
+
+/** Says above every view what an operator must not miss. */
+async function alarm() {
+  const bar = document.getElementById("alarm");
+  const pending = document.getElementById("pending");
+  try {
+    const [ready, waiting] = await Promise.all([get("/readyz"), get("/admin/approvals?status=pending&limit=100")]);
+    const troubles = (ready.degraded ?? []).map((part) => `${part.part}: ${part.reason}`);
+    bar.textContent = troubles.join(" · ");
+    bar.hidden = troubles.length === 0;
+    pending.textContent = `${waiting.approvals.length}`;
+    pending.hidden = waiting.approvals.length === 0;
+  } catch (error) {
+    bar.textContent = `The proxy does not answer: ${error.message}`;
+    bar.hidden = false;
+  }
+}
+
+function heading(text) {
+  document.title = `${text} · Callwright`;
+  return element("h1", {}, text);
+}
+
+const TONES = { clean: "good", repaired: "good", corrected: "good", faulty: "bad", unguarded: "warn" };
+
+async function turns(_, query) {
+  const page = await get(`/admin/traces?${query}`);
+  const fields = [["verdict", "Verdict", ["", ...Object.keys(TONES), "text"]], ["tool", "Tool"], ["model", "Model"], ["session", "Session"], ["policy", "Policy"], ["status", "Status"]];
+  const filter = element("form", { class: "filter", "aria-label": "Filter turns" },
+    ...fields.map(([name, label, choices]) => field(name, label, query.get(name) ?? "", choices)),
+    element("button", {}, "Filter"));
+  filter.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const wanted = [...new FormData(filter)].filter(([, value]) => value !== "");
+    location.hash = `#/turns?${new URLSearchParams(wanted)}`;
+  });
+  const rows = page.traces.map((trace) => [
+    element("a", { href: `#/turn/${encodeURIComponent(trace.id)}` }, when(trace.started_at)),
+    element("span", { class: TONES[trace.verdict] ?? "" }, trace.verdict), trace.model, trace.policy, trace.mode, trace.upstream,
+    `${trace.status}`, duration(trace.duration_ms),
+  ]);
+  const more = page.next ? [element("p", {}, element("a", { href: `#/turns?${new URLSearchParams({ ...Object.fromEntries(query), cursor: page.next })}` }, "Older turns"))] : [];
+  if (!query.get("cursor")) refresh();
+  return [heading("Turns"), filter,
+    rows.length ? table("Turns, newest first", ["Arrived", "Verdict", "Model", "Policy", "Mode", "Upstream", "#Status", "#Time"], rows)
+      : empty("No turn that fits. Point an OpenAI client at the client side, and its turns appear here."), ...more];
+}
+
+/** Looks up the list again; whoever writes into the filter, or has gone to a row, is not interrupted. */
+function refresh() {
+  const isBusy = () => main.contains(document.activeElement) && document.activeElement !== main;
+  refreshing = setTimeout(() => (isBusy() ? refresh() : render(() => turns(undefined, query()), isBusy)), REFRESH);
+}
+
+function query() {
+  return new URLSearchParams(location.hash.split("?")[1]);
+}
+
+function field(name, label, value, choices) {
+  const input = choices
+    ? element("select", { name }, ...choices.map((choice) => element("option", { value: choice, ...(choice === value ? { selected: "" } : {}) }, choice || "any")))
+    : element("input", { name, value, size: 12, autocomplete: "off" });
+  return element("label", {}, label, input);
+}
+
+async function turn(id) {
+  const trace = await get(`/admin/traces/${encodeURIComponent(id)}`);
+  const mark = (verdict) => button(verdict === "good" ? "This turn was right" : "This turn was wrong", async () => {
+    await post(`/admin/traces/${encodeURIComponent(id)}/mark`, { verdict });
+    return `Marked as ${verdict}: what it taught is judged by that.`;
+  }, verdict === "bad");
+  return [heading("A turn"), ...timeline(trace), element("h2", {}, "Your verdict"), element("div", { class: "actions" }, mark("good"), mark("bad"))];
+}
+
+/** A button that does something, and says what it did. */
+function button(label, act, grave) {
+  const result = element("span", { role: "status" });
+  const made = element("button", { type: "button", ...(grave ? { class: "grave" } : {}) }, label);
+  made.addEventListener("click", async () => {
+    made.disabled = true;
+    try {
+      result.textContent = (await act()) ?? "";
+    } catch (error) {
+      result.textContent = error.message;
+    }
+    made.disabled = false;
+  });
+  return element("span", {}, made, " ", result);
+}
+
+async function approvals() {
+  const page = await get("/admin/approvals?limit=100");
+  const rows = page.approvals.map((one) => [
+    element("a", { href: `#/approval/${encodeURIComponent(one.id)}` }, when(one.created_at)),
+    element("span", { class: one.status === "pending" ? "warn" : "soft" }, one.status), `${one.toolset}/${one.tool}`, `${one.method} ${one.target ?? ""}`, one.decided_by ?? "",
+  ]);
+  return [heading("Approvals"), rows.length ? table("Calls that a person is asked about, newest first", ["Asked", "Status", "Tool", "Call", "Decided by"], rows)
+    : empty("No call waits for a person. Policies say which calls do: execute.rules with the permission approve.")];
+}
+
+async function approval(id) {
+  const one = await get(`/admin/approvals/${encodeURIComponent(id)}`);
+  const by = element("input", { name: "by", autocomplete: "name" });
+  const comment = element("input", { name: "comment", size: 40 });
+  const decide = (verb) => async () => {
+    const said = Object.fromEntries([["by", by.value], ["comment", comment.value]].filter(([, text]) => text));
+    await post(`/admin/approvals/${encodeURIComponent(id)}/${verb}`, said);
+    await alarm();
+    await show();
+  };
+  const decision = one.status !== "pending" ? [] : [element("h2", {}, "Decide"), element("div", { class: "actions" },
+    element("label", {}, "Your name", by), element("label", {}, "Comment, for the model", comment),
+    button("Approve", decide("approve")), button("Deny", decide("deny"), true))];
+  return [heading("A call to approve"), facts([["Status", one.status], ["Tool", `${one.toolset}/${one.tool}`], ["Operation", one.operation], ["Request", `${one.method} ${one.target ?? ""}`],
+    ["Asked", when(one.created_at)], ["Until", when(one.expires_at)], ["Decided by", one.decided_by], ["Comment", one.comment]]),
+    element("h2", {}, "Arguments"), element("pre", {}, JSON.stringify(one.arguments, null, 2) ?? ""),
+    element("p", {}, element("a", { href: `#/turn/${encodeURIComponent(one.trace)}` }, "The turn that asks")), ...decision];
+}
+
+async function tools() {
+  const series = await metrics();
+  const byTool = new Map();
+  const of = (tool) => byTool.get(tool) ?? byTool.set(tool, { judged: 0, faulty: 0, mended: 0, ran: 0, failed: 0 }).get(tool);
+  for (const { name, labels, value } of series) {
+    if (name === "callwright_calls_judged_total") {
+      const tool = of(labels.tool);
+      tool.judged += value;
+      if (labels.verdict === "faulty") tool.faulty += value;
+      if (labels.verdict === "repaired" || labels.verdict === "corrected") tool.mended += value;
+    }
+    if (name === "callwright_tool_executions_total") {
+      const tool = of(labels.tool);
+      tool.ran += value;
+      if (labels.outcome !== "success") tool.failed += value;
+    }
+  }
+  // A call is judged, and then executed where it is the proxy's to do: it fails in one of the two.
+  const share = (tool) => (tool.faulty + tool.failed) / Math.max(1, tool.judged, tool.ran);
+  const used = [...byTool].filter(([, tool]) => tool.judged + tool.ran > 0);
+  used.sort(([, one], [, other]) => other.faulty + other.failed - one.faulty - one.failed || share(other) - share(one));
+  const rows = used.map(([name, tool]) => [
+    element("a", { href: `#/turns?${new URLSearchParams({ tool: name })}` }, name), `${tool.judged}`, `${tool.mended}`,
+    element("span", { class: tool.faulty ? "bad" : "" }, `${tool.faulty}`), `${tool.ran}`, element("span", { class: tool.failed ? "bad" : "" }, `${tool.failed}`), `${(100 * share(tool)).toFixed(1)} %`,
+  ]);
+  return [heading("Tools"), element("p", { class: "soft" }, "Since this process began; the tool that fails most comes first. Tools that clients bring are “other”."),
+    rows.length ? table("Calls by tool", ["Tool", "#Judged", "#Mended", "#Faulty", "#Executed", "#Failed", "#Failing"], rows) : empty("No call was judged yet.")];
+}
+
+const learnedRow = (kind, one, told) => [
+  element("a", { href: `#/${kind}/${encodeURIComponent(one.id)}` }, told), one.retired ? element("span", { class: "soft" }, "retired") : element("span", { class: "good" }, "in use"),
+  one.scope, `${one.evidence.length}`, `${one.tally?.uses ?? 0}`, `${one.tally?.helped ?? 0}`, `${one.tally?.hurt ?? 0}`,
+];
+const LEARNED = ["Status", "Whose", "#Rests on", "#Shown", "#Helped", "#Hurt"];
+
+async function lessons(_, query) {
+  const page = await get(`/admin/lessons?${query}`);
+  return [heading("Lessons"), page.items.length
+    ? table("Lessons, in the order in which they were learned", ["Lesson", ...LEARNED], page.items.map((one) => learnedRow("lesson", one, one.value)))
+    : empty("Nothing was learned yet. A lesson is made of a mistake that was mended, where that was verified."), ...next("lessons", query, page)];
+}
+
+async function procedures(_, query) {
+  const page = await get(`/admin/procedures?${query}`);
+  return [heading("Procedures"), page.items.length
+    ? table("Procedures, in the order in which they were learned", ["Gives", ...LEARNED], page.items.map((one) => learnedRow("procedure", one, one.output)))
+    : empty("No procedure was learned yet. One is made of several calls that were carried out and verified."), ...next("procedures", query, page)];
+}
+
+function next(view, query, page) {
+  if (!page.next) return [];
+  return [element("p", {}, element("a", { href: `#/${view}?${new URLSearchParams({ ...Object.fromEntries(query), after: page.next })}` }, "More"))];
+}
+
+function lesson(id) {
+  return learned("lessons", id, "A lesson", (one) => [["When", one.key], ["What", one.value], ["About", one.tools.join(", ")], ["Learned from", one.polarity === "negative" ? "a mistake" : "a success"], ["Written by", one.author]]);
+}
+
+function procedure(id) {
+  return learned("procedures", id, "A procedure", (one) => [["Gives", one.output], ["Needs", (one.input ?? []).map((input) => input.name).join(", ")], ["Steps", (one.steps ?? []).join("\n")]]);
+}
+
+async function learned(kind, id, title, told) {
+  const path = `/admin/${kind}/${encodeURIComponent(id)}`;
+  const one = await get(path);
+  const reason = element("input", { name: "reason", size: 40 });
+  const act = (verb) => async () => {
+    await post(`${path}/${verb}`, reason.value ? { reason: reason.value } : {});
+    await show();
+  };
+  const evidence = one.evidence.map((event) => [event.kind, event.trace ? element("a", { href: `#/turn/${encodeURIComponent(event.trace)}` }, event.trace) : event.source ?? "", when(event.at)]);
+  return [heading(title), facts([...told(one), ["Whose", one.scope], ["Status", one.retired ? `retired ${when(one.retired.at)}: ${one.retired.reason}` : "in use"],
+    ["Turns with it", `${one.tally?.uses ?? 0}, of which ${one.tally?.hurt ?? 0} failed`], ["Turns without it", `${one.tally?.withheld ?? 0}, of which ${one.tally?.withheld_hurt ?? 0} failed`]]),
+    element("h2", {}, "What it rests on"), evidence.length ? table("Verified outcomes", ["Verified by", "Turn", "When"], evidence) : empty("Nothing any more."),
+    element("h2", {}, "Your opinion"), element("div", { class: "actions" }, element("label", {}, "Reason", reason),
+      one.retired ? button("Use it again", act("approve")) : button("Approve", act("approve")), one.retired ? "" : button("Retire", act("retire"), true))];
+}
+
+async function killSwitch() {
+  const state = await get("/admin/switch");
+  const reason = element("input", { name: "reason", size: 40 });
+  const throwIt = (off, policy) => async () => {
+    await post("/admin/switch", { off, ...(policy ? { policy } : {}), ...(off ? { reason: reason.value } : {}) });
+    await alarm();
+    await show();
+  };
+  const policies = Object.entries(state.policies).map(([name, thrown]) => [name, when(thrown.at), thrown.reason, button("On again", throwIt(false, name))]);
+  const all = state.everything
+    ? [element("p", { class: "bad" }, `Everything is off since ${when(state.everything.at)}. ${state.everything.reason}`), button("Guard turns again", throwIt(false))]
+    : [element("p", {}, "Turns are guarded as their policies say. When this is thrown, new turns of this process pass through untouched: nothing is judged, repaired or executed."),
+      element("div", { class: "actions" }, element("label", {}, "Reason", reason), button("Turn everything off", throwIt(true), true))];
+  return [heading("Kill switch"), ...all, ...(policies.length ? [element("h2", {}, "Policies that are off"), table("Policies that are off", ["Policy", "Since", "Reason", ""], policies)] : [])];
+}
+
+addEventListener("hashchange", show);
+show();
+setInterval(alarm, ALARM);
+alarm();

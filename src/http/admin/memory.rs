@@ -1,0 +1,231 @@
+//! `GET /admin/lessons`, `GET /admin/lessons/{id}`, `POST /admin/lessons/{id}/retire`, `.../approve`, and the same of `/admin/procedures`: what was
+//! learned, and what people think of it.
+
+use axum::body::Bytes;
+use axum::extract::rejection::{BytesRejection, QueryRejection};
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use crate::domain::memory::Retirement;
+use crate::domain::{Evidence, EvidenceKind, Lesson, Procedure, Tally};
+use crate::http::router::OperatorSide;
+use crate::http::{error, json};
+use crate::store::{Memorable, Memory, MemoryFilter, Revision, Revisions, Store, StoreError};
+
+/// Bytes of an opinion, far above what the limits of its texts need.
+pub(in crate::http) const MAX_BODY: usize = 16 * 1024;
+
+/// Characters of the name of who says it.
+const MAX_BY: usize = 200;
+
+/// Characters of a reason.
+const MAX_REASON: usize = 500;
+
+/// Times that something is changed anew because somebody else changed it meanwhile.
+const TRIES: u32 = 3;
+
+/// What people can have an opinion of.
+pub(in crate::http) trait Judged: Memorable + Clone {
+    /// What one is called.
+    const NAME: &'static str;
+    /// The revision of the last one that changed.
+    fn latest(revisions: &Revisions) -> Revision;
+    fn retired(&mut self) -> &mut Option<Retirement>;
+    fn tally(&mut self) -> &mut Tally;
+    fn touch(&mut self, at: Timestamp);
+}
+
+impl Judged for Lesson {
+    const NAME: &'static str = "lesson";
+
+    fn latest(revisions: &Revisions) -> Revision {
+        revisions.lessons
+    }
+
+    fn retired(&mut self) -> &mut Option<Retirement> {
+        &mut self.retired
+    }
+
+    fn tally(&mut self) -> &mut Tally {
+        &mut self.tally
+    }
+
+    fn touch(&mut self, at: Timestamp) {
+        self.updated_at = at;
+    }
+}
+
+impl Judged for Procedure {
+    const NAME: &'static str = "procedure";
+
+    fn latest(revisions: &Revisions) -> Revision {
+        revisions.procedures
+    }
+
+    fn retired(&mut self) -> &mut Option<Retirement> {
+        &mut self.retired
+    }
+
+    fn tally(&mut self) -> &mut Tally {
+        &mut self.tally
+    }
+
+    fn touch(&mut self, at: Timestamp) {
+        self.updated_at = at;
+    }
+}
+
+/// A page, in the order in which they were learned. The query's fields are those of [`MemoryFilter`].
+pub(in crate::http) async fn list<M: Judged>(
+    State(side): State<OperatorSide>,
+    filter: Result<Query<MemoryFilter>, QueryRejection>,
+) -> Response
+where
+    Store: Memory<M>,
+{
+    match filter {
+        Ok(Query(filter)) => match Memory::<M>::page(&*side.store, &filter).await {
+            Ok(page) => json::value(StatusCode::OK, &page),
+            Err(error) => failed(&error),
+        },
+        Err(rejection) => error::invalid_request(StatusCode::BAD_REQUEST, rejection.body_text(), "invalid_query"),
+    }
+}
+
+/// One of them, whole.
+pub(in crate::http) async fn show<M: Judged>(State(side): State<OperatorSide>, Path(id): Path<String>) -> Response
+where
+    Store: Memory<M>,
+{
+    match Memory::<M>::find(&*side.store, &id).await {
+        Ok(Some(one)) => json::value(StatusCode::OK, &one),
+        Ok(None) => unknown::<M>(&id),
+        Err(error) => failed(&error),
+    }
+}
+
+/// It is not used any more.
+pub(in crate::http) async fn retire<M: Judged>(
+    State(side): State<OperatorSide>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Response
+where
+    Store: Memory<M>,
+{
+    let said = match said(&headers, body) {
+        Ok(said) => said,
+        Err(refusal) => return *refusal,
+    };
+    let change = |one: &mut M, at: Timestamp| {
+        let by = said.by.as_deref().unwrap_or("an operator");
+        let reason = said.reason.as_deref().map_or_else(|| format!("by {by}"), |reason| format!("by {by}: {reason}"));
+        one.retired().get_or_insert(Retirement { at, reason });
+    };
+    changed(&side.store, &id, change).await
+}
+
+/// It is right: it is used, whatever was thought of it before, and what was counted of it is forgotten.
+pub(in crate::http) async fn approve<M: Judged>(
+    State(side): State<OperatorSide>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Response
+where
+    Store: Memory<M>,
+{
+    let said = match said(&headers, body) {
+        Ok(said) => said,
+        Err(refusal) => return *refusal,
+    };
+    let change = |one: &mut M, at: Timestamp| {
+        *one.retired() = None;
+        *one.tally() = Tally { counted: one.tally().counted, ..Tally::default() };
+        let source = Some(said.by.clone().unwrap_or_else(|| "operator".to_owned()));
+        let evidence = Evidence { kind: EvidenceKind::Operator, trace: None, session: None, source, at };
+        if !one.evidence().iter().any(|known| known.is_same_event(&evidence)) {
+            one.evidence_mut().push(evidence);
+        }
+    };
+    changed(&side.store, &id, change).await
+}
+
+/// Changes one of them as it stands, and answers with what it is now.
+async fn changed<M: Judged>(store: &Store, id: &str, change: impl Fn(&mut M, Timestamp)) -> Response
+where
+    Store: Memory<M>,
+{
+    for _ in 0..TRIES {
+        // In this order: it is no older than what was seen.
+        let seen = match store.latest().await {
+            Ok(revisions) => M::latest(&revisions),
+            Err(error) => return failed(&error),
+        };
+        let mut one = match Memory::<M>::find(store, id).await {
+            Ok(Some(one)) => one,
+            Ok(None) => return unknown::<M>(id),
+            Err(error) => return failed(&error),
+        };
+        let now = Timestamp::now();
+        change(&mut one, now);
+        one.touch(now);
+        match Memory::put(store, std::slice::from_ref(&one), seen).await {
+            Ok(put) if put.outdated.is_empty() => return json::value(StatusCode::OK, &one),
+            Ok(_) => {}
+            Err(error) => return failed(&error),
+        }
+    }
+    error::unavailable(format!("the {} changes faster than it can be written; try again", M::NAME), "store_busy")
+}
+
+/// What is said besides. An empty body says nothing.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Said {
+    by: Option<String>,
+    reason: Option<String>,
+}
+
+fn said(headers: &HeaderMap, body: Result<Bytes, BytesRejection>) -> Result<Said, Box<Response>> {
+    let refuse = |status, message: String, code| Err(Box::new(error::invalid_request(status, message, code)));
+    if !json::is_json(headers) {
+        let message = "an opinion is sent as JSON, with `content-type: application/json`";
+        return refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, message.to_owned(), "unsupported_media_type");
+    }
+    let body = match body {
+        Ok(body) => body,
+        Err(rejection) => return refuse(rejection.status(), rejection.body_text(), "invalid_body"),
+    };
+    let said: Said = match if body.is_empty() { Ok(Said::default()) } else { json::object(&body) } {
+        Ok(said) => said,
+        Err(error) => {
+            let message = format!("the body must be an object with `by` and `reason`, both optional: {error}");
+            return refuse(StatusCode::BAD_REQUEST, message, "invalid_body");
+        }
+    };
+    for (name, text, most) in [("by", &said.by, MAX_BY), ("reason", &said.reason, MAX_REASON)] {
+        if text.as_ref().is_some_and(|text| text.chars().count() > most) {
+            return refuse(StatusCode::BAD_REQUEST, format!("`{name}` may have {most} characters"), "invalid_body");
+        }
+    }
+    Ok(said)
+}
+
+fn unknown<M: Judged>(id: &str) -> Response {
+    let name = M::NAME;
+    error::invalid_request(StatusCode::NOT_FOUND, format!("there is no {name} `{id}`"), "not_found")
+}
+
+fn failed(failure: &StoreError) -> Response {
+    match failure {
+        StoreError::BadCursor(_) => {
+            error::invalid_request(StatusCode::BAD_REQUEST, failure.to_string(), "invalid_query")
+        }
+        _ => error::unavailable(failure.to_string(), "store_unavailable"),
+    }
+}

@@ -1,0 +1,54 @@
+//! `/console`: a page for operators, embedded in the binary. It asks `/admin` and `/metrics` as any other client does.
+
+use axum::body::Body;
+use axum::extract::Path;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::Response;
+
+use super::error;
+
+/// The page.
+const PAGE: &str = include_str!("../../console/index.html");
+
+/// What it consists of: name, media type, text.
+const FILES: [(&str, &str, &str); 5] = [
+    ("console.css", "text/css; charset=utf-8", include_str!("../../console/console.css")),
+    ("console.js", "text/javascript; charset=utf-8", include_str!("../../console/console.js")),
+    ("elements.js", "text/javascript; charset=utf-8", include_str!("../../console/elements.js")),
+    ("api.js", "text/javascript; charset=utf-8", include_str!("../../console/api.js")),
+    ("turn.js", "text/javascript; charset=utf-8", include_str!("../../console/turn.js")),
+];
+
+/// Nothing from elsewhere, nothing written into the page is run, and no other page may show it (<https://www.w3.org/TR/CSP3/>).
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; \
+    form-action 'none'; frame-ancestors 'none'";
+
+/// `GET /console`.
+pub(super) async fn page() -> Response {
+    text("text/html; charset=utf-8", PAGE)
+}
+
+/// `GET /console/{file}`.
+pub(super) async fn file(Path(name): Path<String>) -> Response {
+    match FILES.iter().find(|(known, ..)| *known == name) {
+        Some((_, kind, content)) => text(kind, content),
+        None => {
+            let message = format!("the console has no file `{name}`");
+            error::invalid_request(StatusCode::NOT_FOUND, message, "not_found")
+        }
+    }
+}
+
+fn text(kind: &'static str, content: &'static str) -> Response {
+    let mut response = Response::new(Body::from(content));
+    let fields = [
+        (header::CONTENT_TYPE, kind),
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+    ];
+    for (name, value) in fields {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}

@@ -1,0 +1,123 @@
+"""An operator at the console, in a real browser.
+
+Arguments: the operator side's URL, the browser's path, a folder for pictures. tests/console.rs has made the turns that are looked at: one whose missing
+floor was sent back, and taught a lesson; some of a tool that fails; a booking that waits for a person, in whose arguments somebody wrote markup.
+"""
+
+import json
+import pathlib
+import sys
+import urllib.request
+
+from playwright.sync_api import expect, sync_playwright
+
+OPERATOR, BROWSER, PICTURES = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
+
+
+def admin(path):
+    with urllib.request.urlopen(OPERATOR + path) as answer:
+        return json.load(answer)
+
+
+def open_section(page, name):
+    """By keyboard alone: the links of the sections are reached with Tab and followed with Enter."""
+    page.locator("nav a", has_text=name).focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_contain_text(name)
+
+
+def explain_a_turn(page):
+    open_section(page, "Turns")
+    page.get_by_label("Verdict").select_option("corrected")
+    page.get_by_label("Tool", exact=True).fill("listRooms")
+    page.get_by_role("button", name="Filter").click()
+    expect(page.locator("tbody tr")).to_have_count(1)
+    page.locator("tbody a").first.click()
+    steps = page.locator("ol.timeline > li")
+    expect(steps.first).to_contain_text("E3.4")
+    expect(steps.first).to_contain_text("floor")
+    expect(page.locator("ol.timeline")).to_contain_text("The model is told what is wrong with its call")
+    expect(steps.last).to_contain_text("corrected")
+
+
+def find_the_tool_that_fails_most(page):
+    open_section(page, "Tools")
+    first = page.locator("tbody tr").first
+    expect(first).to_contain_text("getRoom")
+    expect(first).to_contain_text("100.0 %")
+
+
+def approve_a_call(page):
+    expect(page.locator("#pending")).to_have_text("1")
+    open_section(page, "Approvals")
+    page.locator("tbody a").first.click()
+    # What somebody wrote is text, whatever it looks like.
+    expect(page.locator("pre")).to_contain_text("<img src=x onerror=")
+    assert page.locator("main img").count() == 0
+    page.get_by_label("Your name").fill("Ada")
+    page.get_by_role("button", name="Approve").click()
+    expect(page.locator("dl")).to_contain_text("Ada")
+    expect(page.locator("#pending")).to_be_hidden()
+    decided = admin("/admin/approvals")["approvals"][0]
+    assert decided["status"] in ("approved", "used") and decided["decided_by"] == "Ada", decided
+
+
+def retire_a_lesson(page):
+    open_section(page, "Lessons")
+    row = page.locator("tbody tr", has_text="floor")
+    expect(row).to_contain_text("in use")
+    row.locator("a").click()
+    page.get_by_label("Reason").fill("rooms are on every floor now")
+    page.get_by_role("button", name="Retire").click()
+    expect(page.locator("dl")).to_contain_text("retired")
+    [lesson] = admin("/admin/lessons")["items"]
+    assert "rooms are on every floor now" in lesson["retired"]["reason"], lesson
+    page.get_by_role("button", name="Use it again").click()
+    expect(page.locator("dl")).to_contain_text("in use")
+
+
+def throw_the_switch(page):
+    open_section(page, "Kill switch")
+    page.get_by_label("Reason").fill("a rehearsal")
+    page.get_by_role("button", name="Turn everything off").click()
+    expect(page.locator("main")).to_contain_text("a rehearsal")
+    expect(page.locator("#alarm")).to_be_visible()
+    page.get_by_role("button", name="Guard turns again").click()
+    expect(page.locator("#alarm")).to_be_hidden()
+
+
+def look(browser, width, height, scheme):
+    """Every section fits the width, says something where it is empty, and has a picture taken of it."""
+    page = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme).new_page()
+    watch(page)
+    for section in ["turns", "approvals", "tools", "lessons", "procedures", "switch"]:
+        page.goto(f"{OPERATOR}/console#/{section}")
+        page.wait_for_function("document.querySelector('main h1')")
+        page.wait_for_load_state("networkidle")
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= width, f"{section} is {wide} wide on a screen of {width}"
+        page.screenshot(path=PICTURES / f"{section}-{width}-{scheme}.png", full_page=True)
+    page.close()
+
+
+def watch(page):
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
+
+
+faults = []
+with sync_playwright() as playwright:
+    browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+    page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+    watch(page)
+    page.goto(f"{OPERATOR}/console#/procedures")
+    expect(page.locator("h1")).to_contain_text("Procedures")
+    for task in [explain_a_turn, find_the_tool_that_fails_most, approve_a_call, retire_a_lesson, throw_the_switch]:
+        task(page)
+        print(f"done: {task.__name__}")
+    for size in [(1280, 900), (390, 844)]:
+        for scheme in ["light", "dark"]:
+            look(browser, *size, scheme)
+    browser.close()
+assert not faults, faults
+print("no fault")
