@@ -18,6 +18,7 @@ mod record;
 mod settings;
 mod snapshot;
 mod stages;
+mod targets;
 mod tool_shelf;
 mod turn;
 
@@ -45,7 +46,7 @@ pub use approvals::ApprovalDesk;
 pub use memory::Memory;
 pub use pass_through::{PassThrough, Passed};
 pub use producer_shelf::ProducerShelf;
-pub use settings::{AliasSettings, Settings};
+pub use settings::{AliasSettings, FallbackSettings, PassThroughSettings, Settings, TargetSettings};
 pub use snapshot::{Snapshot, Tooling};
 pub use stages::kept_key::tenant;
 pub use stages::offer::SEARCH_TOOL;
@@ -69,6 +70,8 @@ pub struct Parts {
     pub aliases: BTreeMap<String, AliasSettings>,
     /// The providers.
     pub upstreams: Upstreams,
+    /// Which of them gets what is passed through.
+    pub passing: PassThroughSettings,
     /// The toolsets and their documentation; replaced when documents change.
     pub tooling: Arc<ArcSwap<Tooling>>,
     /// The policies in force; replaced when files change.
@@ -101,6 +104,7 @@ pub struct Pipeline {
     settings: Settings,
     aliases: Arc<BTreeMap<String, AliasSettings>>,
     upstreams: Upstreams,
+    passing: PassThroughSettings,
     tooling: Arc<ArcSwap<Tooling>>,
     policies: Arc<ArcSwap<PolicyBook>>,
     validators: Validators,
@@ -123,7 +127,7 @@ pub struct Pipeline {
 impl Pipeline {
     /// A pipeline of its parts.
     pub fn new(parts: Parts) -> Self {
-        let Parts { settings, aliases, upstreams, tooling, policies, .. } = parts;
+        let Parts { settings, aliases, upstreams, passing, tooling, policies, .. } = parts;
         let Parts { validators, templates, executor, kept, approvals, planner, plans, memory, traces, metrics, .. } =
             parts;
         let offered_before = OfferedBefore::new(settings.remembered_tools);
@@ -133,6 +137,7 @@ impl Pipeline {
             settings,
             aliases: Arc::new(aliases),
             upstreams,
+            passing,
             tooling,
             policies,
             validators,
@@ -221,6 +226,14 @@ impl Pipeline {
     /// Bytes of traces that wait on disk, because the store does not take them.
     pub fn traces_on_disk(&self) -> u64 {
         self.traces.on_disk()
+    }
+
+    /// Measures what goes on at each upstream now.
+    pub fn measure_upstreams(&self) {
+        for upstream in self.upstreams.iter() {
+            let load = upstream.load();
+            self.metrics.upstream_load(upstream.name(), load.in_flight, load.queued, load.circuit);
+        }
     }
 
     /// Ends a turn: counts it and hands its trace to the queue.

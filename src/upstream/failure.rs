@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::io;
+use std::time::Duration;
 
 use hyper_util::client::legacy;
 
@@ -23,7 +24,12 @@ impl Failures {
     }
 
     pub(super) fn failure(&self, kind: UpstreamFailureKind, message: impl Into<String>) -> UpstreamFailure {
-        UpstreamFailure { kind, upstream: self.upstream.to_string(), message: message.into() }
+        UpstreamFailure { kind, upstream: self.upstream.to_string(), message: message.into(), retry_after: None }
+    }
+
+    /// Nothing was sent; it may be worth a try after `wait`.
+    pub(super) fn not_sent(&self, kind: UpstreamFailureKind, message: &str, wait: Duration) -> UpstreamFailure {
+        UpstreamFailure { retry_after: Some(wait), ..self.failure(kind, message) }
     }
 
     /// No head of an answer came.
@@ -58,6 +64,11 @@ fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn 
 
 fn in_chain<'a, T: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a T> {
     chain(error).find_map(|error| error.downcast_ref())
+}
+
+/// Was it the request's own body that broke off? Then the client left, and the upstream is not to blame.
+pub(super) fn is_the_clients(error: &legacy::Error) -> bool {
+    in_chain::<hyper::Error>(error).is_some_and(hyper::Error::is_user)
 }
 
 /// The innermost error: the outer ones only say that there is one.

@@ -111,9 +111,9 @@ async fn a_connection_that_could_not_be_made_is_tried_again() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
-    let upstream = built(Settings { base_url: format!("http://{address}/v1"), connect_retries: 5, ..quick() });
+    let upstream = built(Settings { base_url: format!("http://{address}/v1"), connect_retries: 8, ..quick() });
     let late = async {
-        sleep(CONNECT_RETRY_PAUSE / 2).await;
+        sleep(Duration::from_millis(50)).await;
         let listener = TcpListener::bind(address).await.unwrap();
         TestServer::on(listener, vec![Step::Write(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n".to_vec())])
     };
