@@ -12,7 +12,7 @@ use url::Url;
 
 use super::body::RequestBody;
 use super::connection::Connection;
-use super::failure::{Failures, is_the_clients};
+use super::failure::{Failures, is_the_upstreams};
 use super::gate::{Gate, Load, Passage};
 use super::headers::HeaderRules;
 use super::retry::{self, Retries};
@@ -217,7 +217,7 @@ impl Upstream {
                 Ok((response, passage))
             }
             Ok(Err(error)) => {
-                if !is_the_clients(&error) {
+                if is_the_upstreams(&error) {
                     passage.failed();
                 }
                 Err(self.failures.of_request(&error))

@@ -66,9 +66,15 @@ fn in_chain<'a, T: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<
     chain(error).find_map(|error| error.downcast_ref())
 }
 
-/// Was it the request's own body that broke off? Then the client left, and the upstream is not to blame.
-pub(super) fn is_the_clients(error: &legacy::Error) -> bool {
-    in_chain::<hyper::Error>(error).is_some_and(hyper::Error::is_user)
+/// Too many open files, of the process (`EMFILE`) and of the system (`ENFILE`): the same numbers on Linux, macOS and the BSDs.
+const TOO_MANY_FILES: [i32; 2] = [24, 23];
+
+/// Is the upstream to blame? Not where the request's own body broke off, because its client left, and not where the proxy itself has no more
+/// files to open.
+pub(super) fn is_the_upstreams(error: &legacy::Error) -> bool {
+    let by_client = in_chain::<hyper::Error>(error).is_some_and(hyper::Error::is_user);
+    let by_us = in_chain::<io::Error>(error).and_then(io::Error::raw_os_error);
+    !by_client && !by_us.is_some_and(|number| TOO_MANY_FILES.contains(&number))
 }
 
 /// The innermost error: the outer ones only say that there is one.
