@@ -41,7 +41,7 @@ fn score(target: &TargetSettings, affinity: &str) -> f64 {
     let number =
         digest.iter().take(size_of::<u64>()).fold(0, |number: u64, byte| number << u8::BITS | u64::from(*byte));
     // Between 0 and 1, neither included.
-    let share = ((number >> (u64::BITS - f64::MANTISSA_DIGITS)) as f64 + 0.5) * f64::EPSILON / 2.0;
+    let share = ((number >> (u64::BITS + 1 - f64::MANTISSA_DIGITS)) as f64 + 0.5) * f64::EPSILON;
     f64::from(target.weight) / -share.ln()
 }
 

@@ -41,6 +41,7 @@ impl Upstream {
         let base = settings.base_url.trim_end_matches('/').to_owned();
         let url = check_base_url(name, &base)?;
         check_times(name, settings)?;
+        check_retries(name, settings)?;
         check_circuit(name, settings)?;
         let invalid = || setting(name, "base_url", "cannot be extended by a path");
         let chat_url = Url::parse(&format!("{base}/chat/completions")).map_err(|_| invalid())?;
@@ -272,6 +273,13 @@ fn check_times(name: &str, settings: &Settings) -> Result<(), BuildError> {
     ];
     match times.iter().find(|(_, seconds)| *seconds == 0) {
         Some((key, _)) => Err(setting(name, key, "must be at least 1")),
+        None => Ok(()),
+    }
+}
+
+fn check_retries(name: &str, settings: &Settings) -> Result<(), BuildError> {
+    match settings.retry_statuses.iter().find(|status| !(400..600).contains(*status)) {
+        Some(status) => Err(setting(name, "retry_statuses", &format!("{status} is no error status; write 400 to 599"))),
         None => Ok(()),
     }
 }

@@ -185,7 +185,7 @@ impl TextModel {
             Err(failure) if failure.kind == UpstreamFailureKind::Malformed => {
                 return Tried::Done(Err(failure.to_string()), None);
             }
-            Err(failure) => return Tried::Again(None, failure.to_string()),
+            Err(failure) => return Tried::Again(failure.retry_after, failure.to_string()),
         };
         let (status, wait) = (answer.status, retry_after(&answer.headers, SystemTime::now()));
         let body = match answer.whole().await {
