@@ -74,7 +74,9 @@ async fn attempt(
     let asked = tokio::select! {
         biased;
         () = cancelled.cancelled() => Asked::ClientGone,
-        asked = timeout(left, exchange) => asked.unwrap_or_else(|_| Asked::Relay(Relay::Failure(over(upstream.name(), limit)))),
+        asked = timeout(left, exchange) => {
+            asked.unwrap_or_else(|_| Asked::Relay(Relay::Failure(over(upstream.name(), limit))))
+        }
     };
     let again = notes.again;
     note(pipeline, turn, purpose, &asked, notes, started.elapsed());
