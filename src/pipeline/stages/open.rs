@@ -93,7 +93,8 @@ pub(crate) fn open(
             refuse(StatusCode::BAD_REQUEST, error.into())
         })?;
     let session = session(&headers, &chat);
-    let (upstream, model, fallbacks) = route(pipeline, &name, &settings, session.as_deref(), &chat);
+    let mut fallbacks = route(pipeline, &name, &settings, session.as_deref(), &chat);
+    let (upstream, model) = fallbacks.pop_front().unwrap_or_else(|| (pipeline.upstream(""), name.clone()));
     let debug = text(&headers, DEBUG_HEADER).is_some_and(|value| value.eq_ignore_ascii_case("true"));
     let started_at = Timestamp::now();
     let opening = Opening {
@@ -135,23 +136,20 @@ pub(crate) fn open(
     })
 }
 
-/// Where the model is, its name there, and who stands in for it. A turn without a session goes where others that begin alike go.
+/// Where the model is and its name there, then who stands in for it. A turn without a session goes where others that begin alike go.
 fn route(
     pipeline: &Pipeline,
     name: &str,
     alias: &AliasSettings,
     session: Option<&str>,
     chat: &ChatRequest,
-) -> (Arc<Upstream>, String, VecDeque<(Arc<Upstream>, String)>) {
+) -> VecDeque<(Arc<Upstream>, String)> {
     let order = match session {
         _ if alias.targets.is_empty() => targets(name, alias, ""),
         Some(session) => targets(name, alias, session),
         None => targets(name, alias, &chat.first_messages_text()),
     };
-    let mut order: VecDeque<_> =
-        order.into_iter().map(|target| (pipeline.upstream(&target.upstream), target.model)).collect();
-    let (upstream, model) = order.pop_front().unwrap_or_else(|| (pipeline.upstream(""), name.to_owned()));
-    (upstream, model, order)
+    order.into_iter().map(|target| (pipeline.upstream(&target.upstream), target.model)).collect()
 }
 
 /// Is the turn shown lessons or procedures, or does it teach any?
