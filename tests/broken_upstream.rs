@@ -278,7 +278,7 @@ async fn silence_in_the_middle_of_a_stream_is_an_error_event() {
 }
 
 #[tokio::test]
-async fn a_429_keeps_its_retry_after_and_is_not_retried() {
+async fn a_429_that_asks_for_a_long_wait_keeps_its_retry_after_and_is_not_retried() {
     let body =
         json!({"error": {"message": "slow down", "type": "requests", "param": null, "code": "rate_limit_exceeded"}});
     let reply = Reply::body(429, &[("content-type", "application/json"), ("retry-after", "13")], body.to_string());

@@ -112,6 +112,7 @@ pub(super) async fn build(
         settings: settings.pipeline,
         aliases: settings.aliases,
         upstreams,
+        passing: settings.pass_through,
         tooling,
         policies,
         validators: Validators::new(&settings.scanner),

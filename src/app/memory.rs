@@ -121,8 +121,9 @@ fn jobs(
     }
     let learner = Learner::new(store.clone(), keeper.clone(), learning.clone(), metrics.clone());
     let wordsmith = settings.aliases.get(&learning.alias).map(|alias| {
-        let upstream = upstreams.get(&alias.upstream).unwrap_or_else(|| upstreams.default_upstream());
-        let name = if alias.model.is_empty() { &learning.alias } else { &alias.model };
+        let (upstream, model) = alias.main_target();
+        let upstream = upstreams.get(upstream).unwrap_or_else(|| upstreams.default_upstream());
+        let name = if model.is_empty() { &learning.alias } else { model };
         let max_wait = Duration::from_secs(learning.max_wait_seconds);
         let model = TextModel::new(Arc::clone(upstream), name, Patience { tries: learning.tries, max_wait });
         let student = Student::new(Arc::new(model), settings.experience);

@@ -21,6 +21,8 @@ pub struct Settings {
     pub upstreams: BTreeMap<String, upstream::Settings>,
     /// Model aliases, by the name that clients use.
     pub aliases: BTreeMap<String, pipeline::AliasSettings>,
+    /// Where requests go that are passed through.
+    pub pass_through: pipeline::PassThroughSettings,
     /// What holds for every turn and is no policy.
     pub pipeline: pipeline::Settings,
     /// OpenAPI documents whose operations become tools, by the toolset's name.
@@ -62,6 +64,7 @@ impl Default for Settings {
             server: http::Settings::default(),
             upstreams: BTreeMap::from([(super::builtin::UPSTREAM.to_owned(), upstream::Settings::default())]),
             aliases: BTreeMap::new(),
+            pass_through: pipeline::PassThroughSettings::default(),
             pipeline: pipeline::Settings::default(),
             toolsets: BTreeMap::new(),
             catalog: catalog::Settings::default(),

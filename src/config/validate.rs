@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use super::problem::{Place, Problem};
 use super::serde_message::nearest;
 use super::settings::Settings;
+use crate::pipeline::AliasSettings;
 
 /// Every problem of the settings, in the order of the file. Policies have files of their own: whether an alias's policy exists, the policy
 /// room tells.
@@ -58,15 +59,27 @@ fn reference_problems(settings: &Settings) -> Vec<Problem> {
         problems.push(unknown_name("default_upstream".to_owned(), "upstream", &settings.default_upstream, &upstreams));
     }
     for (name, alias) in &settings.aliases {
-        if !alias.upstream.is_empty() && !upstreams.contains(&alias.upstream.as_str()) {
-            problems.push(unknown_name(format!("aliases.{name}.upstream"), "upstream", &alias.upstream, &upstreams));
-        }
+        problems.extend(target_problems(settings, name, alias, &upstreams));
         for (number, toolset) in alias.toolsets.iter().enumerate() {
             if !toolsets.contains(&toolset.as_str()) {
                 let key = format!("aliases.{name}.toolsets[{number}]");
                 problems.push(unknown_name(key, "toolset", toolset, &toolsets));
             }
         }
+    }
+    let passing = &settings.pass_through;
+    let paths = passing.paths.iter().map(|(path, name)| (format!("pass_through.paths.{path}"), name));
+    let whole = ("pass_through.upstream".to_owned(), &passing.upstream);
+    let is_unknown = |name: &str| !name.is_empty() && !upstreams.contains(&name);
+    problems.extend(
+        paths
+            .chain([whole])
+            .filter(|(_, name)| is_unknown(name))
+            .map(|(key, name)| unknown_name(key, "upstream", name, &upstreams)),
+    );
+    for path in passing.paths.keys().filter(|path| !path.starts_with('/')) {
+        let key = format!("pass_through.paths.{path}");
+        problems.push(problem(&key, format!("`{key}`: paths begin with a slash and stand below /v1: write `/{path}`")));
     }
     let aliases = settings.aliases.keys().map(String::as_str).collect::<Vec<_>>();
     for (key, alias) in [("planner.alias", &settings.planner.alias), ("learning.alias", &settings.learning.alias)] {
@@ -102,6 +115,52 @@ fn reference_problems(settings: &Settings) -> Vec<Problem> {
     problems
 }
 
+/// What is wrong with the upstreams of an alias.
+fn target_problems(settings: &Settings, name: &str, alias: &AliasSettings, upstreams: &[&str]) -> Vec<Problem> {
+    let place = |key: &str| format!("aliases.{name}.{key}");
+    let targets = alias.targets.iter().map(|target| &target.upstream).enumerate();
+    let fallbacks = alias.fallbacks.iter().map(|fallback| &fallback.upstream).enumerate();
+    let named: Vec<(String, &str)> = [(place("upstream"), alias.upstream.as_str())]
+        .into_iter()
+        .chain(targets.map(|(number, upstream)| (place(&format!("targets[{number}].upstream")), upstream.as_str())))
+        .chain(fallbacks.map(|(number, upstream)| (place(&format!("fallbacks[{number}].upstream")), upstream.as_str())))
+        .collect();
+    let mut problems: Vec<Problem> = named
+        .iter()
+        .filter(|(_, upstream)| !upstream.is_empty() && !upstreams.contains(upstream))
+        .map(|(key, upstream)| unknown_name(key.clone(), "upstream", upstream, upstreams))
+        .collect();
+    if !alias.targets.is_empty() {
+        if !(alias.upstream.is_empty() && alias.model.is_empty()) {
+            let key = place("targets");
+            let message = format!("`{key}` stands in place of `upstream` and `model`; leave those out");
+            problems.push(problem(&key, message));
+        }
+        if alias.targets.iter().all(|target| target.weight == 0) {
+            let key = place("targets");
+            problems.push(problem(&key, format!("`{key}`: every weight is 0; give one target a weight of at least 1")));
+        }
+    }
+    // Tools are chosen and written once for a turn, whoever answers it in the end.
+    let writing = |upstream: &str| {
+        let upstream = if upstream.is_empty() { &settings.default_upstream } else { upstream };
+        settings.upstreams.get(upstream).map(|upstream| (upstream.schema_dialect, upstream.max_tools))
+    };
+    let is_main = |key: &str| alias.targets.is_empty() || key != place("upstream");
+    let mut asked = named.iter().filter(|(key, _)| is_main(key)).filter_map(|(key, name)| Some((key, writing(name)?)));
+    if !alias.toolsets.is_empty()
+        && let Some((_, first)) = asked.next()
+        && let Some((key, _)) = asked.find(|(_, other)| *other != first)
+    {
+        let message = format!(
+            "`{key}`: the upstreams of an alias with toolsets need the same `schema_dialect` and `max_tools`, because its tools are \
+             written once for all of them"
+        );
+        problems.push(problem(key, message));
+    }
+    problems
+}
+
 /// What providers take at most as a temperature (API reference, `temperature`).
 const MAX_TEMPERATURE: f64 = 2.0;
 
@@ -122,6 +181,7 @@ fn problem(key: &str, message: String) -> Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pipeline::{FallbackSettings, TargetSettings};
 
     fn messages(change: impl FnOnce(&mut Settings)) -> Vec<String> {
         let mut settings = Settings::default();
@@ -186,6 +246,37 @@ mod tests {
                 "`planner.temperature` is NaN; it must be 0 to 2",
                 "`procedures.temperature` is 3; it must be 0 to 2",
                 "`procedures.near_duplicate` is NaN; it must be 0 to 1",
+            ]
+        );
+    }
+
+    #[test]
+    fn targets_and_fallbacks_must_be_there_and_write_tools_alike() {
+        let found = messages(|settings| {
+            let strict = crate::upstream::Settings { max_tools: 5, ..Default::default() };
+            settings.upstreams.insert("small".to_owned(), strict);
+            settings.pass_through.upstream = "smal".to_owned();
+            settings.pass_through.paths = [("files".to_owned(), "small".to_owned())].into();
+            settings.toolsets.insert("rooms".to_owned(), Default::default());
+            let target =
+                |upstream: &str, weight| TargetSettings { upstream: upstream.into(), weight, ..Default::default() };
+            let alias = settings.aliases.entry("fast".to_owned()).or_default();
+            alias.targets = vec![target("default", 0), target("smaller", 0)];
+            alias.model = "m".to_owned();
+            let alias = settings.aliases.entry("sure".to_owned()).or_default();
+            alias.fallbacks = vec![FallbackSettings { upstream: "small".to_owned(), ..Default::default() }];
+            alias.toolsets = vec!["rooms".to_owned()];
+        });
+        assert_eq!(
+            found,
+            [
+                "`aliases.fast.targets[1].upstream`: there is no upstream `smaller`; did you mean `small`? Known: default, small",
+                "`aliases.fast.targets` stands in place of `upstream` and `model`; leave those out",
+                "`aliases.fast.targets`: every weight is 0; give one target a weight of at least 1",
+                "`aliases.sure.fallbacks[0].upstream`: the upstreams of an alias with toolsets need the same `schema_dialect` and \
+                 `max_tools`, because its tools are written once for all of them",
+                "`pass_through.upstream`: there is no upstream `smal`; did you mean `small`? Known: default, small",
+                "`pass_through.paths.files`: paths begin with a slash and stand below /v1: write `/files`",
             ]
         );
     }

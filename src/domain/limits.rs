@@ -16,6 +16,8 @@ pub struct Limits {
     pub tokens: u64,
     /// Wall-clock seconds of a turn, after which nothing new begins.
     pub seconds: u64,
+    /// Wall-clock seconds of a turn, after which an upstream's answer that is still under way is cut off.
+    pub total_seconds: u64,
     /// Calls of one answer that the proxy executes at the same time.
     pub parallel_calls: u32,
     /// Calls of a plan on the way from a goal to the first one; a call this deep is not fed by others.
@@ -36,6 +38,7 @@ impl Default for Limits {
             upstream_requests: 16,
             tokens: 0,
             seconds: 300,
+            total_seconds: 3_600,
             parallel_calls: 8,
             plan_depth: 5,
             plan_calls: 16,

@@ -42,7 +42,7 @@ pub use cost::Cost;
 pub use diagnosis::Diagnosis;
 pub use dialect::SchemaDialect;
 pub use explanation::{DocText, Explanation, Passage};
-pub use failure::{UpstreamFailure, UpstreamFailureKind};
+pub use failure::{CircuitState, UpstreamFailure, UpstreamFailureKind};
 pub use fault::FaultCode;
 pub use limits::Limits;
 pub use memory::{

@@ -2,7 +2,8 @@
 
 use std::any::Any;
 
-use axum::http::{Method, StatusCode, Uri};
+use axum::http::header::RETRY_AFTER;
+use axum::http::{HeaderValue, Method, StatusCode, Uri};
 use axum::response::Response;
 
 use crate::domain::UpstreamFailure;
@@ -23,7 +24,11 @@ pub(super) fn invalid_request(status: StatusCode, message: impl Into<String>, co
 /// An upstream that gave no usable answer.
 pub(super) fn upstream_failure(failure: &UpstreamFailure) -> Response {
     let status = StatusCode::from_u16(failure.kind.status()).unwrap_or(StatusCode::BAD_GATEWAY);
-    response(status, &body(failure.to_string(), "upstream_error", failure.kind.label()))
+    let mut response = response(status, &body(failure.to_string(), "upstream_error", failure.kind.label()));
+    if let Some(seconds) = failure.retry_after_seconds() {
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    response
 }
 
 /// Something of ours broke.

@@ -19,6 +19,7 @@ mod settings;
 mod snapshot;
 mod stages;
 mod switch;
+mod targets;
 mod tool_shelf;
 mod turn;
 
@@ -46,7 +47,7 @@ pub use approvals::ApprovalDesk;
 pub use memory::Memory;
 pub use pass_through::{PassThrough, Passed};
 pub use producer_shelf::ProducerShelf;
-pub use settings::{AliasSettings, Settings};
+pub use settings::{AliasSettings, FallbackSettings, PassThroughSettings, Settings, TargetSettings};
 pub use snapshot::{Snapshot, Tooling};
 pub use stages::kept_key::tenant;
 pub use stages::offer::SEARCH_TOOL;
@@ -71,6 +72,8 @@ pub struct Parts {
     pub aliases: BTreeMap<String, AliasSettings>,
     /// The providers.
     pub upstreams: Upstreams,
+    /// Which of them gets what is passed through.
+    pub passing: PassThroughSettings,
     /// The toolsets and their documentation; replaced when documents change.
     pub tooling: Arc<ArcSwap<Tooling>>,
     /// The policies in force; replaced when files change.
@@ -103,6 +106,7 @@ pub struct Pipeline {
     settings: Settings,
     aliases: Arc<BTreeMap<String, AliasSettings>>,
     upstreams: Upstreams,
+    passing: PassThroughSettings,
     tooling: Arc<ArcSwap<Tooling>>,
     policies: Arc<ArcSwap<PolicyBook>>,
     validators: Validators,
@@ -126,7 +130,7 @@ pub struct Pipeline {
 impl Pipeline {
     /// A pipeline of its parts.
     pub fn new(parts: Parts) -> Self {
-        let Parts { settings, aliases, upstreams, tooling, policies, .. } = parts;
+        let Parts { settings, aliases, upstreams, passing, tooling, policies, .. } = parts;
         let Parts { validators, templates, executor, kept, approvals, planner, plans, memory, traces, metrics, .. } =
             parts;
         let offered_before = OfferedBefore::new(settings.remembered_tools);
@@ -136,6 +140,7 @@ impl Pipeline {
             settings,
             aliases: Arc::new(aliases),
             upstreams,
+            passing,
             tooling,
             policies,
             validators,
@@ -235,6 +240,14 @@ impl Pipeline {
     /// Bytes of traces that wait on disk, because the store does not take them.
     pub fn traces_on_disk(&self) -> u64 {
         self.traces.on_disk()
+    }
+
+    /// Measures what goes on at each upstream now.
+    pub fn measure_upstreams(&self) {
+        for upstream in self.upstreams.iter() {
+            let load = upstream.load();
+            self.metrics.upstream_load(upstream.name(), load.in_flight, load.queued, load.circuit);
+        }
     }
 
     /// Ends a turn: counts it and hands its trace to the queue.

@@ -27,10 +27,10 @@ pub struct PassThrough {
 pub type Passed = Result<Answer, UpstreamFailure>;
 
 impl Pipeline {
-    /// Passes a request to the default upstream.
+    /// Passes a request to the upstream that the configuration names for its path.
     pub async fn pass_through(&self, request: PassThrough) -> Passed {
         let started = Instant::now();
-        let upstream = self.upstream("");
+        let upstream = self.upstream(self.passing.upstream_of(&request.path_and_query));
         let PassThrough { method, path_and_query, headers, body } = request;
         let passed = upstream.forward(method, &path_and_query, &headers, body).await;
         let outcome = match &passed {

@@ -33,8 +33,10 @@ impl Pipeline {
     pub(super) fn planning_model(&self, turn: &Turn) -> (Arc<TextModel>, String) {
         let named = &self.planner.alias;
         let (upstream, model) = match turn.snapshot.aliases.get(named) {
-            Some(alias) if alias.model.is_empty() => (self.upstream(&alias.upstream), named.clone()),
-            Some(alias) => (self.upstream(&alias.upstream), alias.model.clone()),
+            Some(alias) => {
+                let (upstream, model) = alias.main_target();
+                (self.upstream(upstream), if model.is_empty() { named } else { model }.to_owned())
+            }
             None => (turn.upstream.clone(), turn.model.clone()),
         };
         let name = upstream.name().to_owned();

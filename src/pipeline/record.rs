@@ -95,6 +95,11 @@ impl Record {
         self.trace.attempts.push(attempt);
     }
 
+    /// Adds a wait before an upstream is asked again.
+    pub(crate) fn waited(&mut self, wait: Duration) {
+        self.elsewhere += wait;
+    }
+
     /// Adds executions that, running side by side, took `duration` together.
     pub(crate) fn executions(&mut self, executions: Vec<Execution>, duration: Duration) {
         self.elsewhere += duration;

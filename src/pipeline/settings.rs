@@ -1,4 +1,6 @@
-//! Model aliases.
+//! Model aliases, where requests go, and what holds for every turn.
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
@@ -10,10 +12,74 @@ pub struct AliasSettings {
     pub upstream: String,
     /// The model's name at that upstream; empty: the alias's own name.
     pub model: String,
+    /// In place of these two: several that share the turns by their weights and stand in for each other.
+    pub targets: Vec<TargetSettings>,
+    /// Who stands in, in this order, where none of these gives an answer.
+    pub fallbacks: Vec<FallbackSettings>,
     /// Toolsets whose tools are offered besides the client's own.
     pub toolsets: Vec<String>,
     /// Policy that holds for the alias, whatever other policies match; empty: by matching.
     pub policy: String,
+}
+
+impl AliasSettings {
+    /// The upstream and the model that stand first, for what is no turn of a client: they may be empty, as in the settings.
+    pub fn main_target(&self) -> (&str, &str) {
+        match self.targets.first() {
+            Some(target) => (&target.upstream, &target.model),
+            None => (&self.upstream, &self.model),
+        }
+    }
+}
+
+/// One of several upstreams that share an alias's turns.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TargetSettings {
+    /// Name of the upstream; empty: the default upstream.
+    pub upstream: String,
+    /// The model's name there; empty: the alias's own name.
+    pub model: String,
+    /// Its share of the sessions, against the other targets' weights; 0: it only stands in for others.
+    pub weight: u32,
+}
+
+impl Default for TargetSettings {
+    fn default() -> Self {
+        Self { upstream: String::new(), model: String::new(), weight: 1 }
+    }
+}
+
+/// An upstream that stands in for others.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FallbackSettings {
+    /// Name of the upstream; empty: the default upstream.
+    pub upstream: String,
+    /// The model's name there; empty: the alias's own name.
+    pub model: String,
+}
+
+/// Where requests go that are passed through (`[pass_through]`): they may name no model.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PassThroughSettings {
+    /// Name of the upstream; empty: the default upstream.
+    pub upstream: String,
+    /// Names of upstreams by the beginning of the path below `/v1`, in whole segments; the longest that fits decides.
+    pub paths: BTreeMap<String, String>,
+}
+
+impl PassThroughSettings {
+    /// The upstream's name for a path below `/v1`, its query left out or not.
+    pub fn upstream_of(&self, path: &str) -> &str {
+        let path = path.split(['?', '#']).next().unwrap_or_default();
+        let fits = |prefix: &str| {
+            path.strip_prefix(prefix.trim_end_matches('/')).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let fitting = self.paths.iter().filter(|(prefix, _)| fits(prefix));
+        fitting.max_by_key(|(prefix, _)| prefix.trim_end_matches('/').len()).map_or(&self.upstream, |(_, name)| name)
+    }
 }
 
 /// Settings of the pipeline (`[pipeline]`): what holds for every turn and is no policy.
@@ -77,6 +143,30 @@ impl Default for Settings {
             max_kept_bytes: 1024 * 1024,
             max_pending_approvals: 1_000,
             max_approval_bytes: 256 * 1024,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_beginning_in_whole_segments_decides() {
+        let paths = [("/audio", "voice"), ("/audio/speech/", "speaker"), ("/files", "store")];
+        let paths = paths.map(|(path, name)| (path.to_owned(), name.to_owned())).into();
+        let settings = PassThroughSettings { upstream: "rest".to_owned(), paths };
+        for (path, name) in [
+            ("/audio", "voice"),
+            ("/audio/transcriptions?x=/files", "voice"),
+            ("/audio/speech", "speaker"),
+            ("/audio/speech/1", "speaker"),
+            ("/audiobooks", "rest"),
+            ("/files?limit=2", "store"),
+            ("/embeddings", "rest"),
+            ("", "rest"),
+        ] {
+            assert_eq!(settings.upstream_of(path), name, "{path}");
         }
     }
 }

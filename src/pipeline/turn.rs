@@ -4,8 +4,9 @@
 //! only loop is the one that [`dialogue`](super::dialogue) decides. Everything a turn knows is in [`Turn`]; what all
 //! turns share is in [`Pipeline`].
 
+use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use http::{HeaderMap, StatusCode};
 use tokio_util::sync::CancellationToken;
@@ -48,6 +49,8 @@ pub(crate) struct Turn {
     pub(crate) upstream: Arc<Upstream>,
     /// The model's name there.
     pub(crate) model: String,
+    /// Who stands in for that upstream, best first: upstreams and the model's names there.
+    pub(crate) fallbacks: VecDeque<(Arc<Upstream>, String)>,
     /// Toolsets that the alias offers.
     pub(crate) toolsets: Vec<String>,
     /// Does the client want to see what was done?
@@ -78,6 +81,24 @@ impl Turn {
     /// Whose turn it is: the hash of the client's key.
     pub(crate) fn tenant(&self) -> &str {
         &self.record.trace().tenant
+    }
+
+    /// Has the turn asked its upstream in vain, and is there another one? Then that is the turn's from here on.
+    pub(crate) fn fall_back(&mut self) -> bool {
+        let Some((upstream, model)) = self.fallbacks.pop_front() else { return false };
+        upstream.name().clone_into(&mut self.record.trace_mut().upstream);
+        (self.upstream, self.model) = (upstream, model);
+        true
+    }
+
+    /// Time after which nothing new begins.
+    pub(crate) fn time_left(&self) -> Duration {
+        Duration::from_secs(self.policy.limits.seconds).saturating_sub(self.record.elapsed())
+    }
+
+    /// Time after which what is still under way at an upstream is cut off.
+    pub(crate) fn total_time_left(&self) -> Duration {
+        Duration::from_secs(self.policy.limits.total_seconds).saturating_sub(self.record.elapsed())
     }
 
     /// What the turn has spent so far.

@@ -118,6 +118,7 @@ fn limits(limits: &Limits, place: &Pointer) -> Result<(), Fault> {
         ("dynamic_feedback", u64::from(limits.dynamic_feedback), ROUNDS),
         ("upstream_requests", u64::from(limits.upstream_requests), REQUESTS),
         ("seconds", limits.seconds, SECONDS),
+        ("total_seconds", limits.total_seconds, SECONDS),
         ("parallel_calls", u64::from(limits.parallel_calls), PARALLEL),
         ("plan_depth", u64::from(limits.plan_depth), PLAN_DEPTH),
         ("plan_calls", u64::from(limits.plan_calls), PLAN_CALLS),

@@ -12,7 +12,7 @@ use super::labels::{
     LearningJob, LearningRun, MemoryKind, OperationState, Purpose, ResultLabel, Stage, TokenKind, TurnMode,
 };
 use crate::domain::outcome::CredentialFault;
-use crate::domain::{EvidenceKind, FaultCode, PlanResult, PrefixChange, RepairKind, Verdict};
+use crate::domain::{CircuitState, EvidenceKind, FaultCode, PlanResult, PrefixChange, RepairKind, Verdict};
 
 /// Declares the metrics: field, kind, name, labels, buckets; the doc comment is the help text.
 macro_rules! metrics {
@@ -84,6 +84,12 @@ metrics! {
 
     /// Requests to a model, by upstream and what became of them.
     upstream_attempts: NamedCounters<AttemptOutcome> = "upstream_attempts_total" ["upstream", "outcome"];
+    /// Requests under way to an upstream now, each until the last byte of its answer.
+    upstream_in_flight: IntGaugeVec = "upstream_in_flight" ["upstream"];
+    /// Requests that wait now because as many as are allowed are under way to the upstream.
+    upstream_queued: IntGaugeVec = "upstream_queued" ["upstream"];
+    /// Whether an upstream is asked: 1 for the state that its circuit breaker is in, 0 for the others.
+    upstream_circuit: IntGaugeVec = "upstream_circuit" ["upstream", "state"];
     /// Seconds from sending a request to a model to the last byte of its answer.
     upstream_duration: Histogram = "upstream_duration_seconds" in THEIR_TIME;
     /// Seconds from sending a request to a model to the first chunk of its streamed answer.
@@ -210,6 +216,16 @@ impl Metrics {
         }
     }
 
+    /// Sets what goes on at an upstream now. The name is one of the configuration.
+    pub fn upstream_load(&self, name: &str, in_flight: usize, queued: usize, circuit: CircuitState) {
+        let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        self.upstream_in_flight.with_label_values(&[name]).set(number(in_flight));
+        self.upstream_queued.with_label_values(&[name]).set(number(queued));
+        for state in CircuitState::ALL {
+            self.upstream_circuit.with_label_values(&[name, state.label()]).set(i64::from(state == circuit));
+        }
+    }
+
     /// Counts a turn as running until the guard is dropped.
     pub fn turn_started(&self) -> InFlight {
         self.turns_in_flight.inc();
@@ -271,6 +287,7 @@ mod tests {
         metrics.calls_judged.inc("f", Verdict::Clean);
         metrics.tool_executions.inc("f", ExecutionOutcome::Success);
         metrics.catalog([("crm", 3, 1)]);
+        metrics.upstream_load("main", 2, 1, CircuitState::HalfOpen);
         metrics.credential_faults.inc("crm", CredentialFault::Refused);
         let text = metrics.render();
         for (name, help) in HELP {
@@ -280,6 +297,8 @@ mod tests {
         }
         assert_eq!(text.matches("# HELP ").count(), HELP.len());
         assert!(text.contains("callwright_catalog_operations{state=\"skipped\",toolset=\"crm\"} 1"), "{text}");
+        assert!(text.contains("callwright_upstream_circuit{state=\"half_open\",upstream=\"main\"} 1"), "{text}");
+        assert!(text.contains("callwright_upstream_circuit{state=\"closed\",upstream=\"main\"} 0"), "{text}");
     }
 
     #[test]

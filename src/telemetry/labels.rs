@@ -126,6 +126,10 @@ labels! {
         Malformed = UpstreamFailureKind::Malformed.label(),
         /// The stream ended too early.
         Truncated = UpstreamFailureKind::Truncated.label(),
+        /// Not sent: too many requests were under way.
+        Busy = UpstreamFailureKind::Busy.label(),
+        /// Not sent: the upstream failed too often lately.
+        CircuitOpen = UpstreamFailureKind::CircuitOpen.label(),
         /// Something else, such as a client that went away.
         Other = OTHER,
     }

@@ -16,6 +16,7 @@ use serde::de::IgnoredAny;
 use tokio::time::sleep;
 
 use super::failure::Failures;
+use super::gate::Passage;
 use super::gunzip::{Gunzip, Gunzipped};
 use super::{Settings, headers};
 use crate::domain::{UpstreamFailure, UpstreamFailureKind};
@@ -32,6 +33,8 @@ pub struct Answer {
     /// Undoes the encoding of a judged answer, where it has one.
     gunzip: Option<Gunzip>,
     failures: Failures,
+    /// Holds the request's place among those under way.
+    passage: Passage,
     idle_timeout: Duration,
     max_bytes: usize,
     /// A judged answer may be no longer than `max_bytes`; one that is passed through has no end to be waited for.
@@ -40,7 +43,13 @@ pub struct Answer {
 }
 
 impl Answer {
-    pub(super) fn new(response: Response<Incoming>, failures: &Failures, settings: &Settings, judged: bool) -> Self {
+    pub(super) fn new(
+        response: Response<Incoming>,
+        passage: Passage,
+        failures: &Failures,
+        settings: &Settings,
+        judged: bool,
+    ) -> Self {
         let (head, body) = response.into_parts();
         let mut headers = headers::of_answer(&head.headers, !judged);
         let is_gzipped = judged && headers.get(CONTENT_ENCODING).is_some_and(|encoding| is_gzip(encoding.as_bytes()));
@@ -54,6 +63,7 @@ impl Answer {
             body,
             gunzip: is_gzipped.then(Gunzip::new),
             failures: failures.clone(),
+            passage,
             idle_timeout: Duration::from_secs(settings.idle_timeout_seconds),
             max_bytes: settings.max_answer_bytes,
             bounded: judged,
@@ -135,9 +145,15 @@ impl Answer {
                     Ok(piece) => Some(Ok(piece)),
                     Err(_trailers) => continue,
                 },
-                Some(Some(Err(error))) => Some(Err(self.failures.of_body(&error))),
+                Some(Some(Err(error))) => {
+                    self.passage.failed();
+                    Some(Err(self.failures.of_body(&error)))
+                }
                 Some(None) => None,
-                None => Some(Err(self.silence())),
+                None => {
+                    self.passage.failed();
+                    Some(Err(self.silence()))
+                }
             };
         }
     }

@@ -1,25 +1,24 @@
 //! One upstream: the requests that are made to it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, PROXY_AUTHORIZATION, TRANSFER_ENCODING};
-use http::{HeaderMap, Method, Request, Response, Uri};
+use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use hyper::body::Incoming;
 use tokio::time::{sleep, timeout};
 use url::Url;
 
 use super::body::RequestBody;
 use super::connection::Connection;
-use super::failure::Failures;
+use super::failure::{Failures, is_the_upstreams};
+use super::gate::{Gate, Load, Passage};
 use super::headers::HeaderRules;
+use super::retry::{self, Retries};
 use super::tool_calls::NativeModels;
-use super::{Answer, BuildError, Settings, ToolCalls};
+use super::{Again, Answer, BuildError, Settings, ToolCalls};
 use crate::domain::{UpstreamFailure, UpstreamFailureKind};
-
-/// Pause before a connection is tried again, doubled each time: long enough for a restarting server's listener to be back,
-/// short enough to go unnoticed in an answer that takes seconds.
-const CONNECT_RETRY_PAUSE: Duration = Duration::from_millis(100);
 
 /// A provider's endpoint with its pooled connections.
 #[derive(Debug)]
@@ -33,6 +32,7 @@ pub struct Upstream {
     rules: HeaderRules,
     native: NativeModels,
     connection: Connection,
+    gate: Arc<Gate>,
 }
 
 impl Upstream {
@@ -41,6 +41,8 @@ impl Upstream {
         let base = settings.base_url.trim_end_matches('/').to_owned();
         let url = check_base_url(name, &base)?;
         check_times(name, settings)?;
+        check_retries(name, settings)?;
+        check_circuit(name, settings)?;
         let invalid = || setting(name, "base_url", "cannot be extended by a path");
         let chat_url = Url::parse(&format!("{base}/chat/completions")).map_err(|_| invalid())?;
         let chat_uri: Uri = chat_url.as_str().parse().map_err(|_| invalid())?;
@@ -49,6 +51,7 @@ impl Upstream {
             rules: HeaderRules::build(name, settings, is_default)?,
             native: NativeModels::default(),
             connection: Connection::build(name, settings, &chat_uri)?,
+            gate: Arc::new(Gate::new(settings)),
             base_url: url,
             chat_uri,
             base,
@@ -90,17 +93,52 @@ impl Upstream {
         self.native.add(model);
     }
 
-    /// Posts a body to `chat/completions` and waits for the head of the answer. Identity encoding is asked for.
+    /// What goes on at it now.
+    pub fn load(&self) -> Load {
+        self.gate.load()
+    }
+
+    /// The tries that one request has.
+    pub fn retries(&self) -> Retries {
+        Retries::new(&self.settings)
+    }
+
+    /// Does an answer with this status and these fields ask for its request to be made again?
+    pub fn again(&self, status: StatusCode, headers: &HeaderMap) -> Option<Again> {
+        retry::again(&self.settings.retry_statuses, status, headers)
+    }
+
+    /// Posts a body to `chat/completions` and waits for the head of the answer; tries again where no connection could be made. Identity
+    /// encoding is asked for.
     ///
     /// # Errors
     /// When no answer comes. An HTTP error status is an answer.
     pub async fn chat(&self, body: Bytes, client_headers: &HeaderMap) -> Result<Answer, UpstreamFailure> {
+        let (response, passage) = self.send(self.chat_request(body, client_headers)).await?;
+        self.judged(response, passage)
+    }
+
+    /// The same without another try: whoever asks decides on that, and records it.
+    ///
+    /// # Errors
+    /// As for [`Self::chat`].
+    pub async fn chat_once(&self, body: Bytes, client_headers: &HeaderMap) -> Result<Answer, UpstreamFailure> {
+        let mut request = self.chat_request(body, client_headers);
+        self.authorize(&mut request);
+        let (response, passage) = self.send_once(request).await?;
+        self.judged(response, passage)
+    }
+
+    fn chat_request(&self, body: Bytes, client_headers: &HeaderMap) -> Request<RequestBody> {
         let mut request = Request::new(RequestBody::from(body));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = self.chat_uri.clone();
         *request.headers_mut() = self.rules.of_chat(client_headers);
-        let response = self.send(request).await?;
-        let answer = Answer::new(response, &self.failures, &self.settings, true);
+        request
+    }
+
+    fn judged(&self, response: Response<Incoming>, passage: Passage) -> Result<Answer, UpstreamFailure> {
+        let answer = Answer::new(response, passage, &self.failures, &self.settings, true);
         match answer.undecodable() {
             Some(failure) if answer.status.is_success() => Err(failure),
             _ => Ok(answer),
@@ -123,8 +161,8 @@ impl Upstream {
         *request.method_mut() = method;
         *request.uri_mut() = self.uri_below(path_and_query)?;
         *request.headers_mut() = self.rules.of_forward(client_headers);
-        let response = self.send(request).await?;
-        Ok(Answer::new(response, &self.failures, &self.settings, false))
+        let (response, passage) = self.send(request).await?;
+        Ok(Answer::new(response, passage, &self.failures, &self.settings, false))
     }
 
     /// `..` must not lead to what the operator did not configure.
@@ -144,30 +182,49 @@ impl Upstream {
         })
     }
 
-    /// Sends, and tries again where no connection could be made: nothing was sent then.
-    async fn send(&self, mut request: Request<RequestBody>) -> Result<Response<Incoming>, UpstreamFailure> {
+    /// What an HTTP proxy on the way wants to see.
+    fn authorize(&self, request: &mut Request<RequestBody>) {
         if let Some(authorization) = &self.connection.proxy_authorization {
             request.headers_mut().insert(PROXY_AUTHORIZATION, authorization.clone());
         }
-        let mut retries = self.settings.connect_retries;
-        let mut pause = CONNECT_RETRY_PAUSE;
+    }
+
+    /// Sends, and tries again where no connection could be made: nothing was sent then.
+    async fn send(&self, mut request: Request<RequestBody>) -> Result<(Response<Incoming>, Passage), UpstreamFailure> {
+        self.authorize(&mut request);
+        let mut retries = self.retries();
         loop {
-            let again = if retries > 0 { try_clone(&request) } else { None };
-            match (self.send_once(request).await, again) {
-                (Err(failure), Some(again)) if failure.kind == UpstreamFailureKind::Connect => request = again,
-                (result, _) => return result,
-            }
-            retries -= 1;
-            sleep(pause).await;
-            pause = pause.saturating_mul(2);
+            let again = try_clone(&request);
+            let failure = match self.send_once(request).await {
+                Ok(answered) => return Ok(answered),
+                Err(failure) => failure,
+            };
+            let wait = match failure.kind {
+                UpstreamFailureKind::Connect => retries.after_connect(Duration::MAX),
+                _ => None,
+            };
+            let (Some(again), Some(wait)) = (again, wait) else { return Err(failure) };
+            sleep(wait).await;
+            request = again;
         }
     }
 
-    async fn send_once(&self, request: Request<RequestBody>) -> Result<Response<Incoming>, UpstreamFailure> {
+    async fn send_once(&self, request: Request<RequestBody>) -> Result<(Response<Incoming>, Passage), UpstreamFailure> {
+        let mut passage = self.gate.enter(&self.failures).await?;
         let limit = Duration::from_secs(self.settings.first_byte_timeout_seconds);
         match timeout(limit, self.connection.client.request(request)).await {
-            Ok(result) => result.map_err(|error| self.failures.of_request(&error)),
+            Ok(Ok(response)) => {
+                passage.answered(response.status());
+                Ok((response, passage))
+            }
+            Ok(Err(error)) => {
+                if is_the_upstreams(&error) {
+                    passage.failed();
+                }
+                Err(self.failures.of_request(&error))
+            }
             Err(_) => {
+                passage.failed();
                 let message = format!("no answer within {} s", limit.as_secs());
                 Err(self.failures.failure(UpstreamFailureKind::Timeout, message))
             }
@@ -205,6 +262,9 @@ fn check_base_url(name: &str, base: &str) -> Result<Url, BuildError> {
     Ok(url)
 }
 
+/// An upstream that is left alone for longer than a day is better taken out of the configuration.
+const MAX_CIRCUIT_NUMBER: u64 = 86_400;
+
 fn check_times(name: &str, settings: &Settings) -> Result<(), BuildError> {
     let times = [
         ("connect_timeout_seconds", settings.connect_timeout_seconds),
@@ -213,6 +273,35 @@ fn check_times(name: &str, settings: &Settings) -> Result<(), BuildError> {
     ];
     match times.iter().find(|(_, seconds)| *seconds == 0) {
         Some((key, _)) => Err(setting(name, key, "must be at least 1")),
+        None => Ok(()),
+    }
+}
+
+fn check_retries(name: &str, settings: &Settings) -> Result<(), BuildError> {
+    match settings.retry_statuses.iter().find(|status| !(400..600).contains(*status)) {
+        Some(status) => Err(setting(name, "retry_statuses", &format!("{status} is no error status; write 400 to 599"))),
+        None => Ok(()),
+    }
+}
+
+fn check_circuit(name: &str, settings: &Settings) -> Result<(), BuildError> {
+    if settings.circuit_failures == 0 {
+        return Ok(());
+    }
+    if !(1..=100).contains(&settings.circuit_failure_percent) {
+        return Err(setting(
+            name,
+            "circuit_failure_percent",
+            "must be 1 to 100; `circuit_failures = 0` switches it off",
+        ));
+    }
+    let times = [
+        ("circuit_window_seconds", settings.circuit_window_seconds),
+        ("circuit_open_seconds", settings.circuit_open_seconds),
+        ("circuit_probes", u64::from(settings.circuit_probes)),
+    ];
+    match times.iter().find(|(_, number)| !(1..=MAX_CIRCUIT_NUMBER).contains(number)) {
+        Some((key, _)) => Err(setting(name, key, &format!("must be 1 to {MAX_CIRCUIT_NUMBER}"))),
         None => Ok(()),
     }
 }

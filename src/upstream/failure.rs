@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::io;
+use std::time::Duration;
 
 use hyper_util::client::legacy;
 
@@ -23,7 +24,12 @@ impl Failures {
     }
 
     pub(super) fn failure(&self, kind: UpstreamFailureKind, message: impl Into<String>) -> UpstreamFailure {
-        UpstreamFailure { kind, upstream: self.upstream.to_string(), message: message.into() }
+        UpstreamFailure { kind, upstream: self.upstream.to_string(), message: message.into(), retry_after: None }
+    }
+
+    /// Nothing was sent; it may be worth a try after `wait`.
+    pub(super) fn not_sent(&self, kind: UpstreamFailureKind, message: &str, wait: Duration) -> UpstreamFailure {
+        UpstreamFailure { retry_after: Some(wait), ..self.failure(kind, message) }
     }
 
     /// No head of an answer came.
@@ -58,6 +64,17 @@ fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn 
 
 fn in_chain<'a, T: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a T> {
     chain(error).find_map(|error| error.downcast_ref())
+}
+
+/// Too many open files, of the process (`EMFILE`) and of the system (`ENFILE`): the same numbers on Linux, macOS and the BSDs.
+const TOO_MANY_FILES: [i32; 2] = [24, 23];
+
+/// Is the upstream to blame? Not where the request's own body broke off, because its client left, and not where the proxy itself has no more
+/// files to open.
+pub(super) fn is_the_upstreams(error: &legacy::Error) -> bool {
+    let by_client = in_chain::<hyper::Error>(error).is_some_and(hyper::Error::is_user);
+    let by_us = in_chain::<io::Error>(error).and_then(io::Error::raw_os_error);
+    !by_client && !by_us.is_some_and(|number| TOO_MANY_FILES.contains(&number))
 }
 
 /// The innermost error: the outer ones only say that there is one.

@@ -1,17 +1,21 @@
 //! The clients for models' providers.
 //!
-//! Owns connections, credentials towards providers, timeouts and retries. Must not judge or change answers.
+//! Owns connections, credentials towards providers, timeouts, retries, the limit of requests at a time and the circuit breaker. Must not
+//! judge or change answers.
 //!
 //! `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` of the environment are honoured for every upstream.
 
 mod answer;
 mod body;
+mod circuit;
 mod client;
 mod connection;
 mod connector;
 mod failure;
+mod gate;
 mod gunzip;
 mod headers;
+mod retry;
 mod settings;
 #[cfg(test)]
 pub(crate) mod test_server;
@@ -22,6 +26,8 @@ mod upstreams;
 pub use answer::Answer;
 pub use body::RequestBody;
 pub use client::Upstream;
+pub use gate::Load;
+pub use retry::{Again, Retries};
 pub use settings::Settings;
 pub use text_model::{Answered, Exchange, Manner, Patience, TextModel, TextSource};
 pub use tool_calls::ToolCalls;

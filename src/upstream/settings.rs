@@ -31,8 +31,30 @@ pub struct Settings {
     pub first_byte_timeout_seconds: u64,
     /// Seconds between two pieces of the answer's body.
     pub idle_timeout_seconds: u64,
-    /// How often a connection that could not be made is tried again. Nothing else is: a request that was sent may have been served.
+    /// How often a connection that could not be made is tried again: nothing was sent then.
     pub connect_retries: u32,
+    /// How often a request is made again that was answered with one of `retry_statuses`.
+    pub retries: u32,
+    /// Statuses that ask for the request to be made again; 408 and 409 only where the provider says so (`x-should-retry: true`).
+    pub retry_statuses: Vec<u16>,
+    /// Seconds to wait at most before a request is made again; a provider that asks for more is not asked again.
+    pub retry_max_wait_seconds: u64,
+    /// Requests under way at a time, each until the last byte of its answer; 0: any number.
+    pub max_concurrent: usize,
+    /// Requests that may wait for one of these to end.
+    pub max_queued: usize,
+    /// Milliseconds that they wait at most.
+    pub queue_milliseconds: u64,
+    /// Failures within `circuit_window_seconds` from which on the upstream is left alone; 0: never.
+    pub circuit_failures: u32,
+    /// Percent of the requests in that time that must have failed as well.
+    pub circuit_failure_percent: u32,
+    /// Seconds over which is counted.
+    pub circuit_window_seconds: u64,
+    /// Seconds for which the upstream is left alone.
+    pub circuit_open_seconds: u64,
+    /// Requests at a time that are then let through to find out whether it is well; as many have to succeed.
+    pub circuit_probes: u32,
     /// Does it deliver calls as `tool_calls`?
     pub tool_calls: ToolCalls,
     /// The subset of JSON Schema that the catalog's tools are written in. Tools that a client sends are never changed.
@@ -63,6 +85,17 @@ impl Default for Settings {
             first_byte_timeout_seconds: 600,
             idle_timeout_seconds: 300,
             connect_retries: 2,
+            retries: 2,
+            retry_statuses: vec![408, 409, 429, 502, 503, 504],
+            retry_max_wait_seconds: 5,
+            max_concurrent: 0,
+            max_queued: 100,
+            queue_milliseconds: 5_000,
+            circuit_failures: 10,
+            circuit_failure_percent: 75,
+            circuit_window_seconds: 30,
+            circuit_open_seconds: 10,
+            circuit_probes: 2,
             tool_calls: ToolCalls::Auto,
             schema_dialect: SchemaDialect::Openai,
             max_tools: 128,

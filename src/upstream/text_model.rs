@@ -2,16 +2,16 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use http::header::RETRY_AFTER;
 use http::{HeaderMap, StatusCode};
 use serde_json::Value;
 use tokio::time::sleep;
 
-use super::{Answer, Upstream};
+use super::Upstream;
+use super::retry::retry_after;
 use crate::domain::{UpstreamFailureKind, Usage};
 use crate::openai::{Completion, Role, error_message, text_request};
 
@@ -185,9 +185,9 @@ impl TextModel {
             Err(failure) if failure.kind == UpstreamFailureKind::Malformed => {
                 return Tried::Done(Err(failure.to_string()), None);
             }
-            Err(failure) => return Tried::Again(None, failure.to_string()),
+            Err(failure) => return Tried::Again(failure.retry_after, failure.to_string()),
         };
-        let (status, wait) = (answer.status, retry_after(&answer));
+        let (status, wait) = (answer.status, retry_after(&answer.headers, SystemTime::now()));
         let body = match answer.whole().await {
             Ok(body) => body,
             Err(failure) => return Tried::Again(None, failure.to_string()),
@@ -269,10 +269,4 @@ impl TextModel {
 fn quoted(said: &str) -> String {
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
     said.chars().filter(|letter| !letter.is_control()).take(QUOTED_CHARS).collect()
-}
-
-/// `Retry-After` in seconds (RFC 9110, section 10.2.3).
-fn retry_after(answer: &Answer) -> Option<Duration> {
-    let seconds = answer.headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
-    Some(Duration::from_secs(seconds))
 }

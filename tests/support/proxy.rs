@@ -74,6 +74,12 @@ impl Proxy {
         Self::start_with_files_and_environment(config, &[], variables).await
     }
 
+    /// Like [`Self::start`], with no more files and sockets than `open_files` open at a time.
+    pub(crate) async fn start_with_open_files(config: impl Into<String>, open_files: u32) -> Self {
+        let directory = Arc::new(TempDir::new().unwrap());
+        Self::launch(directory, config.into(), Vec::new(), Some(open_files)).await
+    }
+
     /// What `callwright serve` says when it refuses to start with this configuration.
     pub(crate) async fn refusal(config: &str) -> String {
         let directory = TempDir::new().unwrap();
@@ -85,9 +91,18 @@ impl Proxy {
     }
 
     async fn start_in(directory: Arc<TempDir>, config: String, variables: Vec<(String, String)>) -> Self {
+        Self::launch(directory, config, variables, None).await
+    }
+
+    async fn launch(
+        directory: Arc<TempDir>,
+        config: String,
+        variables: Vec<(String, String)>,
+        open_files: Option<u32>,
+    ) -> Self {
         write(directory.path(), "callwright.toml", &config);
         let path = directory.path().to_owned();
-        let (process, line) = tokio::task::spawn_blocking(move || spawn(&path, variables)).await.unwrap();
+        let (process, line) = tokio::task::spawn_blocking(move || spawn(&path, variables, open_files)).await.unwrap();
         let url = |side: &str| {
             let found = line.split_whitespace().find_map(|word| word.strip_prefix(side)?.strip_prefix('='));
             found.unwrap_or_else(|| panic!("no {side}= in: {line}")).to_owned()
@@ -262,9 +277,13 @@ impl Drop for Process {
 }
 
 /// Runs the binary until it has said where it listens.
-fn spawn(directory: &Path, variables: Vec<(String, String)>) -> (Process, String) {
+fn spawn(directory: &Path, variables: Vec<(String, String)>, open_files: Option<u32>) -> (Process, String) {
     let log = File::options().create(true).append(true).open(directory.join("log")).unwrap();
-    let mut process = Process(command(directory).stderr(log).envs(variables).spawn().unwrap());
+    let mut command = match open_files {
+        None => command(directory),
+        Some(most) => limited(directory, most),
+    };
+    let mut process = Process(command.stderr(log).envs(variables).spawn().unwrap());
     let stdout = BufReader::new(process.0.stdout.take().unwrap());
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
@@ -280,7 +299,18 @@ fn spawn(directory: &Path, variables: Vec<(String, String)>) -> (Process, String
 }
 
 fn command(directory: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_callwright"));
+    serving(Command::new(env!("CARGO_BIN_EXE_callwright")), directory)
+}
+
+/// The same, in the place of a shell that has set a limit.
+fn limited(directory: &Path, open_files: u32) -> Command {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "ulimit -n \"$1\" && shift && exec \"$@\"", "sh"]);
+    shell.arg(open_files.to_string()).arg(env!("CARGO_BIN_EXE_callwright"));
+    serving(shell, directory)
+}
+
+fn serving(mut command: Command, directory: &Path) -> Command {
     command.args(["serve", "--config"]).arg(directory.join("callwright.toml"));
     command.current_dir(directory).stdin(Stdio::null()).stdout(Stdio::piped());
     for variable in FOREIGN_VARIABLES {

@@ -1,5 +1,6 @@
 //! Compose: the requests that go upstream, made from the client's (pure).
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::domain::Call;
@@ -50,6 +51,15 @@ impl Draft {
     /// The request to send now.
     pub(crate) fn request(&self) -> &ChatRequest {
         self.pending.as_ref().unwrap_or(&self.committed)
+    }
+
+    /// The request to send to the model of this name: another than at first where a fallback is asked.
+    pub(crate) fn request_to(&self, model: &str) -> Cow<'_, ChatRequest> {
+        let mut request = Cow::Borrowed(self.request());
+        if request.model() != model {
+            request.to_mut().set_model(model);
+        }
+        request
     }
 
     /// The conversation without the rounds of feedback that are under way.

@@ -1,5 +1,7 @@
 //! Open: a request becomes a turn with its trace, snapshot, policy and upstream, or a 4xx.
 
+use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
@@ -14,8 +16,11 @@ use crate::domain::{MemoryNote, Scope, ids};
 use crate::openai::{ChatRequest, ErrorBody, RequestError};
 use crate::pipeline::Pipeline;
 use crate::pipeline::record::{Opening, Record};
+use crate::pipeline::settings::AliasSettings;
+use crate::pipeline::targets::targets;
 use crate::pipeline::turn::Turn;
 use crate::policy::{Policy, TurnFacts};
+use crate::upstream::Upstream;
 
 use super::ask::Streamed;
 use super::kept_key::{client_key, tenant};
@@ -88,14 +93,15 @@ pub(crate) fn open(
             refuse(StatusCode::BAD_REQUEST, error.into())
         })?;
     let policy = pipeline.switch.in_force(policy);
-    let upstream = pipeline.upstream(&settings.upstream);
-    let model = if settings.model.is_empty() { name.clone() } else { settings.model };
+    let session = session(&headers, &chat);
+    let mut fallbacks = route(pipeline, &name, &settings, session.as_deref(), &chat);
+    let (upstream, model) = fallbacks.pop_front().unwrap_or_else(|| (pipeline.upstream(""), name.clone()));
     let debug = text(&headers, DEBUG_HEADER).is_some_and(|value| value.eq_ignore_ascii_case("true"));
     let started_at = Timestamp::now();
     let opening = Opening {
         id: ids::trace_id(started_at),
         started_at,
-        session: session(&headers, &chat),
+        session,
         tenant: tenant(&headers),
         endpoint,
         model: name,
@@ -118,6 +124,7 @@ pub(crate) fn open(
         policy,
         upstream,
         model,
+        fallbacks,
         toolsets,
         debug,
         max_stream_bytes: pipeline.settings.max_stream_bytes,
@@ -128,6 +135,22 @@ pub(crate) fn open(
         streamed: Streamed::default(),
         in_flight: pipeline.metrics.turn_started(),
     })
+}
+
+/// Where the model is and its name there, then who stands in for it. A turn without a session goes where others that begin alike go.
+fn route(
+    pipeline: &Pipeline,
+    name: &str,
+    alias: &AliasSettings,
+    session: Option<&str>,
+    chat: &ChatRequest,
+) -> VecDeque<(Arc<Upstream>, String)> {
+    let order = match session {
+        _ if alias.targets.is_empty() => targets(name, alias, ""),
+        Some(session) => targets(name, alias, session),
+        None => targets(name, alias, &chat.first_messages_text()),
+    };
+    order.into_iter().map(|target| (pipeline.upstream(&target.upstream), target.model)).collect()
 }
 
 /// Is the turn shown lessons or procedures, or does it teach any?

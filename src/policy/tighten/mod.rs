@@ -82,6 +82,7 @@ fn limits(base: &Limits, requested: &Limits) -> Limits {
         upstream_requests: base.upstream_requests.min(requested.upstream_requests),
         tokens: fewer_tokens(base.tokens, requested.tokens),
         seconds: base.seconds.min(requested.seconds),
+        total_seconds: base.total_seconds.min(requested.total_seconds),
         parallel_calls: base.parallel_calls.min(requested.parallel_calls),
         plan_depth: base.plan_depth.min(requested.plan_depth),
         plan_calls: base.plan_calls.min(requested.plan_calls),

@@ -111,9 +111,9 @@ async fn a_connection_that_could_not_be_made_is_tried_again() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
-    let upstream = built(Settings { base_url: format!("http://{address}/v1"), connect_retries: 5, ..quick() });
+    let upstream = built(Settings { base_url: format!("http://{address}/v1"), connect_retries: 8, ..quick() });
     let late = async {
-        sleep(CONNECT_RETRY_PAUSE / 2).await;
+        sleep(Duration::from_millis(50)).await;
         let listener = TcpListener::bind(address).await.unwrap();
         TestServer::on(listener, vec![Step::Write(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n".to_vec())])
     };
@@ -209,6 +209,9 @@ async fn a_path_cannot_leave_the_base_url() {
 #[test]
 fn settings_that_cannot_work_are_named() {
     for (settings, key) in [
+        (Settings { retry_statuses: vec![503, 200], ..quick() }, "retry_statuses"),
+        (Settings { circuit_failure_percent: 0, ..quick() }, "circuit_failure_percent"),
+        (Settings { circuit_probes: 0, ..quick() }, "circuit_probes"),
         (Settings { base_url: "api.example.com/v1".into(), ..quick() }, "base_url"),
         (Settings { base_url: "ftp://host".into(), ..quick() }, "base_url"),
         (Settings { base_url: "https://key@host/v1".into(), ..quick() }, "base_url"),

@@ -30,7 +30,7 @@ pub(crate) async fn relay(turn: &mut Turn, outlet: &mut Outlet, relay: Relay) ->
         }
         Relay::Failure(failure) => {
             let status = StatusCode::from_u16(failure.kind.status()).unwrap_or(StatusCode::BAD_GATEWAY);
-            refuse(turn, outlet, status, &error_of(&failure)).await
+            refuse_until(turn, outlet, status, &error_of(&failure), failure.retry_after_seconds()).await
         }
     }
 }
@@ -51,6 +51,17 @@ pub(crate) async fn refuse(
     status: StatusCode,
     error: &ErrorBody,
 ) -> Result<(), ClientGone> {
+    refuse_until(turn, outlet, status, error, None).await
+}
+
+/// The same, with the seconds after which it is worth another try.
+async fn refuse_until(
+    turn: &mut Turn,
+    outlet: &mut Outlet,
+    status: StatusCode,
+    error: &ErrorBody,
+    seconds: Option<u64>,
+) -> Result<(), ClientGone> {
     turn.record.trace_mut().error = Some(error.message.clone());
     turn.record.trace_mut().status = if outlet.is_open() { StatusCode::OK.as_u16() } else { status.as_u16() };
     if outlet.is_open() {
@@ -59,6 +70,9 @@ pub(crate) async fn refuse(
     // The body is ours: of the upstream's header fields none describes it.
     turn.answer_headers = HeaderMap::new();
     turn.answer_headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if let Some(seconds) = seconds {
+        turn.answer_headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    }
     let headers = turn.answer_headers();
     outlet.whole(Answer { status, headers, body: AnswerBody::Whole(error.to_bytes()) });
     Ok(())

@@ -303,6 +303,7 @@ impl Flow<'_> {
                 kind: UpstreamFailureKind::Truncated,
                 upstream: turn.upstream.name().to_owned(),
                 message: "the stream ended before its choices were finished".to_owned(),
+                retry_after: None,
             }));
         }
         self.through(crate::openai::emit::DONE);

@@ -2,11 +2,13 @@
 
 mod flow;
 mod texts;
+mod tries;
 
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
+use tokio::time::timeout;
 
 use crate::domain::rules::Mode;
 use crate::domain::trace::Attempt;
@@ -18,11 +20,13 @@ use crate::pipeline::dialogue::Purpose;
 use crate::pipeline::record::milliseconds;
 use crate::pipeline::turn::Turn;
 use crate::upstream;
+use crate::upstream::Again;
 
 use super::compose::Draft;
 use super::offer::Offer;
 
 pub(crate) use flow::Streamed;
+pub(crate) use tries::ask;
 
 /// What asking gave.
 #[derive(Debug)]
@@ -51,26 +55,42 @@ pub(crate) enum Relay {
     Failure(UpstreamFailure),
 }
 
-/// Sends the draft and reads the answer. Text of a stream flows on to the client meanwhile.
-pub(crate) async fn ask(
+/// One upstream request and its answer, noted in the trace; besides, whether the answer asks for the request to be made again.
+async fn attempt(
     pipeline: &Pipeline,
     turn: &mut Turn,
-    offer: &Offer,
-    draft: &Draft,
+    (offer, draft): (&Offer, &Draft),
     outlet: &mut Outlet,
     purpose: Purpose,
-) -> Asked {
+) -> (Asked, Option<Again>) {
     let started = Instant::now();
     let mut notes = Notes::default();
     turn.streamed.begin_attempt();
     let cancelled = turn.cancelled.clone();
+    let upstream = turn.upstream.clone();
+    let (left, limit) = (turn.total_time_left(), turn.policy.limits.total_seconds);
+    let request = draft.request_to(&turn.model);
+    let exchange = exchange(pipeline, turn, (offer, &request), outlet, &mut notes, purpose);
     let asked = tokio::select! {
         biased;
         () = cancelled.cancelled() => Asked::ClientGone,
-        asked = exchange(pipeline, turn, (offer, draft.request()), outlet, &mut notes, purpose) => asked,
+        asked = timeout(left, exchange) => {
+            asked.unwrap_or_else(|_| Asked::Relay(Relay::Failure(over(upstream.name(), limit))))
+        }
     };
+    let again = notes.again;
     note(pipeline, turn, purpose, &asked, notes, started.elapsed());
-    asked
+    (asked, again)
+}
+
+/// The time of the whole turn is over.
+fn over(upstream: &str, limit: u64) -> UpstreamFailure {
+    UpstreamFailure {
+        kind: UpstreamFailureKind::Timeout,
+        upstream: upstream.to_owned(),
+        message: format!("the answer was not whole {limit} s after its request (limits.total_seconds)"),
+        retry_after: None,
+    }
 }
 
 /// What is noted of an exchange besides its result.
@@ -79,6 +99,7 @@ struct Notes {
     status: Option<StatusCode>,
     request_id: Option<String>,
     first_chunk: Option<Duration>,
+    again: Option<Again>,
 }
 
 async fn exchange(
@@ -89,12 +110,13 @@ async fn exchange(
     notes: &mut Notes,
     purpose: Purpose,
 ) -> Asked {
-    let mut answer = match turn.upstream.chat(request.to_bytes(), &turn.headers).await {
+    let mut answer = match turn.upstream.chat_once(request.to_bytes(), &turn.headers).await {
         Ok(answer) => answer,
         Err(failure) => return Asked::Relay(Relay::Failure(failure)),
     };
     notes.status = Some(answer.status);
     notes.request_id = answer.request_id().map(str::to_owned);
+    notes.again = turn.upstream.again(answer.status, &answer.headers);
     let is_stream = answer.is_event_stream();
     let mut headers = std::mem::take(&mut answer.headers);
     if answer.status.is_success() && turn.request.is_stream() && is_stream {
@@ -154,7 +176,12 @@ fn assemble(turn: &Turn, body: Bytes) -> Result<Completion, AnswerError> {
 }
 
 fn malformed(turn: &Turn, message: String) -> UpstreamFailure {
-    UpstreamFailure { kind: UpstreamFailureKind::Malformed, upstream: turn.upstream.name().to_owned(), message }
+    UpstreamFailure {
+        kind: UpstreamFailureKind::Malformed,
+        upstream: turn.upstream.name().to_owned(),
+        message,
+        retry_after: None,
+    }
 }
 
 fn note(pipeline: &Pipeline, turn: &mut Turn, purpose: Purpose, asked: &Asked, notes: Notes, took: Duration) {

@@ -1,0 +1,184 @@
+//! When a request is made again, and how long is waited before.
+
+use std::time::{Duration, SystemTime};
+
+use http::header::RETRY_AFTER;
+use http::{HeaderMap, StatusCode};
+
+use super::Settings;
+
+/// Longest wait before the first repetition, doubled each time, where the provider names none.
+const FIRST_WAIT: Duration = Duration::from_millis(500);
+/// The same where no connection could be made: long enough for a restarting server's listener to be back, short enough to go unnoticed in an
+/// answer that takes seconds.
+const FIRST_CONNECT_WAIT: Duration = Duration::from_millis(100);
+/// `retry-after` in milliseconds, as some providers say it besides.
+const RETRY_AFTER_MS: &str = "retry-after-ms";
+/// The provider's own word on whether the request is worth repeating (`true`) or not (`false`).
+const SHOULD_RETRY: &str = "x-should-retry";
+
+/// An answer that asks for the request to be made again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Again {
+    /// The wait that the provider asks for.
+    pub after: Option<Duration>,
+}
+
+/// Counts the tries of one request and says how long to wait before the next.
+#[derive(Debug)]
+pub struct Retries {
+    connects_left: u32,
+    answers_left: u32,
+    made: u32,
+    max_wait: Duration,
+}
+
+impl Retries {
+    /// As many as the settings allow.
+    pub(super) fn new(settings: &Settings) -> Self {
+        Self {
+            connects_left: settings.connect_retries,
+            answers_left: settings.retries,
+            made: 0,
+            max_wait: Duration::from_secs(settings.retry_max_wait_seconds),
+        }
+    }
+
+    /// The wait before the next try after no connection could be made; `None`: there is none.
+    pub fn after_connect(&mut self, within: Duration) -> Option<Duration> {
+        self.connects_left = self.connects_left.checked_sub(1)?;
+        let wait = self.jittered(FIRST_CONNECT_WAIT);
+        (wait < within).then_some(wait)
+    }
+
+    /// The wait before the next try after an answer that asks for one; `None`: there is none. A wait that the provider asks for is kept to the
+    /// millisecond or, where it is longer than allowed or than `within`, not begun.
+    pub fn after_answer(&mut self, again: Again, within: Duration) -> Option<Duration> {
+        self.answers_left = self.answers_left.checked_sub(1)?;
+        let wait = match again.after {
+            // All who were sent away are to come back at the same time: spread a little behind it.
+            Some(asked) if asked <= self.max_wait => asked.saturating_add(self.jittered(FIRST_CONNECT_WAIT)),
+            Some(_) => return None,
+            None => self.jittered(FIRST_WAIT),
+        };
+        (wait < within).then_some(wait)
+    }
+
+    /// Full jitter: anything up to the first wait, doubled with each try made.
+    fn jittered(&mut self, first: Duration) -> Duration {
+        let longest = first.saturating_mul(1_u32.checked_shl(self.made).unwrap_or(u32::MAX)).min(self.max_wait);
+        self.made = self.made.saturating_add(1);
+        longest.mul_f64(fastrand::f64())
+    }
+}
+
+/// Does an answer with this status and these fields ask for the request to be made again? A status that `statuses` lists does, unless the
+/// provider says otherwise; 408 and 409 do only where it says so, because something may have been done.
+pub(super) fn again(statuses: &[u16], status: StatusCode, headers: &HeaderMap) -> Option<Again> {
+    let word = headers.get(SHOULD_RETRY).map(|word| word.as_bytes().trim_ascii());
+    let is_listed = statuses.contains(&status.as_u16());
+    let needs_word = matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::CONFLICT);
+    let asks = match word {
+        Some(b"false") => false,
+        Some(b"true") => is_listed || needs_word,
+        _ => is_listed && !needs_word,
+    };
+    asks.then(|| Again { after: retry_after(headers, SystemTime::now()) })
+}
+
+/// The wait that an answer asks for: milliseconds, seconds, or until a date in one of the forms of HTTP (RFC 9110, section 10.2.3).
+pub(super) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+    if let Some(milliseconds) = number(headers, RETRY_AFTER_MS) {
+        return Duration::try_from_secs_f64(milliseconds / 1_000.0).ok();
+    }
+    if let Some(seconds) = number(headers, RETRY_AFTER.as_str()) {
+        return Duration::try_from_secs_f64(seconds).ok();
+    }
+    let date = httpdate::parse_http_date(headers.get(RETRY_AFTER)?.to_str().ok()?.trim()).ok()?;
+    Some(date.duration_since(now).unwrap_or_default())
+}
+
+/// Some providers say fractions of a second.
+fn number(headers: &HeaderMap, name: &str) -> Option<f64> {
+    headers.get(name)?.to_str().ok()?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const HOUR: Duration = Duration::from_secs(3_600);
+
+    fn headers(fields: &[(&'static str, &str)]) -> HeaderMap {
+        fields.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect()
+    }
+
+    fn waits(fields: &[(&'static str, &str)]) -> Option<Duration> {
+        let now = httpdate::parse_http_date("Sun, 06 Nov 1994 08:49:30 GMT").unwrap();
+        retry_after(&headers(fields), now)
+    }
+
+    #[test]
+    fn seconds_milliseconds_and_dates_are_understood() {
+        assert_eq!(waits(&[("retry-after", " 120 ")]), Some(Duration::from_secs(120)));
+        assert_eq!(waits(&[("retry-after", "0.25")]), Some(Duration::from_millis(250)));
+        assert_eq!(waits(&[("retry-after", "9"), ("retry-after-ms", "300")]), Some(Duration::from_millis(300)));
+        assert_eq!(waits(&[("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT")]), Some(Duration::from_secs(7)));
+        assert_eq!(waits(&[("retry-after", "Sun, 06 Nov 1994 08:00:00 GMT")]), Some(Duration::ZERO), "it is over");
+    }
+
+    #[test]
+    fn what_is_no_time_is_none() {
+        for value in ["", "soon", "-1", "NaN", "inf", "1e300"] {
+            assert_eq!(waits(&[("retry-after", value)]), None, "{value}");
+        }
+        assert_eq!(waits(&[]), None);
+    }
+
+    #[test]
+    fn a_listed_status_asks_again_unless_the_provider_says_otherwise() {
+        let statuses = Settings::default().retry_statuses;
+        let asks = |status: u16, fields: &[(&'static str, &str)]| {
+            again(&statuses, StatusCode::from_u16(status).unwrap(), &headers(fields)).is_some()
+        };
+        for status in [429, 502, 503, 504] {
+            assert!(asks(status, &[]) && !asks(status, &[("x-should-retry", "false")]), "{status}");
+        }
+        for status in [408, 409] {
+            assert!(!asks(status, &[]) && asks(status, &[("x-should-retry", "true")]), "{status}");
+        }
+        for status in [200, 400, 401, 404, 500] {
+            assert!(!asks(status, &[]) && !asks(status, &[("x-should-retry", "true")]), "{status}");
+        }
+    }
+
+    #[test]
+    fn a_wait_that_is_asked_for_is_kept_or_not_begun() {
+        let mut retries = Retries::new(&Settings { retries: 9, ..Settings::default() });
+        let asked = Duration::from_secs(3);
+        let wait = retries.after_answer(Again { after: Some(asked) }, HOUR).unwrap();
+        assert!(wait >= asked && wait <= asked + FIRST_CONNECT_WAIT, "{wait:?}");
+        assert_eq!(retries.after_answer(Again { after: Some(asked) }, Duration::from_secs(2)), None);
+        assert_eq!(retries.after_answer(Again { after: Some(HOUR) }, HOUR * 2), None);
+    }
+
+    proptest! {
+        #[test]
+        fn tries_end_and_no_wait_is_longer_than_allowed(
+            retries in 0_u32..50, connect_retries in 0_u32..50, retry_max_wait_seconds in 0_u64..10,
+            kinds in prop::collection::vec(any::<bool>(), 120),
+        ) {
+            let mut left = Retries::new(&Settings { retries, connect_retries, retry_max_wait_seconds, ..Settings::default() });
+            let mut made = (0, 0);
+            for connects in kinds {
+                let wait = if connects { left.after_connect(HOUR) } else { left.after_answer(Again { after: None }, HOUR) };
+                let Some(wait) = wait else { continue };
+                prop_assert!(wait <= Duration::from_secs(retry_max_wait_seconds));
+                if connects { made.0 += 1 } else { made.1 += 1 }
+            }
+            prop_assert!(made.0 <= connect_retries && made.1 <= retries);
+        }
+    }
+}
