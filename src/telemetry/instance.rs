@@ -51,6 +51,8 @@ macro_rules! metrics {
 
         #[cfg(test)]
         const HELP: &[(&str, &str)] = &[$(($name, concat!($($help),+))),+];
+        #[cfg(test)]
+        const LABELS: &[&str] = &[$($($($label),+ ,)?)+];
     };
     (@buckets) => { &[] };
     (@buckets $buckets:ident) => { $buckets };
@@ -128,7 +130,7 @@ metrics! {
     /// Lessons and procedures that were retired because turns failed more often with them than without.
     retired: Counters<MemoryKind> = "retired_total" ["kind"];
     /// Runs of learning jobs, by what came of them.
-    learning_runs: Counters2<LearningJob, LearningRun> = "learning_runs_total" ["job", "result"];
+    learning_runs: Counters2<LearningJob, LearningRun> = "learning_runs_total" ["task", "result"];
     /// Seconds of a run of a learning job that had something to do.
     learning_duration: Histogram = "learning_duration_seconds" in THEIR_TIME;
     /// Calls that failed because of a toolset's own credential, by toolset and what is wrong with it.
@@ -316,6 +318,13 @@ mod tests {
         metrics.catalog([("old", 1, 0)]);
         metrics.catalog([("new", 2, 0)]);
         assert!(!metrics.render().contains("toolset=\"old\""));
+    }
+
+    #[test]
+    fn no_label_has_a_name_that_prometheus_gives_to_what_it_scrapes() {
+        for label in LABELS {
+            assert!(!["job", "instance", "le", "quantile"].contains(label), "`{label}` would be renamed or clash");
+        }
     }
 
     #[test]
