@@ -21,7 +21,7 @@ use crate::retrieval::{Term, Weights, content_terms, rarity};
 const MAX_TERMS: usize = 64;
 
 /// Lessons and groups of lessons that are looked at on the way to the candidates.
-const MAX_STEPS: usize = 25_000;
+const MAX_STEPS: usize = 20_000;
 
 /// Candidates that are scored exactly, with all words and with meaning.
 const FINALISTS: usize = 128;
