@@ -61,7 +61,11 @@ fn documents(loaded: &Loaded) -> Vec<Finding> {
             });
             failed.chain(read).collect()
         }
-        Err(error) => vec![Finding::fail("documents", error.to_string(), "correct `[executor]` or `[catalog]`")],
+        Err(error) => vec![Finding::fail(
+            "documents",
+            error.to_string(),
+            "correct the document, or what `[toolsets]`, `[catalog]` and `[executor]` say of it",
+        )],
     }
 }
 
