@@ -187,6 +187,8 @@ const LIBRARIES: &[(&str, &[&str])] = &[
     ("minijinja", &["feedback"]),
     ("toml", &["config"]),
     ("clap", &["cli"]),
+    ("clap_complete", &["cli"]),
+    ("clap_mangen", &["cli"]),
     ("indicatif", &["cli"]),
     ("flate2", &["offline", "upstream"]),
     ("pulldown_cmark", &["explain"]),

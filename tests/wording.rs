@@ -42,7 +42,7 @@ async fn after_wording(note: &'static str) -> (Proxy, Server, Vec<Received>) {
     let proxy = Proxy::start_with_files(config, &rooms::FILES).await;
     ask(&proxy).await;
     // The lesson is looked at twice: when it is new, and when the model has been asked.
-    proxy.metric_reaches("learning_runs_total", &[("job", "word"), ("result", "learned")], 2.0).await;
+    proxy.metric_reaches("learning_runs_total", &[("task", "word"), ("result", "learned")], 2.0).await;
     let asked = upstream.take_received().into_iter().filter(|request| request.json()["model"] == "writer-1").collect();
     (proxy, upstream, asked)
 }

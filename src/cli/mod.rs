@@ -4,14 +4,18 @@
 
 mod asked_model;
 mod check;
+mod completions;
 mod config;
 mod demo;
+mod doctor;
 mod downloads;
 mod embedding;
 mod errors;
 mod explain;
+mod health;
 mod learn;
 mod lines;
+mod man;
 mod memory_store;
 mod plain;
 mod plan;
@@ -74,6 +78,15 @@ enum Verb {
     Config(config::Arguments),
     /// Look at the policies.
     Policy(policy::Arguments),
+    /// Look at what the proxy needs: configuration, documents, providers and their keys, store, clock, limits. A store that is there is opened and
+    /// brought up to date, as `serve` would. Status 1 where something is missing.
+    Doctor(doctor::Arguments),
+    /// Ask a running proxy whether it is well. Status 1 where it is not.
+    Health(health::Arguments),
+    /// Print what completes these verbs in a shell.
+    Completions(completions::Arguments),
+    /// Print the manual.
+    Man(man::Arguments),
 }
 
 /// Parses the arguments (the program's name first), does what the verb says, prints errors.
@@ -99,6 +112,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Representations(arguments) => representations::run(arguments),
         Verb::Config(arguments) => config::run(arguments),
         Verb::Policy(arguments) => policy::run(arguments),
+        Verb::Doctor(arguments) => doctor::run(arguments),
+        Verb::Health(arguments) => health::run(arguments),
+        Verb::Completions(arguments) => completions::run(&arguments),
+        Verb::Man(arguments) => man::run(&arguments),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,5 +1,7 @@
 //! `callwright policy`: looks at policies without serving.
 
+mod explain;
+
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
@@ -29,12 +31,15 @@ enum Action {
         #[arg(long, value_name = "FILE", conflicts_with = "folder")]
         config: Option<PathBuf>,
     },
+    /// Tell which policy a request would get, and why, by the configuration as it is now.
+    Explain(explain::Arguments),
 }
 
 pub(super) fn run(arguments: Arguments) -> VerbResult {
     match arguments.action {
         Action::Check { folder: Some(folder), default, .. } => check_folder(&folder, default),
         Action::Check { config, .. } => check_configured(config),
+        Action::Explain(arguments) => explain::run(&arguments),
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::cache::CachedEmbedder;
 use super::endpoint::EndpointEmbedder;
-use super::local::{DownloadWatcher, LocalEmbedder, RuntimeAbsent, fetch};
+use super::local::{DownloadWatcher, LocalEmbedder, RuntimeAbsent, fetch, load_runtime};
 use super::table::TableEmbedder;
 use super::{Embedder, Kind, LocalSettings, Settings};
 use crate::store::Vectors;
@@ -126,6 +126,14 @@ pub fn open_folder(folder: &Path, onnx_runtime: &str) -> Result<Arc<dyn Embedder
     };
     let onnx_runtime = runtime_path(onnx_runtime, Path::new("."));
     Ok(Arc::new(LocalEmbedder::open(folder, onnx_runtime.as_deref(), &settings)?))
+}
+
+/// Looks for ONNX Runtime as the local model does, without loading a model.
+///
+/// # Errors
+/// [`RuntimeAbsent`], which says what was tried.
+pub fn find_onnx_runtime(settings: &LocalSettings, base_dir: &Path) -> Result<(), RuntimeAbsent> {
+    load_runtime(runtime_path(&settings.onnx_runtime, base_dir).as_deref())
 }
 
 /// A bare file name is left to the system's loader, which looks where it looks for every library.

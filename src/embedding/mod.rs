@@ -17,7 +17,7 @@ mod table;
 mod test_server;
 mod vector;
 
-pub use build::{BuildError, build, built_in, open_folder};
+pub use build::{BuildError, build, built_in, find_onnx_runtime, open_folder};
 pub use embedder::{EmbedError, Embedder};
 pub use local::{DownloadWatcher, RuntimeAbsent};
 pub use quantised::{QuantisedQuery, QuantisedVectors};

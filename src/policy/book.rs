@@ -117,6 +117,11 @@ impl PolicyBook {
         self.entries.iter().map(|entry| &entry.policy)
     }
 
+    /// Every policy with what selects it, in the order in which they are tried.
+    pub(super) fn selectors(&self) -> impl Iterator<Item = (&Policy, Option<&Selector>)> {
+        self.entries.iter().map(|entry| (&*entry.policy, entry.selector.as_ref()))
+    }
+
     /// The bindings that [`PolicyBook::bind`] checked.
     pub(super) fn bindings(&self) -> &BTreeMap<String, String> {
         &self.bindings

@@ -8,6 +8,7 @@
 //! one with `x-callwright-policy`, which can only tighten the rules that hold anyway.
 
 mod book;
+mod considered;
 mod error;
 mod failures;
 mod fault;
@@ -22,6 +23,7 @@ mod validate;
 mod watch;
 
 pub use book::{PolicyBook, TurnFacts};
+pub use considered::{Considered, Ground, Reasoned};
 pub use error::{PolicyError, SelectError};
 pub use file::load_file;
 pub use rules::{Match, Policy};

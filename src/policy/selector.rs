@@ -41,6 +41,20 @@ impl Selector {
     }
 }
 
+impl Selector {
+    /// The first key that does not hold, as it is spelled in a file.
+    pub(super) fn lacks(&self, facts: &TurnFacts<'_>) -> Option<String> {
+        if self.models.as_ref().is_some_and(|globs| !globs.is_match(facts.model)) {
+            return Some("`models`".to_owned());
+        }
+        if self.aliases.as_ref().is_some_and(|globs| !facts.alias.is_some_and(|alias| globs.is_match(alias))) {
+            return Some("`aliases`".to_owned());
+        }
+        let header = self.headers.iter().find(|(name, glob)| !has_value(facts.headers, name, glob));
+        header.map(|(name, _)| format!("`headers.{name}`"))
+    }
+}
+
 /// Compiles one glob, with the meaning that it has everywhere in policies: `*` also takes `/`, case matters.
 pub(super) fn glob(text: &str, place: Pointer) -> Result<Glob, Fault> {
     Glob::new(text).map_err(|error| Fault::new(place, error.to_string()))

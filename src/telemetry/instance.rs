@@ -51,6 +51,8 @@ macro_rules! metrics {
 
         #[cfg(test)]
         const HELP: &[(&str, &str)] = &[$(($name, concat!($($help),+))),+];
+        #[cfg(test)]
+        const LABELS: &[&str] = &[$($($($label),+ ,)?)+];
     };
     (@buckets) => { &[] };
     (@buckets $buckets:ident) => { $buckets };
@@ -139,7 +141,7 @@ metrics! {
     /// Lessons and procedures that were retired because turns failed more often with them than without.
     retired: Counters<MemoryKind> = "retired_total" ["kind"];
     /// Runs of learning jobs, by what came of them.
-    learning_runs: Counters2<LearningJob, LearningRun> = "learning_runs_total" ["job", "result"];
+    learning_runs: Counters2<LearningJob, LearningRun> = "learning_runs_total" ["task", "result"];
     /// Seconds of a run of a learning job that had something to do.
     learning_duration: Histogram = "learning_duration_seconds" in THEIR_TIME;
     /// Calls that failed because of a toolset's own credential, by toolset and what is wrong with it.
@@ -209,9 +211,11 @@ impl Metrics {
         self.catalog_operations.reset();
         for (toolset, loaded, skipped) in toolsets {
             self.toolsets.add([toolset]);
+            let toolset = self.toolsets.label(toolset);
             for (state, count) in [(OperationState::Loaded, loaded), (OperationState::Skipped, skipped)] {
                 let count = i64::try_from(count).unwrap_or(i64::MAX);
-                self.catalog_operations.with_label_values(&[toolset, state.label()]).set(count);
+                // Those beyond the bound share a series.
+                self.catalog_operations.with_label_values(&[toolset, state.label()]).add(count);
             }
         }
     }
@@ -277,6 +281,7 @@ impl Drop for InFlight {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::telemetry::labels::MAX_KNOWN_NAMES;
 
     #[test]
     fn every_metric_is_rendered_with_its_doc_comment_as_help() {
@@ -337,6 +342,24 @@ mod tests {
         metrics.catalog([("old", 1, 0)]);
         metrics.catalog([("new", 2, 0)]);
         assert!(!metrics.render().contains("toolset=\"old\""));
+    }
+
+    #[test]
+    fn no_label_has_a_name_that_prometheus_gives_to_what_it_scrapes() {
+        for label in LABELS {
+            assert!(!["job", "instance", "le", "quantile"].contains(label), "`{label}` would be renamed or clash");
+        }
+    }
+
+    #[test]
+    fn more_toolsets_than_are_told_apart_share_a_series() {
+        let metrics = Metrics::new();
+        let names: Vec<String> = (0..MAX_KNOWN_NAMES + 5).map(|number| format!("toolset_{number}")).collect();
+        metrics.catalog(names.iter().map(|name| (name.as_str(), 2, 1)));
+        let text = metrics.render();
+        let series = text.lines().filter(|line| line.starts_with("callwright_catalog_operations{")).count();
+        assert_eq!(series, (MAX_KNOWN_NAMES + 1) * OperationState::ALL.len());
+        assert!(text.contains("callwright_catalog_operations{state=\"loaded\",toolset=\"other\"} 10"));
     }
 
     #[test]

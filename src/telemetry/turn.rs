@@ -225,4 +225,49 @@ mod tests {
             ],
         );
     }
+
+    /// Says of every place of a trace from which a label is read that it holds something that nobody knows.
+    fn make_strange(trace: &mut Trace, mut invent: impl FnMut() -> String) {
+        let calls = trace.attempts.iter_mut().flat_map(|attempt| &mut attempt.calls);
+        calls.for_each(|call| call.name = invent());
+        for attempt in &mut trace.attempts {
+            (attempt.upstream, attempt.outcome, attempt.purpose) = (invent(), invent(), invent());
+        }
+        for execution in &mut trace.executions {
+            (execution.call.name, execution.toolset, execution.outcome) = (invent(), invent(), invent());
+        }
+        trace.observed.iter_mut().for_each(|observation| observation.call.name = invent());
+        (trace.model, trace.upstream, trace.policy) = (invent(), invent(), invent());
+        (trace.mode, trace.exhausted) = (invent(), Some(invent()));
+    }
+
+    #[test]
+    fn a_hundred_thousand_random_names_in_traces_make_no_series() {
+        const NAMES: usize = 100_000;
+        let metrics = Metrics::new();
+        metrics.known_tools(["f", "g"]);
+        metrics.known_upstreams(["main"]);
+        metrics.catalog([("t", 2, 0)]);
+        let (mut random, mut invented) = (fastrand::Rng::with_seed(7), 0);
+        let mut series = None;
+        let mut strange = ["guard", "shadow"].map(trace);
+        while invented < NAMES {
+            for trace in &mut strange {
+                make_strange(trace, || {
+                    invented += 1;
+                    format!("invented_{:x}", random.u64(..))
+                });
+                metrics.turn_ended(trace);
+            }
+            let now = || metrics.render().lines().filter(|line| !line.starts_with('#')).count();
+            let first = *series.get_or_insert_with(now);
+            if invented >= NAMES {
+                assert_eq!(now(), first, "the first two turns made every series that there will be");
+            }
+        }
+        let text = metrics.render();
+        assert!(!text.contains("invented_"), "an invented name is a label");
+        assert!(text.contains("tool=\"other\"") && text.contains("upstream=\"other\""), "{text}");
+        assert!(text.contains("toolset=\"other\""), "{text}");
+    }
 }

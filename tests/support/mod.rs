@@ -17,6 +17,7 @@ pub(crate) mod office;
 pub(crate) mod planning;
 pub(crate) mod policy;
 pub(crate) mod postgres;
+pub(crate) mod prometheus;
 pub(crate) mod proxy;
 pub(crate) mod python;
 pub(crate) mod reply;

@@ -10,6 +10,7 @@ pub use runtime::RuntimeAbsent;
 
 pub(super) use hub::fetch;
 pub(super) use model::LocalEmbedder;
+pub(super) use runtime::load as load_runtime;
 
 #[cfg(test)]
 mod tests;

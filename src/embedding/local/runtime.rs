@@ -57,7 +57,7 @@ impl fmt::Display for RuntimeAbsent {
 ///
 /// # Errors
 /// [`RuntimeAbsent`], which says what was tried.
-pub(super) fn load(named: Option<&Path>) -> Result<(), RuntimeAbsent> {
+pub(in crate::embedding) fn load(named: Option<&Path>) -> Result<(), RuntimeAbsent> {
     let candidates = named.map_or_else(usual_places, |path| vec![path.to_owned()]);
     let mut tried = Vec::new();
     for path in candidates {

@@ -1,0 +1,69 @@
+//! `callwright doctor`: looks at what the proxy needs, and says what is missing and how to mend it.
+
+mod files;
+mod finding;
+mod machine;
+mod upstreams;
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use self::finding::{Finding, Status};
+use super::errors::VerbResult;
+use crate::config;
+
+/// Arguments of `doctor`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// The configuration; without it CALLWRIGHT_CONFIG, then ./callwright.toml, then the built-in defaults.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// How findings are printed; `json` prints one line per check.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// Something is not as the proxy needs it.
+#[derive(Debug, thiserror::Error)]
+#[error("{0} of {1} checks failed; what mends them stands above")]
+struct Ill(usize, usize);
+
+pub(super) fn run(arguments: Arguments) -> VerbResult {
+    let request = config::Request { file: arguments.config, ..config::Request::default() };
+    let findings = match config::load(&request, &config::process_environment) {
+        Ok(loaded) => super::runtime()?.block_on(examine(&loaded)),
+        // Without it nothing else can be looked at.
+        Err(error) => vec![Finding::fail("configuration", error.to_string(), "correct what is named")],
+    };
+    for finding in &findings {
+        match arguments.format {
+            Format::Text => finding.print(),
+            Format::Json => anstream::println!("{}", serde_json::to_string(finding)?),
+        }
+    }
+    match findings.iter().filter(|finding| finding.status == Status::Fail).count() {
+        0 => Ok(()),
+        failed => Err(Ill(failed, findings.len()).into()),
+    }
+}
+
+/// Every check, in the order in which the proxy needs what it looks at.
+async fn examine(loaded: &config::Loaded) -> Vec<Finding> {
+    let origin = loaded.file.as_ref().map_or_else(|| "built-in defaults".to_owned(), |file| file.display().to_string());
+    let mut findings = vec![Finding::ok("configuration", origin)];
+    findings.extend(files::examine(loaded).await);
+    let (upstreams, clock) = upstreams::examine(&loaded.settings).await;
+    findings.extend(upstreams);
+    findings.push(machine::clock(clock));
+    findings.extend(machine::examine(loaded).await);
+    findings
+}

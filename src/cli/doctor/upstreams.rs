@@ -1,0 +1,122 @@
+//! The models' providers: are they there, and do they take our key?
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use http::{HeaderMap, Method, StatusCode, header};
+use jiff::Timestamp;
+
+use super::finding::Finding;
+use crate::config::Settings;
+use crate::domain::UpstreamFailureKind;
+use crate::upstream::{RequestBody, Upstream, Upstreams};
+
+/// A provider that has not begun to answer such a small question by then is of no use to turns either.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What every provider answers without cost.
+const QUESTION: &str = "/models";
+
+/// Asks every upstream. Also gives how far our clock is ahead of theirs, where one tells its time.
+pub(super) async fn examine(settings: &Settings) -> (Vec<Finding>, Option<jiff::SignedDuration>) {
+    let upstreams = match Upstreams::build(&settings.upstreams, &settings.default_upstream) {
+        Ok(upstreams) => upstreams,
+        Err(error) => {
+            return (vec![Finding::fail("upstreams", error.to_string(), "correct the key that is named")], None);
+        }
+    };
+    let asked = join_all(upstreams.iter().map(|upstream| ask(upstream, &settings.default_upstream))).await;
+    let clock = asked.iter().find_map(|(_, clock)| *clock);
+    (asked.into_iter().map(|(finding, _)| finding).collect(), clock)
+}
+
+async fn ask(upstream: &Upstream, default: &str) -> (Finding, Option<jiff::SignedDuration>) {
+    let check = format!("upstream {}", upstream.name());
+    let no_fields = HeaderMap::new();
+    let question = upstream.forward(Method::GET, QUESTION, &no_fields, RequestBody::default());
+    let base = &upstream.settings().base_url;
+    match tokio::time::timeout(PATIENCE, question).await {
+        Err(_) => {
+            let message = format!("{base} has not answered for {} s", PATIENCE.as_secs());
+            (Finding::fail(check, message, "ask the provider, or look for what holds requests back on the way"), None)
+        }
+        Ok(Err(failure)) => {
+            let fix = match failure.kind {
+                UpstreamFailureKind::Connect => {
+                    "check `base_url`, the network, the proxy variables, and `ca_file` where a certificate is refused"
+                }
+                _ => "something answers that does not speak HTTP as a provider does; check `base_url`",
+            };
+            (Finding::fail(check, format!("{base}: {}", failure.message), fix), None)
+        }
+        Ok(Ok(answer)) => (said(check, upstream, default, answer.status), ahead(&answer.headers)),
+    }
+}
+
+/// What the status of the answer says.
+fn said(check: String, upstream: &Upstream, default: &str, status: StatusCode) -> Finding {
+    let settings = upstream.settings();
+    let has_key = !settings.api_key.is_empty();
+    let is_refused = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+    let base = &settings.base_url;
+    if is_refused && has_key {
+        let message = format!("{base} refuses the key ({})", status.as_u16());
+        return Finding::fail(check, message, format!("put a valid key into `upstreams.{}.api_key`", upstream.name()));
+    }
+    if is_refused && upstream.name() != default {
+        let message = format!("{base} wants a key, and there is none: clients' keys only go to the default upstream");
+        return Finding::fail(check, message, format!("set `upstreams.{}.api_key`", upstream.name()));
+    }
+    if status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED {
+        let message = format!("{base} is there, and answers {}", status.as_u16());
+        return Finding::warn(check, message, "look at the provider's status page");
+    }
+    let key = match (has_key, is_refused) {
+        (true, _) => "with the configured key",
+        (false, true) => "clients need keys of their own",
+        (false, false) => "without a key",
+    };
+    Finding::ok(check, format!("{base} answers, {key}"))
+}
+
+/// How far our clock is ahead of the one that wrote these fields (RFC 9110, section 6.6.1).
+fn ahead(headers: &HeaderMap) -> Option<jiff::SignedDuration> {
+    let date = headers.get(header::DATE)?.to_str().ok()?;
+    let theirs = Timestamp::try_from(httpdate::parse_http_date(date).ok()?).ok()?;
+    Some(Timestamp::now().duration_since(theirs))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::finding::Status;
+    use super::*;
+    use crate::upstream;
+
+    fn found(name: &str, key: &str, status: u16) -> Status {
+        let settings = upstream::Settings { api_key: key.into(), ..upstream::Settings::default() };
+        let all = [(name.to_owned(), settings), ("main".to_owned(), upstream::Settings::default())];
+        let upstreams = Upstreams::build(&all.into_iter().rev().collect(), "main").unwrap();
+        let status = StatusCode::from_u16(status).unwrap();
+        said("x".to_owned(), upstreams.get(name).unwrap(), "main", status).status
+    }
+
+    #[tokio::test]
+    async fn a_refused_key_is_a_failure_unless_clients_bring_their_own() {
+        assert_eq!(found("other", "sk-1", 200), Status::Ok);
+        assert_eq!(found("other", "sk-1", 401), Status::Fail);
+        assert_eq!(found("other", "", 401), Status::Fail);
+        assert_eq!(found("main", "", 401), Status::Ok, "clients' keys are forwarded to the default upstream");
+        assert_eq!(found("other", "sk-1", 404), Status::Ok, "not everybody has a list of models");
+        assert_eq!(found("other", "sk-1", 503), Status::Warn);
+    }
+
+    #[test]
+    fn a_clock_is_compared_where_there_is_one() {
+        let mut headers = HeaderMap::new();
+        assert_eq!(ahead(&headers), None);
+        headers.insert(header::DATE, "yesterday".parse().unwrap());
+        assert_eq!(ahead(&headers), None);
+        headers.insert(header::DATE, "Sun, 06 Nov 1994 08:49:37 GMT".parse().unwrap());
+        assert!(ahead(&headers).unwrap() > jiff::SignedDuration::from_hours(24 * 365 * 20));
+    }
+}

@@ -1,0 +1,28 @@
+//! `callwright man`: the manual.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::{Args, CommandFactory};
+
+use super::errors::VerbResult;
+
+/// Arguments of `man`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Folder to write a page for each verb to (`callwright.1`, `callwright-serve.1`, ...), instead of the first one to standard output.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+pub(super) fn run(arguments: &Arguments) -> VerbResult {
+    let command = super::Arguments::command();
+    if let Some(folder) = &arguments.out {
+        let written = std::fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(command, folder));
+        return written.map_err(|error| format!("--out: {}: {error}", folder.display()).into());
+    }
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command).render(&mut page)?;
+    std::io::stdout().write_all(&page)?;
+    Ok(())
+}

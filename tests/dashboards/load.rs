@@ -1,0 +1,105 @@
+//! A proxy under a load in which everything happens that the boards show.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::support::answer::{self, finish, one_call, role, text_chunk};
+use crate::support::request::{plain, streamed, with_tools};
+use crate::support::{Proxy, Received, Reply, Server, config, policy, rooms};
+
+/// A call in text, as models without tool calls write it.
+const WRITTEN: &str = "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Paris\"}}\n</tool_call>";
+
+/// Floors of the API that fail, each in its own way.
+const BROKEN_FLOOR: u64 = 7;
+const FORBIDDEN_FLOOR: u64 = 8;
+const CLOSED_FLOOR: u64 = 9;
+
+/// The proxy, and the servers that it needs.
+pub(crate) struct Loaded {
+    pub(crate) proxy: Proxy,
+    upstream: Server,
+    api: Server,
+}
+
+impl Loaded {
+    pub(crate) async fn start() -> Self {
+        let (upstream, api) = (Server::scripted(model).await, Server::scripted(api).await);
+        let config = config_of(&upstream, &api);
+        let rules = policy::file("usual", "mode: guard");
+        let files = [("rooms.yaml", rooms::DOCUMENT), ("policies/usual.yaml", rules.as_str())];
+        Self { proxy: Proxy::start_with_files(config, &files).await, upstream, api }
+    }
+
+    /// One of everything.
+    pub(crate) async fn round(&self) {
+        for (number, wish) in
+            ["forget", "repair", "stubborn", "floor 1", "floor 7", "floor 8", "floor 9"].iter().enumerate()
+        {
+            let mut request = plain(&format!("List the rooms of the office: {wish}"));
+            request["model"] = json!("helper");
+            self.proxy.client().chat_with(&request, &[("x-callwright-session", &format!("s{number}"))]).await;
+        }
+        self.proxy.client().chat_stream(&streamed(with_tools("Weather?"))).await.assemble().await;
+        let mut lost = plain("Is anybody there?");
+        lost["model"] = json!("lost");
+        self.proxy.client().chat(&lost).await;
+        self.proxy.client().send(Method::GET, "/v1/models", &[], "").await;
+        self.proxy.metrics().await;
+        assert!(!self.upstream.received().is_empty() && !self.api.received().is_empty(), "{}", self.proxy.log());
+    }
+
+    /// Somebody makes a mistake in a policy.
+    pub(crate) fn break_policy(&self) {
+        self.proxy.write("policies/usual.yaml", &policy::file("usual", "mode: sideways"));
+    }
+}
+
+/// The rooms' alias, one whose upstream is down, and an upstream that takes fewer tools than there are, so that they are ranked.
+fn config_of(upstream: &Server, api: &Server) -> String {
+    config(&upstream.url("/v1"))
+        + "max_tools = 2\n"
+        + &format!("[upstreams.down]\nbase_url = \"http://{}/v1\"\nconnect_retries = 0\n", Server::refusing())
+        + "[executor]\nallowed_addresses = [\"127.0.0.1\"]\n"
+        + "[aliases.lost]\nmodel = \"gpt-test\"\nupstream = \"down\"\n"
+        + "[aliases.helper]\nmodel = \"gpt-test\"\ntoolsets = [\"rooms\"]\n"
+        + &format!("[toolsets.rooms]\ndocument = \"rooms.yaml\"\nbase_url = \"{}\"\n", api.url(""))
+        + &format!("[toolsets.rooms.credentials]\nkey = \"{}\"\n", rooms::KEY)
+        + &policy::table("usual")
+}
+
+/// Calls as the user's words want it, and has the last word once it was told something.
+fn model(_: usize, received: &Received) -> Reply {
+    if received.json()["stream"] == true {
+        return Reply::events(&[role(), text_chunk("I look it up. "), text_chunk(WRITTEN), finish("stop")]);
+    }
+    let messages = received.messages();
+    let Some(user) = messages.iter().rposition(|message| message["role"] == "user") else { return answer::text("?") };
+    let wish = messages[user]["content"].as_str().unwrap_or_default().to_owned();
+    let told = messages[user..].iter().filter(|message| message["role"] == "tool").count();
+    let list = |arguments: Value| one_call("listRooms", &arguments.to_string());
+    match told {
+        _ if wish.contains("stubborn") => list(json!({})),
+        0 if wish.contains("forget") => list(json!({})),
+        1 if wish.contains("forget") => list(json!({"floor": 5})),
+        0 if wish.contains("repair") => list(json!({"floor": "5"})),
+        0 => {
+            let floor = (0..10).find(|floor| wish.contains(&format!("floor {floor}"))).unwrap_or(1);
+            list(json!({"floor": floor}))
+        }
+        _ => answer::text("That is all."),
+    }
+}
+
+fn api(_: usize, received: &Received) -> Reply {
+    let is_of = |floor: u64| received.target.contains(&format!("floor={floor}"));
+    if is_of(BROKEN_FLOOR) {
+        Reply::json(503, &json!({"message": "The calendar is down"}))
+    } else if is_of(FORBIDDEN_FLOOR) {
+        Reply::json(401, &json!({"message": "Invalid API key"}))
+    } else if is_of(CLOSED_FLOOR) {
+        Reply::json(400, &json!({"code": 4711, "message": "closed"}))
+    } else {
+        Reply::json(200, &json!({"rooms": ["blue"]}))
+    }
+}
