@@ -80,11 +80,10 @@ async function turns(_, query) {
     element("span", { class: TONES[trace.verdict] ?? "" }, trace.verdict), trace.model, trace.policy, trace.mode, trace.upstream,
     `${trace.status}`, duration(trace.duration_ms),
   ]);
-  const more = page.next ? [element("p", {}, element("a", { href: `#/turns?${new URLSearchParams({ ...Object.fromEntries(query), cursor: page.next })}` }, "Older turns"))] : [];
   if (!query.get("cursor")) refresh();
   return [heading("Turns"), filter,
     rows.length ? table("Turns, newest first", ["Arrived", "Verdict", "Model", "Policy", "Mode", "Upstream", "#Status", "#Time"], rows)
-      : empty("No turn that fits. Point an OpenAI client at the client side, and its turns appear here."), ...more];
+      : empty("No turn that fits. Point an OpenAI client at the client side, and its turns appear here."), ...next("turns", query, page, "cursor", "Older turns")];
 }
 
 /** Looks up the list again; whoever writes into the filter, or has gone to a row, is not interrupted. */
@@ -207,9 +206,9 @@ async function procedures(_, query) {
     : empty("No procedure was learned yet. One is made of several calls that were carried out and verified."), ...next("procedures", query, page)];
 }
 
-function next(view, query, page) {
+function next(view, query, page, from = "after", label = "More") {
   if (!page.next) return [];
-  return [element("p", {}, element("a", { href: `#/${view}?${new URLSearchParams({ ...Object.fromEntries(query), after: page.next })}` }, "More"))];
+  return [element("p", {}, element("a", { href: `#/${view}?${new URLSearchParams({ ...Object.fromEntries(query), [from]: page.next })}` }, label))];
 }
 
 function lesson(id) {

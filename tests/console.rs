@@ -14,10 +14,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use support::answer::{one_call, text};
 use support::python::python_with;
-use support::request::plain;
+use support::rooms::ask;
 use support::{Proxy, Received, Reply, Server, guarded, policy, rooms};
 
 /// What somebody writes into an argument.
@@ -50,12 +50,6 @@ fn model(_: usize, request: &Received) -> Reply {
         }
         _ => text("That is all."),
     }
-}
-
-fn ask(content: &str) -> Value {
-    let mut request = plain(content);
-    request["model"] = json!("helper");
-    request
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -152,9 +152,7 @@ async fn traces_outlive_the_process_while_the_database_comes_and_goes() {
 
 /// What the clients of a model that forgets something ask: of every second turn the mended call fails too.
 fn rooms_or_room(number: usize) -> Value {
-    let mut request = plain(if number.is_multiple_of(2) { "All rooms of a floor" } else { "The room that is gone" });
-    request["model"] = json!("helper");
-    request
+    rooms::ask(if number.is_multiple_of(2) { "All rooms of a floor" } else { "The room that is gone" })
 }
 
 /// Forgets what it is told to give first, gives it then, and says something at the end.

@@ -8,44 +8,19 @@ use std::path::Path;
 use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::{ConnectOptions, Executor};
-use support::answer::{self, call, completion};
+use support::answer;
 use support::config::{config_with_store, config_with_store_keys};
 use support::postgres::{self, Postgres};
 use support::request::plain;
+use support::rooms::ask;
 use support::verb::{Folder, Said, json_lines, to_lines};
 use support::{POLL, Proxy, Received, Reply, Server, guarded, policy, rooms};
-
-/// What the lesson about the missing floor says.
-const LESSON: &str = "cannot be called without `floor`";
 
 /// Where nobody answers: verbs of the store ask no model.
 const NOBODY: &str = "http://127.0.0.1:9/v1";
 
-fn ask(text: &str) -> Value {
-    let mut request = plain(text);
-    request["model"] = json!("helper");
-    request
-}
-
-/// A model that forgets the floor unless a note tells it not to, or feedback does.
-fn forgetful(_: usize, request: &Received) -> Reply {
-    let messages = request.messages();
-    let since_user = messages.iter().rposition(|message| message["role"] == "user").unwrap();
-    let told = messages[since_user]["content"].as_str().unwrap_or_default().contains(LESSON);
-    let last = request.last_message();
-    let arguments = match last["role"].as_str() {
-        Some("user") if !told => json!({}),
-        Some("tool") if last["content"].as_str().unwrap_or_default().contains("blue") => {
-            return Reply::json(200, &completion(json!({"role": "assistant", "content": "The blue one."}), "stop"));
-        }
-        _ => json!({"floor": 5}),
-    };
-    let calls = [call(&format!("c{}", messages.len()), "listRooms", &arguments.to_string())];
-    Reply::json(200, &completion(json!({"role": "assistant", "content": null, "tool_calls": calls}), "tool_calls"))
-}
-
 async fn servers() -> (Server, Server) {
-    (Server::scripted(forgetful).await, Server::always(Reply::json(200, &json!({"rooms": ["blue"]}))).await)
+    (Server::scripted(rooms::forgetful).await, Server::always(Reply::json(200, &json!({"rooms": ["blue"]}))).await)
 }
 
 /// A proxy that shows every lesson that it finds; in its own file, or in this store.

@@ -5,7 +5,6 @@ mod support;
 
 use serde_json::{Value, json};
 use support::answer::{call, completion, text};
-use support::request::plain;
 use support::{Proxy, Received, Reply, Server, rooms};
 
 /// What a client, or an API, would like to have learned.
@@ -48,9 +47,7 @@ async fn after_wording(note: &'static str) -> (Proxy, Server, Vec<Received>) {
 }
 
 async fn ask(proxy: &Proxy) {
-    let mut request = plain(&format!("Which rooms are free? {POISON}"));
-    request["model"] = json!("helper");
-    proxy.client().chat(&request).await.ok();
+    proxy.client().chat(&rooms::ask(&format!("Which rooms are free? {POISON}"))).await.ok();
 }
 
 /// What the model is shown in the next turn.

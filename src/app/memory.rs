@@ -6,6 +6,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use tokio_util::sync::CancellationToken;
 
+use super::following::{PAUSE_AFTER_FAILURE, is_due};
 use crate::config::Settings;
 use crate::embedding::Embedder;
 use crate::experience::Student;
@@ -16,10 +17,7 @@ use crate::telemetry::Metrics;
 use crate::telemetry::labels::Label;
 use crate::upstream::{Patience, TextModel, Upstreams};
 
-/// Pause after the store could not be read or written, or a model did not answer; doubled each time.
-const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1);
-
-/// Longest of these pauses.
+/// Longest pause after the store could not be read or written, or a model did not answer: it is doubled each time.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// What was learned, and who keeps it current.
@@ -80,18 +78,8 @@ impl Memories {
                 self.memory.store(Arc::new(seen(known, self.embedder.as_ref())));
                 self.count(known);
             }
-            let next = async {
-                match result {
-                    Ok(_) => changes.changed().await.is_ok(),
-                    Err(_) => {
-                        tokio::time::sleep(PAUSE_AFTER_FAILURE).await;
-                        true
-                    }
-                }
-            };
-            tokio::select! {
-                () = ending.cancelled() => return,
-                goes_on = next => if !goes_on { return },
+            if !is_due(&result, &mut changes, &ending).await {
+                return;
             }
         }
     }
@@ -121,9 +109,8 @@ fn jobs(
     }
     let learner = Learner::new(store.clone(), keeper.clone(), learning.clone(), metrics.clone());
     let wordsmith = settings.aliases.get(&learning.alias).map(|alias| {
-        let (upstream, model) = alias.main_target();
+        let (upstream, name) = alias.main_target(&learning.alias);
         let upstream = upstreams.get(upstream).unwrap_or_else(|| upstreams.default_upstream());
-        let name = if model.is_empty() { &learning.alias } else { model };
         let max_wait = Duration::from_secs(learning.max_wait_seconds);
         let model = TextModel::new(Arc::clone(upstream), name, Patience { tries: learning.tries, max_wait });
         let student = Student::new(Arc::new(model), settings.experience);

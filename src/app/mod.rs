@@ -8,6 +8,7 @@ mod documents;
 mod edges;
 mod embedder;
 mod expiry;
+mod following;
 mod further_docs;
 mod memory;
 mod policies;

@@ -2,19 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
 use super::documents::TakeOver;
+use super::following::is_due;
 use crate::domain::representation::SharedRepresentation;
 use crate::store::{Memory, Revision, Store, StoreError};
 
 /// Representations that are read from the store at a time.
 const PAGE: u32 = 500;
-
-/// Pause after the store could not be read.
-const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1);
 
 /// What replicas share of tools, as this process knows it.
 pub(super) struct SharedRepresentations {
@@ -69,19 +66,8 @@ impl SharedRepresentations {
                     // Whoever panics there has told so, and the next change is taken over all the same.
                     let _ = tokio::task::spawn_blocking(move || take_over.take_over(all)).await;
                 }
-                let next = async {
-                    match result {
-                        Err(StoreError::Off) => false,
-                        Ok(_) => changes.changed().await.is_ok(),
-                        Err(_) => {
-                            tokio::time::sleep(PAUSE_AFTER_FAILURE).await;
-                            true
-                        }
-                    }
-                };
-                tokio::select! {
-                    () = ending.cancelled() => return,
-                    goes_on = next => if !goes_on { return },
+                if !is_due(&result, &mut changes, &ending).await {
+                    return;
                 }
             }
         });

@@ -12,6 +12,7 @@ mod downloads;
 mod embedding;
 mod errors;
 mod explain;
+mod format;
 mod health;
 mod learn;
 mod lines;

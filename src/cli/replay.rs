@@ -6,10 +6,11 @@ use std::io::Write as _;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde::Serialize;
 
 use super::errors::VerbResult;
+use super::format::Format;
 use super::progress::Progress;
 use super::scan::{rules, threads};
 use crate::domain::FaultCode;
@@ -41,14 +42,6 @@ pub(super) struct Arguments {
     /// Threads that judge; without it, one for each core.
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people.
-    Text,
-    /// For programs.
-    Json,
 }
 
 /// What `--help` says about traces.

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use jiff::Timestamp;
 
 use super::errors::VerbResult;
+use super::format::Format;
 use super::plain;
 use crate::config;
 use crate::domain::representation::SharedRepresentation;
@@ -48,14 +49,6 @@ enum Action {
         #[arg(required = true)]
         tools: Vec<String>,
     },
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people.
-    Text,
-    /// For programs.
-    Json,
 }
 
 pub(super) fn run(arguments: Arguments) -> VerbResult {

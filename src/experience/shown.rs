@@ -23,28 +23,11 @@ pub fn shown(lessons: &[&Lesson]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use jiff::Timestamp;
-
     use super::*;
-    use crate::domain::memory::{Author, Polarity, Scope, Tally};
+    use crate::domain::memory::sample_lesson;
 
     fn lesson(key: &str, value: &str) -> Lesson {
-        Lesson {
-            id: "les_1".to_owned(),
-            scope: Scope::of_key("a"),
-            toolset: None,
-            tools: Vec::new(),
-            polarity: Polarity::Negative,
-            key: key.to_owned(),
-            value: value.to_owned(),
-            author: Author::Composed,
-            composed: None,
-            evidence: Vec::new(),
-            tally: Tally::default(),
-            retired: None,
-            created_at: Timestamp::UNIX_EPOCH,
-            updated_at: Timestamp::UNIX_EPOCH,
-        }
+        Lesson { key: key.to_owned(), value: value.to_owned(), ..sample_lesson() }
     }
 
     #[test]

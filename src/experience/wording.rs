@@ -49,28 +49,15 @@ fn quoted(names: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use jiff::Timestamp;
-
     use super::*;
-    use crate::domain::memory::Author;
-    use crate::domain::{Scope, Tally};
+    use crate::domain::memory::sample_lesson;
 
     fn lesson() -> Lesson {
         Lesson {
-            id: "les_1".to_owned(),
-            scope: Scope::of_key("a"),
-            toolset: None,
             tools: vec!["book_room".to_owned()],
-            polarity: Polarity::Negative,
             key: "book_room, board, value not allowed".to_owned(),
             value: "In calls of `book_room`, `board` must be one of `\"none\"`, `\"half\"`.".to_owned(),
-            author: Author::Composed,
-            composed: None,
-            evidence: Vec::new(),
-            tally: Tally::default(),
-            retired: None,
-            created_at: Timestamp::UNIX_EPOCH,
-            updated_at: Timestamp::UNIX_EPOCH,
+            ..sample_lesson()
         }
     }
 

@@ -8,6 +8,7 @@ use axum::response::Response;
 
 use crate::domain::UpstreamFailure;
 use crate::openai::ErrorBody;
+use crate::store::StoreError;
 
 use super::json;
 
@@ -39,6 +40,14 @@ pub(super) fn internal(message: impl Into<String>) -> Response {
 /// Something that we need is not there at the moment.
 pub(super) fn unavailable(message: impl Into<String>, code: &str) -> Response {
     response(StatusCode::SERVICE_UNAVAILABLE, &body(message, "server_error", code))
+}
+
+/// The store did not do what was asked.
+pub(super) fn store(failure: &StoreError) -> Response {
+    match failure {
+        StoreError::BadCursor(_) => invalid_request(StatusCode::BAD_REQUEST, failure.to_string(), "invalid_query"),
+        _ => unavailable(failure.to_string(), "store_unavailable"),
+    }
 }
 
 /// 404 for a path that no route has.

@@ -89,14 +89,7 @@ pub(super) async fn mark(
 }
 
 fn read<T: DeserializeOwned>(headers: &HeaderMap, body: Result<Bytes, BytesRejection>) -> Result<T, Box<Response>> {
-    if !json::is_json(headers) {
-        let message = "a verdict is sent as JSON, with `content-type: application/json`";
-        let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
-        return Err(Box::new(error::invalid_request(status, message, "unsupported_media_type")));
-    }
-    let body = body.map_err(|rejection| {
-        Box::new(error::invalid_request(rejection.status(), rejection.body_text(), "invalid_body"))
-    })?;
+    let body = json::sent(headers, body, "a verdict is sent as JSON")?;
     json::object(&body).map_err(|error| {
         let message = format!(
             "a verdict is an object {{\"trace_id\", \"verdict\": \"good\" or \"bad\", \"expected\"?, \"comment\"?}}: {error}"
@@ -118,6 +111,6 @@ async fn keep(store: &Store, trace: String, source: String, mark: Mark) -> Respo
     let row = FeedbackRow { trace, source, verdict, expected, comment, at: Timestamp::now() };
     match store.give(&row).await {
         Ok(given) => json::value(StatusCode::OK, &Taken { trace_id: &row.trace, verdict, new: given == Given::New }),
-        Err(failure) => error::unavailable(failure.to_string(), "store_unavailable"),
+        Err(failure) => error::store(&failure),
     }
 }

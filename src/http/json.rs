@@ -1,6 +1,7 @@
 //! Bodies that are JSON: answers of both sides, and what they are sent.
 
 use axum::body::{Body, Bytes};
+use axum::extract::rejection::BytesRejection;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use serde::Serialize;
@@ -27,9 +28,28 @@ pub(super) fn value<T: Serialize>(status: StatusCode, value: &T) -> Response {
 
 /// Does a request say that its body is JSON? A web page of somebody else's cannot make a browser say so without being allowed to
 /// (<https://fetch.spec.whatwg.org/#http-cors-protocol>).
-pub(super) fn is_json(headers: &HeaderMap) -> bool {
+fn is_json(headers: &HeaderMap) -> bool {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     kind.split(';').next().is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
+}
+
+/// A body that is sent as JSON. `sent` begins the sentence that tells otherwise: "a verdict is sent as JSON".
+///
+/// # Errors
+/// The refusal of a request that says something else of its body, or whose body cannot be had.
+pub(super) fn sent(
+    headers: &HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+    sent: &str,
+) -> Result<Bytes, Box<Response>> {
+    if !is_json(headers) {
+        let message = format!("{sent}, with `content-type: application/json`");
+        let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+        return Err(Box::new(error::invalid_request(status, message, "unsupported_media_type")));
+    }
+    body.map_err(|rejection| {
+        Box::new(error::invalid_request(rejection.status(), rejection.body_text(), "invalid_body"))
+    })
 }
 
 /// A body that is one JSON object. An array would be read as the values of the members, and is none.

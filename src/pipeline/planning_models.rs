@@ -34,8 +34,8 @@ impl Pipeline {
         let named = &self.planner.alias;
         let (upstream, model) = match turn.snapshot.aliases.get(named) {
             Some(alias) => {
-                let (upstream, model) = alias.main_target();
-                (self.upstream(upstream), if model.is_empty() { named } else { model }.to_owned())
+                let (upstream, model) = alias.main_target(named);
+                (self.upstream(upstream), model.to_owned())
             }
             None => (turn.upstream.clone(), turn.model.clone()),
         };

@@ -23,12 +23,13 @@ pub struct AliasSettings {
 }
 
 impl AliasSettings {
-    /// The upstream and the model that stand first, for what is no turn of a client: they may be empty, as in the settings.
-    pub fn main_target(&self) -> (&str, &str) {
-        match self.targets.first() {
+    /// The upstream (empty: the default one) and the model that stand first, for what is no turn of a client; `name` is the alias's own.
+    pub fn main_target<'a>(&'a self, name: &'a str) -> (&'a str, &'a str) {
+        let (upstream, model) = match self.targets.first() {
             Some(target) => (&target.upstream, &target.model),
             None => (&self.upstream, &self.model),
-        }
+        };
+        (upstream, if model.is_empty() { name } else { model })
     }
 }
 

@@ -63,11 +63,14 @@ impl PolicyBook {
         let base = self.resolve(&TurnFacts { requested: None, ..*facts })?.name.clone();
         let considered: Vec<Considered> = self
             .selectors()
-            .map(|(policy, selector)| Considered {
-                name: policy.name.clone(),
-                priority: policy.priority,
-                matches: selector.map(|selector| selector.matches(facts)),
-                lacks: selector.and_then(|selector| selector.lacks(facts)),
+            .map(|(policy, selector)| {
+                let lacks = selector.map(|selector| selector.lacks(facts));
+                Considered {
+                    name: policy.name.clone(),
+                    priority: policy.priority,
+                    matches: lacks.map(|lacks| lacks.is_none()),
+                    lacks: lacks.flatten().map(|key| key.to_string()),
+                }
             })
             .collect();
         let ground = match facts.alias_policy {

@@ -1,5 +1,7 @@
 //! `match`, compiled: which turns is a policy for?
 
+use std::fmt;
+
 use globset::{Glob, GlobMatcher, GlobSet, GlobSetBuilder};
 use http::{HeaderMap, HeaderName};
 
@@ -35,23 +37,37 @@ impl Selector {
 
     /// Does every key that is given hold?
     pub(super) fn matches(&self, facts: &TurnFacts<'_>) -> bool {
-        self.models.as_ref().is_none_or(|globs| globs.is_match(facts.model))
-            && self.aliases.as_ref().is_none_or(|globs| facts.alias.is_some_and(|alias| globs.is_match(alias)))
-            && self.headers.iter().all(|(name, glob)| has_value(facts.headers, name, glob))
+        self.lacks(facts).is_none()
+    }
+
+    /// The first key that does not hold.
+    pub(super) fn lacks(&self, facts: &TurnFacts<'_>) -> Option<Key<'_>> {
+        if self.models.as_ref().is_some_and(|globs| !globs.is_match(facts.model)) {
+            return Some(Key::Models);
+        }
+        if self.aliases.as_ref().is_some_and(|globs| !facts.alias.is_some_and(|alias| globs.is_match(alias))) {
+            return Some(Key::Aliases);
+        }
+        let header = self.headers.iter().find(|(name, glob)| !has_value(facts.headers, name, glob));
+        header.map(|(name, _)| Key::Header(name))
     }
 }
 
-impl Selector {
-    /// The first key that does not hold, as it is spelled in a file.
-    pub(super) fn lacks(&self, facts: &TurnFacts<'_>) -> Option<String> {
-        if self.models.as_ref().is_some_and(|globs| !globs.is_match(facts.model)) {
-            return Some("`models`".to_owned());
+/// A key of a `match`, shown as it is spelled in a file.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Key<'a> {
+    Models,
+    Aliases,
+    Header(&'a HeaderName),
+}
+
+impl fmt::Display for Key<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Models => f.write_str("`models`"),
+            Self::Aliases => f.write_str("`aliases`"),
+            Self::Header(name) => write!(f, "`headers.{name}`"),
         }
-        if self.aliases.as_ref().is_some_and(|globs| !facts.alias.is_some_and(|alias| globs.is_match(alias))) {
-            return Some("`aliases`".to_owned());
-        }
-        let header = self.headers.iter().find(|(name, glob)| !has_value(facts.headers, name, glob));
-        header.map(|(name, _)| format!("`headers.{name}`"))
     }
 }
 

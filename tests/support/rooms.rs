@@ -1,7 +1,12 @@
 //! A small API of meeting rooms: its document, and a configuration that offers it.
 
+use serde_json::{Value, json};
+
+use super::answer::{call, calls, text};
 use super::config::config;
-use super::server::Server;
+use super::reply::Reply;
+use super::request::plain;
+use super::server::{Received, Server};
 
 /// `GET /rooms`, `GET /rooms/{room}`, `POST /rooms/{room}/bookings`, with the rules that its errors are explained by.
 pub(crate) const DOCUMENT: &str = r#"
@@ -69,3 +74,29 @@ pub(crate) fn config_of(upstream: &Server, api: &Server) -> String {
 
 /// The files that [`config_of`] needs.
 pub(crate) const FILES: [(&str, &str); 1] = [("rooms.yaml", DOCUMENT)];
+
+/// What a lesson about the missing floor says: the words of the tool's own document.
+pub(crate) const LESSON: &str = "cannot be called without `floor`";
+
+/// A request of the alias `helper`.
+pub(crate) fn ask(text: &str) -> Value {
+    let mut request = plain(text);
+    request["model"] = json!("helper");
+    request
+}
+
+/// A model that forgets the floor unless a note of the conversation tells it not to, or feedback does.
+pub(crate) fn forgetful(_: usize, request: &Received) -> Reply {
+    let messages = request.messages();
+    let since_user = messages.iter().rposition(|message| message["role"] == "user").unwrap();
+    let told = messages[since_user]["content"].as_str().unwrap_or_default().contains(LESSON);
+    let last = request.last_message();
+    let arguments = match last["role"].as_str() {
+        Some("user") if !told => json!({}),
+        Some("tool") if last["content"].as_str().unwrap_or_default().contains("blue") => {
+            return text("The blue one.");
+        }
+        _ => json!({"floor": 5}),
+    };
+    calls(&[call(&format!("c{}", messages.len()), "listRooms", &arguments.to_string())])
+}

@@ -3,8 +3,9 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
+use super::super::format::Format;
 use super::tally::Denied;
 use crate::catalog::Rule;
 use crate::domain::SchemaDialect;
@@ -35,14 +36,6 @@ pub(in super::super) struct Arguments {
     /// Documents that are read side by side; without it, one for each core.
     #[arg(long, value_name = "N")]
     pub(super) jobs: Option<NonZeroUsize>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Format {
-    /// For people.
-    Text,
-    /// For programs.
-    Json,
 }
 
 /// The rules that were asked for.

@@ -11,12 +11,12 @@ mod text;
 use std::io::{self, Read, Write};
 
 pub(super) use arguments::Arguments;
-use arguments::Format;
 use documents::{Entry, Source};
 use side_by_side::{Bounds, in_order};
 use tally::{Denied, Tally};
 
 use super::errors::VerbResult;
+use super::format::Format;
 use super::scan::threads;
 use crate::app;
 use crate::catalog::{self, Fetch, Offline, Origin, Report, Review, ToolsetSettings};

@@ -7,10 +7,11 @@ mod upstreams;
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use self::finding::{Finding, Status};
 use super::errors::VerbResult;
+use super::format::Format;
 use crate::config;
 
 /// Arguments of `doctor`.
@@ -22,14 +23,6 @@ pub(super) struct Arguments {
     /// How findings are printed; `json` prints one line per check.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people.
-    Text,
-    /// For programs.
-    Json,
 }
 
 /// Something is not as the proxy needs it.

@@ -3,10 +3,11 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Value, json};
 
+use super::super::format::Format;
 use super::VerbResult;
 use crate::config;
 use crate::policy::{Reasoned, TurnFacts};
@@ -29,14 +30,6 @@ pub(super) struct Arguments {
     /// How the answer is printed.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people.
-    Text,
-    /// For programs.
-    Json,
 }
 
 pub(super) fn run(arguments: &Arguments) -> VerbResult {

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::errors::VerbResult;
+use super::format::Format;
 use super::memory_store::MemoryStore;
 use crate::domain::{Procedure, Scope};
 use crate::store::{MemoryFilter, MemoryStatus, Procedures, StoreError};
@@ -58,14 +59,6 @@ struct ListArguments {
     /// `text` is a table for people, `json` one object on each line.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people.
-    Text,
-    /// For programs.
-    Json,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

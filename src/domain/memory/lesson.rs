@@ -113,3 +113,24 @@ pub struct LessonDraft {
     /// What verifies it.
     pub backing: super::Backing,
 }
+
+/// A lesson for tests: of the key `a`, about no tool, that rests on nothing yet.
+#[cfg(test)]
+pub fn sample() -> Lesson {
+    Lesson {
+        id: "les_1".to_owned(),
+        scope: Scope::of_key("a"),
+        toolset: None,
+        tools: Vec::new(),
+        polarity: Polarity::Negative,
+        key: String::new(),
+        value: String::new(),
+        author: Author::Composed,
+        composed: None,
+        evidence: Vec::new(),
+        tally: Tally::default(),
+        retired: None,
+        created_at: Timestamp::UNIX_EPOCH,
+        updated_at: Timestamp::UNIX_EPOCH,
+    }
+}

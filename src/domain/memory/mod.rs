@@ -9,6 +9,8 @@ mod scope;
 mod tally;
 
 pub use evidence::{Evidence, EvidenceKind};
+#[cfg(test)]
+pub use lesson::sample as sample_lesson;
 pub use lesson::{Author, Lesson, LessonDraft, Polarity, Retirement, Wording};
 pub use note::{Backing, MemoryNote, Recalled, Returned};
 pub use procedure::{Procedure, ProcedureDraft, ProcedureInput};

@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use crate::http::router::OperatorSide;
 use crate::http::{error, json};
-use crate::store::{Approval, ApprovalFilter, Decided, Ruling, StoreError};
+use crate::store::{Approval, ApprovalFilter, Decided, Ruling};
 
 /// Characters of the name of who decides.
 const MAX_BY: usize = 200;
@@ -34,7 +34,7 @@ pub(in crate::http) async fn list(
             .approvals()
             .list(&filter)
             .await
-            .map_or_else(|error| failed(&error), |page| json::value(StatusCode::OK, &page)),
+            .map_or_else(|error| error::store(&error), |page| json::value(StatusCode::OK, &page)),
         Err(rejection) => error::invalid_request(StatusCode::BAD_REQUEST, rejection.body_text(), "invalid_query"),
     }
 }
@@ -44,7 +44,7 @@ pub(in crate::http) async fn show(State(side): State<OperatorSide>, Path(id): Pa
     match side.pipeline.approvals().show(&id).await {
         Ok(Some(approval)) => json::value(StatusCode::OK, &approval),
         Ok(None) => unknown(&id),
-        Err(error) => failed(&error),
+        Err(error) => error::store(&error),
     }
 }
 
@@ -83,15 +83,11 @@ async fn decide(
     headers: &HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Response {
-    if !json::is_json(headers) {
-        let message = "a decision is sent as JSON, with `content-type: application/json`";
-        return error::invalid_request(StatusCode::UNSUPPORTED_MEDIA_TYPE, message, "unsupported_media_type");
-    }
-    let ruling = match body {
-        Ok(body) => ruling(approved, &body),
-        Err(rejection) => return error::invalid_request(rejection.status(), rejection.body_text(), "invalid_body"),
+    let body = match json::sent(headers, body, "a decision is sent as JSON") {
+        Ok(body) => body,
+        Err(refusal) => return *refusal,
     };
-    let ruling = match ruling {
+    let ruling = match ruling(approved, &body) {
         Ok(ruling) => ruling,
         Err(message) => return error::invalid_request(StatusCode::BAD_REQUEST, message, "invalid_body"),
     };
@@ -100,7 +96,7 @@ async fn decide(
         Ok(Decided::Before(approval)) => over(StatusCode::CONFLICT, &approval, "already_decided"),
         Ok(Decided::TooLate(approval)) => over(StatusCode::GONE, &approval, "approval_expired"),
         Ok(Decided::Unknown) => unknown(id),
-        Err(error) => failed(&error),
+        Err(error) => error::store(&error),
     }
 }
 
@@ -130,10 +126,6 @@ fn over(status: StatusCode, approval: &Approval, code: &str) -> Response {
 fn unknown(id: &str) -> Response {
     let message = format!("no approval `{id}`; what has come to an end is kept as store.retention_days says");
     error::invalid_request(StatusCode::NOT_FOUND, message, "unknown_approval")
-}
-
-fn failed(failure: &StoreError) -> Response {
-    error::unavailable(failure.to_string(), "store_unavailable")
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::domain::memory::Retirement;
 use crate::domain::{Evidence, EvidenceKind, Lesson, Procedure, Tally};
 use crate::http::router::OperatorSide;
 use crate::http::{error, json};
-use crate::store::{Memorable, Memory, MemoryFilter, Revision, Revisions, Store, StoreError};
+use crate::store::{Memorable, Memory, MemoryFilter, Revision, Revisions, Store};
 
 /// Bytes of an opinion, far above what the limits of its texts need.
 pub(in crate::http) const MAX_BODY: usize = 16 * 1024;
@@ -33,9 +33,15 @@ pub(in crate::http) trait Judged: Memorable + Clone {
     const NAME: &'static str;
     /// The revision of the last one that changed.
     fn latest(revisions: &Revisions) -> Revision;
-    fn retired(&mut self) -> &mut Option<Retirement>;
-    fn tally(&mut self) -> &mut Tally;
-    fn touch(&mut self, at: Timestamp);
+    /// How it stands, to be changed.
+    fn standing(&mut self) -> Standing<'_>;
+}
+
+/// What an opinion changes.
+pub(in crate::http) struct Standing<'a> {
+    retired: &'a mut Option<Retirement>,
+    tally: &'a mut Tally,
+    updated_at: &'a mut Timestamp,
 }
 
 impl Judged for Lesson {
@@ -45,16 +51,8 @@ impl Judged for Lesson {
         revisions.lessons
     }
 
-    fn retired(&mut self) -> &mut Option<Retirement> {
-        &mut self.retired
-    }
-
-    fn tally(&mut self) -> &mut Tally {
-        &mut self.tally
-    }
-
-    fn touch(&mut self, at: Timestamp) {
-        self.updated_at = at;
+    fn standing(&mut self) -> Standing<'_> {
+        Standing { retired: &mut self.retired, tally: &mut self.tally, updated_at: &mut self.updated_at }
     }
 }
 
@@ -65,16 +63,8 @@ impl Judged for Procedure {
         revisions.procedures
     }
 
-    fn retired(&mut self) -> &mut Option<Retirement> {
-        &mut self.retired
-    }
-
-    fn tally(&mut self) -> &mut Tally {
-        &mut self.tally
-    }
-
-    fn touch(&mut self, at: Timestamp) {
-        self.updated_at = at;
+    fn standing(&mut self) -> Standing<'_> {
+        Standing { retired: &mut self.retired, tally: &mut self.tally, updated_at: &mut self.updated_at }
     }
 }
 
@@ -89,7 +79,7 @@ where
     match filter {
         Ok(Query(filter)) => match Memory::<M>::page(&*side.store, &filter).await {
             Ok(page) => json::value(StatusCode::OK, &page),
-            Err(error) => failed(&error),
+            Err(error) => error::store(&error),
         },
         Err(rejection) => error::invalid_request(StatusCode::BAD_REQUEST, rejection.body_text(), "invalid_query"),
     }
@@ -103,7 +93,7 @@ where
     match Memory::<M>::find(&*side.store, &id).await {
         Ok(Some(one)) => json::value(StatusCode::OK, &one),
         Ok(None) => unknown::<M>(&id),
-        Err(error) => failed(&error),
+        Err(error) => error::store(&error),
     }
 }
 
@@ -124,7 +114,7 @@ where
     let change = |one: &mut M, at: Timestamp| {
         let by = said.by.as_deref().unwrap_or("an operator");
         let reason = said.reason.as_deref().map_or_else(|| format!("by {by}"), |reason| format!("by {by}: {reason}"));
-        one.retired().get_or_insert(Retirement { at, reason });
+        one.standing().retired.get_or_insert(Retirement { at, reason });
     };
     changed(&side.store, &id, change).await
 }
@@ -144,8 +134,9 @@ where
         Err(refusal) => return *refusal,
     };
     let change = |one: &mut M, at: Timestamp| {
-        *one.retired() = None;
-        *one.tally() = Tally { counted: one.tally().counted, ..Tally::default() };
+        let Standing { retired, tally, .. } = one.standing();
+        *retired = None;
+        *tally = Tally { counted: tally.counted, ..Tally::default() };
         let source = Some(said.by.clone().unwrap_or_else(|| "operator".to_owned()));
         let evidence = Evidence { kind: EvidenceKind::Operator, trace: None, session: None, source, at };
         if !one.evidence().iter().any(|known| known.is_same_event(&evidence)) {
@@ -164,20 +155,20 @@ where
         // In this order: it is no older than what was seen.
         let seen = match store.latest().await {
             Ok(revisions) => M::latest(&revisions),
-            Err(error) => return failed(&error),
+            Err(error) => return error::store(&error),
         };
         let mut one = match Memory::<M>::find(store, id).await {
             Ok(Some(one)) => one,
             Ok(None) => return unknown::<M>(id),
-            Err(error) => return failed(&error),
+            Err(error) => return error::store(&error),
         };
         let now = Timestamp::now();
         change(&mut one, now);
-        one.touch(now);
+        *one.standing().updated_at = now;
         match Memory::put(store, std::slice::from_ref(&one), seen).await {
             Ok(put) if put.outdated.is_empty() => return json::value(StatusCode::OK, &one),
             Ok(_) => {}
-            Err(error) => return failed(&error),
+            Err(error) => return error::store(&error),
         }
     }
     error::unavailable(format!("the {} changes faster than it can be written; try again", M::NAME), "store_busy")
@@ -192,25 +183,18 @@ struct Said {
 }
 
 fn said(headers: &HeaderMap, body: Result<Bytes, BytesRejection>) -> Result<Said, Box<Response>> {
-    let refuse = |status, message: String, code| Err(Box::new(error::invalid_request(status, message, code)));
-    if !json::is_json(headers) {
-        let message = "an opinion is sent as JSON, with `content-type: application/json`";
-        return refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, message.to_owned(), "unsupported_media_type");
-    }
-    let body = match body {
-        Ok(body) => body,
-        Err(rejection) => return refuse(rejection.status(), rejection.body_text(), "invalid_body"),
-    };
+    let body = json::sent(headers, body, "an opinion is sent as JSON")?;
+    let invalid =
+        |message: String| Err(Box::new(error::invalid_request(StatusCode::BAD_REQUEST, message, "invalid_body")));
     let said: Said = match if body.is_empty() { Ok(Said::default()) } else { json::object(&body) } {
         Ok(said) => said,
         Err(error) => {
-            let message = format!("the body must be an object with `by` and `reason`, both optional: {error}");
-            return refuse(StatusCode::BAD_REQUEST, message, "invalid_body");
+            return invalid(format!("the body must be an object with `by` and `reason`, both optional: {error}"));
         }
     };
     for (name, text, most) in [("by", &said.by, MAX_BY), ("reason", &said.reason, MAX_REASON)] {
         if text.as_ref().is_some_and(|text| text.chars().count() > most) {
-            return refuse(StatusCode::BAD_REQUEST, format!("`{name}` may have {most} characters"), "invalid_body");
+            return invalid(format!("`{name}` may have {most} characters"));
         }
     }
     Ok(said)
@@ -219,13 +203,4 @@ fn said(headers: &HeaderMap, body: Result<Bytes, BytesRejection>) -> Result<Said
 fn unknown<M: Judged>(id: &str) -> Response {
     let name = M::NAME;
     error::invalid_request(StatusCode::NOT_FOUND, format!("there is no {name} `{id}`"), "not_found")
-}
-
-fn failed(failure: &StoreError) -> Response {
-    match failure {
-        StoreError::BadCursor(_) => {
-            error::invalid_request(StatusCode::BAD_REQUEST, failure.to_string(), "invalid_query")
-        }
-        _ => error::unavailable(failure.to_string(), "store_unavailable"),
-    }
 }

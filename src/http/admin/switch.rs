@@ -39,13 +39,9 @@ pub(in crate::http) async fn throw(
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Response {
-    if !json::is_json(&headers) {
-        let message = "the switch is thrown by JSON, with `content-type: application/json`";
-        return error::invalid_request(StatusCode::UNSUPPORTED_MEDIA_TYPE, message, "unsupported_media_type");
-    }
-    let body = match body {
+    let body = match json::sent(&headers, body, "the switch is thrown by JSON") {
         Ok(body) => body,
-        Err(rejection) => return error::invalid_request(rejection.status(), rejection.body_text(), "invalid_body"),
+        Err(refusal) => return *refusal,
     };
     let Wanted { off, policy, reason } = match json::object(&body) {
         Ok(wanted) => wanted,

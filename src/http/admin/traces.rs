@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::trace_text;
 use crate::http::router::OperatorSide;
 use crate::http::{error, json};
-use crate::store::{StoreError, TraceFilter, Traces};
+use crate::store::{TraceFilter, Traces};
 
 /// A page of traces, newest first. The query's fields are those of [`TraceFilter`].
 pub(in crate::http) async fn list(
@@ -22,7 +22,7 @@ pub(in crate::http) async fn list(
             .store
             .list(&filter)
             .await
-            .map_or_else(|error| failed(&error), |page| json::value(StatusCode::OK, &page)),
+            .map_or_else(|error| error::store(&error), |page| json::value(StatusCode::OK, &page)),
         Err(rejection) => error::invalid_request(StatusCode::BAD_REQUEST, rejection.body_text(), "invalid_query"),
     }
 }
@@ -77,7 +77,7 @@ pub(in crate::http) async fn show(
             );
             error::invalid_request(StatusCode::NOT_FOUND, message, "unknown_trace")
         }
-        Err(error) => failed(&error),
+        Err(error) => error::store(&error),
     }
 }
 
@@ -105,15 +105,6 @@ fn quality(range: &str) -> (&str, f64) {
     let name = parts.next().unwrap_or_default();
     let weight = parts.find_map(|part| part.strip_prefix("q=")).map_or(Some(1.0), |weight| weight.parse().ok());
     (name, weight.unwrap_or(0.0))
-}
-
-fn failed(failure: &StoreError) -> Response {
-    match failure {
-        StoreError::BadCursor(_) => {
-            error::invalid_request(StatusCode::BAD_REQUEST, failure.to_string(), "invalid_query")
-        }
-        _ => error::unavailable(failure.to_string(), "store_unavailable"),
-    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,34 @@
+//! When what the store has is looked at again.
+
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::store::{Revisions, StoreError};
+
+/// Pause after the store could not be read or written.
+pub(super) const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1);
+
+/// Waits until another look is worth it: something changed or, where the last look failed, a while has passed. `false`: there is none, because the
+/// process ends or there is no store.
+pub(super) async fn is_due<T: Sync>(
+    looked: &Result<T, StoreError>,
+    changes: &mut watch::Receiver<Revisions>,
+    ending: &CancellationToken,
+) -> bool {
+    let next = async {
+        match looked {
+            Err(StoreError::Off) => false,
+            Ok(_) => changes.changed().await.is_ok(),
+            Err(_) => {
+                tokio::time::sleep(PAUSE_AFTER_FAILURE).await;
+                true
+            }
+        }
+    };
+    tokio::select! {
+        () = ending.cancelled() => false,
+        is_due = next => is_due,
+    }
+}
