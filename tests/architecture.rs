@@ -90,7 +90,8 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "upstream",
         ],
     ),
-    ("http", &["domain", "openai", "pipeline", "store", "telemetry", "upstream"]),
+    // `offline` counts what a mode would have done.
+    ("http", &["domain", "offline", "openai", "pipeline", "store", "telemetry", "upstream"]),
     // Settings, and only settings, of every room: see `config_nests_settings_and_nothing_else`.
     (
         "config",

@@ -11,12 +11,16 @@ use super::error;
 const PAGE: &str = include_str!("../../console/index.html");
 
 /// What it consists of: name, media type, text.
-const FILES: [(&str, &str, &str); 5] = [
+const FILES: [(&str, &str, &str); 9] = [
     ("console.css", "text/css; charset=utf-8", include_str!("../../console/console.css")),
     ("console.js", "text/javascript; charset=utf-8", include_str!("../../console/console.js")),
     ("elements.js", "text/javascript; charset=utf-8", include_str!("../../console/elements.js")),
     ("api.js", "text/javascript; charset=utf-8", include_str!("../../console/api.js")),
     ("turn.js", "text/javascript; charset=utf-8", include_str!("../../console/turn.js")),
+    ("graph.js", "text/javascript; charset=utf-8", include_str!("../../console/graph.js")),
+    ("policies.js", "text/javascript; charset=utf-8", include_str!("../../console/policies.js")),
+    ("shadow.js", "text/javascript; charset=utf-8", include_str!("../../console/shadow.js")),
+    ("tools.js", "text/javascript; charset=utf-8", include_str!("../../console/tools.js")),
 ];
 
 /// Nothing from elsewhere, nothing written into the page is run, and no other page may show it (<https://www.w3.org/TR/CSP3/>).

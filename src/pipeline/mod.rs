@@ -6,6 +6,7 @@
 mod answer;
 mod approvals;
 mod dialogue;
+mod inspection;
 mod memory;
 mod pass_through;
 mod plan_ground;
@@ -44,6 +45,7 @@ use crate::upstream::{Upstream, Upstreams};
 
 pub use answer::{Answer, AnswerBody, NoAnswer, Pending, Receipt, Running};
 pub use approvals::ApprovalDesk;
+pub use inspection::{Editing, Inspection, ToolShown};
 pub use memory::Memory;
 pub use pass_through::{PassThrough, Passed};
 pub use producer_shelf::ProducerShelf;

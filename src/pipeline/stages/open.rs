@@ -75,23 +75,14 @@ pub(crate) fn open(
     let name = chat.model().to_owned();
     let alias = snapshot.aliases.get(&name).cloned();
     let settings = alias.clone().unwrap_or_default();
-    let policy = snapshot
-        .policies
-        .resolve(&TurnFacts {
-            model: &name,
-            alias: alias.as_ref().map(|_| name.as_str()),
-            alias_policy: Some(settings.policy.as_str()).filter(|policy| !policy.is_empty()),
-            headers: &headers,
-            requested: text(&headers, POLICY_HEADER),
-        })
-        .map_err(|error| {
-            let error = RequestError {
-                message: error.to_string(),
-                param: Some(POLICY_HEADER.to_owned()),
-                code: Some("policy_not_selectable".to_owned()),
-            };
-            refuse(StatusCode::BAD_REQUEST, error.into())
-        })?;
+    let policy = snapshot.policies.resolve(&facts(&name, alias.as_ref(), &headers)).map_err(|error| {
+        let error = RequestError {
+            message: error.to_string(),
+            param: Some(POLICY_HEADER.to_owned()),
+            code: Some("policy_not_selectable".to_owned()),
+        };
+        refuse(StatusCode::BAD_REQUEST, error.into())
+    })?;
     let policy = pipeline.switch.in_force(policy);
     let session = session(&headers, &chat);
     let mut fallbacks = route(pipeline, &name, &settings, session.as_deref(), &chat);
@@ -169,6 +160,21 @@ fn scope(policy: &Policy, tenant: &str) -> Scope {
 
 fn refuse(status: StatusCode, error: ErrorBody) -> Box<Refusal> {
     Box::new(Refusal { status, error })
+}
+
+/// What selects the policy of a request for this model, which may be an alias.
+pub(in crate::pipeline) fn facts<'a>(
+    model: &'a str,
+    alias: Option<&'a AliasSettings>,
+    headers: &'a HeaderMap,
+) -> TurnFacts<'a> {
+    TurnFacts {
+        model,
+        alias: alias.map(|_| model),
+        alias_policy: alias.map(|alias| alias.policy.as_str()).filter(|policy| !policy.is_empty()),
+        headers,
+        requested: text(headers, POLICY_HEADER),
+    }
 }
 
 fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {

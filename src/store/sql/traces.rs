@@ -229,6 +229,7 @@ fn list_query(filter: &TraceFilter, limit: u32) -> Result<Statement, StoreError>
         (" AND t.model = ", filter.model.clone()),
         (" AND t.session = ", filter.session.clone()),
         (" AND t.policy = ", filter.policy.clone()),
+        (" AND t.mode = ", filter.mode.map(|mode| mode.label().to_owned())),
     ];
     for (condition, value) in texts {
         if let Some(value) = value {
