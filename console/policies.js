@@ -9,7 +9,7 @@ export async function policies() {
   const { policies: all } = await get("/admin/policies");
   const rows = all.map((one) => [element("a", { href: `#/policy/${encodeURIComponent(one.name)}` }, one.name), one.mode, `${one.priority}`,
     one.match ? JSON.stringify(one.match) : one.is_default ? "where no other matches" : one.aliases.length ? "" : "where it is named", one.aliases.join(", "), one.selectable ? "yes" : "", one.description]);
-  return [heading("Policies"), table("Policies in the order in which they are tried", ["Policy", "Mode", "#Priority", "Is for", "Aliases", "Selectable", ""], rows), ...asking()];
+  return [heading("Policies"), table("Policies in the order in which they are tried", ["Policy", "Mode", "#Priority", "Is for", "Aliases", "Selectable", "Purpose"], rows), ...asking()];
 }
 
 /** One policy, every key. */
