@@ -41,6 +41,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("feedback", &["domain", "scanner", "watch"]),
     ("explain", &["domain", "embedding", "retrieval"]),
     ("executor", &["domain", "catalog", "scanner", "store"]),
+    ("keys", &["domain", "store"]),
     // A value of a plan is mended as it would be in a call.
     ("planner", &["domain", "openai", "upstream", "catalog", "embedding", "repair", "retrieval", "scanner"]),
     ("experience", &["domain", "embedding", "openai", "retrieval", "upstream"]),
@@ -77,6 +78,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "experience",
             "explain",
             "feedback",
+            "keys",
             "openai",
             "planner",
             "policy",
@@ -90,7 +92,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "upstream",
         ],
     ),
-    ("http", &["domain", "openai", "pipeline", "store", "telemetry", "upstream"]),
+    ("http", &["domain", "keys", "openai", "pipeline", "store", "telemetry", "upstream"]),
     // Settings, and only settings, of every room: see `config_nests_settings_and_nothing_else`.
     (
         "config",
@@ -103,6 +105,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "explain",
             "feedback",
             "http",
+            "keys",
             "learning",
             "pipeline",
             "planner",
@@ -131,6 +134,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "explain",
             "feedback",
             "http",
+            "keys",
             "learning",
             "openai",
             "pipeline",
@@ -159,6 +163,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "embedding",
             "experience",
             "feedback",
+            "keys",
             "learning",
             "offline",
             "planner",
@@ -175,7 +180,8 @@ const IMPORTS: &[(&str, &[&str])] = &[
 const LIBRARIES: &[(&str, &[&str])] = &[
     ("axum", &["http"]),
     ("sqlx", &["store"]),
-    ("ring", &["store"]),
+    ("ring", &["keys", "store"]),
+    ("subtle", &["keys"]),
     ("prometheus", &["telemetry"]),
     ("hyper_rustls", &["upstream"]),
     ("reqwest", &["executor", "embedding"]),

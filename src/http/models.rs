@@ -6,21 +6,33 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 
 use crate::domain::UpstreamFailure;
+use crate::keys::Asked;
 use crate::openai;
 use crate::pipeline::PassThrough;
 use crate::upstream::RequestBody;
 
+use super::caller::Caller;
 use super::router::ClientSide;
-use super::{error, json};
+use super::{error, json, pass_through, rate_limit};
 
 /// Who an alias belongs to, in the list.
 const OWNER: &str = "callwright";
 
 /// Lists models. Without aliases the upstream's list passes untouched, and its failure is one; with an upstream that gives none,
 /// the aliases are listed alone.
-pub(super) async fn list(State(side): State<ClientSide>, headers: HeaderMap) -> Response {
+pub(super) async fn list(State(side): State<ClientSide>, Caller(caller): Caller, headers: HeaderMap) -> Response {
+    let _admission = match pass_through::admit(&side, &caller, Asked::Nothing) {
+        Ok(admission) => admission,
+        Err(refusal) => return *refusal,
+    };
+    let mut response = listed(&side, headers).await;
+    rate_limit::mark(response.headers_mut(), &side.access.standing(&caller));
+    response
+}
+
+async fn listed(side: &ClientSide, headers: HeaderMap) -> Response {
     let aliases: Vec<(&str, &str)> = side.pipeline.alias_names().map(|name| (name, OWNER)).collect();
-    let theirs = theirs(&side, headers).await;
+    let theirs = theirs(side, headers).await;
     if aliases.is_empty() {
         return theirs.map_or_else(|failure| error::upstream_failure(&failure), Theirs::into_response);
     }
