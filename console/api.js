@@ -1,4 +1,5 @@
 // The operator side, from the console.
+import { authorized } from "./token.js";
 
 async function answer(response) {
   const text = await response.text();
@@ -15,12 +16,12 @@ async function answer(response) {
 
 /** What a path says, as JSON. */
 export async function get(path) {
-  return answer(await fetch(path, { headers: { accept: "application/json" } }));
+  return answer(await authorized(path, { headers: { accept: "application/json" } }));
 }
 
 /** Sends JSON. */
 export async function post(path, body) {
-  return answer(await fetch(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) }));
+  return answer(await authorized(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) }));
 }
 
 const SERIES = /^([a-z_]+)(?:\{(.*)\})? ([0-9.e+-]+)$/;
@@ -28,7 +29,7 @@ const LABEL = /([a-z_]+)="((?:[^"\\]|\\.)*)"/g;
 
 /** The series of /metrics: name, labels, value. */
 export async function metrics() {
-  const text = await (await fetch("/metrics")).text();
+  const text = await (await authorized("/metrics")).text();
   const series = [];
   for (const line of text.split("\n")) {
     const found = SERIES.exec(line);

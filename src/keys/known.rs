@@ -69,6 +69,11 @@ impl KnownKey {
         KeyNote { id: self.key.id.clone(), name: self.key.name.clone(), group: self.key.group.clone() }
     }
 
+    /// May it use some models alone?
+    pub fn is_restricted(&self) -> bool {
+        self.models.is_some()
+    }
+
     /// May it use the model or alias of this name?
     pub fn allows(&self, model: &str) -> bool {
         self.models.as_ref().is_none_or(|models| models.is_match(model))
