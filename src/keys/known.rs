@@ -105,7 +105,7 @@ struct Slot {
 }
 
 impl KnownKeys {
-    /// These and the keys as they are now, without what is revoked already: that is no one's any more.
+    /// These keys in place of what was known of them, and the others as they were.
     pub(super) fn with(&self, keys: Vec<VirtualKey>) -> Self {
         let mut by_id = self.by_id.clone();
         by_id.extend(keys.into_iter().map(|key| (key.id.clone(), Arc::new(KnownKey::new(key)))));
