@@ -1,4 +1,5 @@
 // The operator side, from the console.
+import { authorized } from "./token.js";
 
 async function answer(response) {
   const text = await response.text();
@@ -15,11 +16,11 @@ async function answer(response) {
 
 /** What a path says, as JSON. */
 export async function get(path) {
-  return answer(await fetch(path, { headers: { accept: "application/json" } }));
+  return answer(await authorized(path, { headers: { accept: "application/json" } }));
 }
 
 function sending(method) {
-  return async (path, body) => answer(await fetch(path, { method, headers: { "content-type": "application/json" }, body: JSON.stringify(body) }));
+  return async (path, body) => answer(await authorized(path, { method, headers: { "content-type": "application/json" }, body: JSON.stringify(body) }));
 }
 
 /** Sends JSON. */
@@ -30,7 +31,7 @@ export const put = sending("PUT");
 
 /** Removes what is there. */
 export async function remove(path) {
-  return answer(await fetch(path, { method: "DELETE" }));
+  return answer(await authorized(path, { method: "DELETE" }));
 }
 
 const SERIES = /^([a-z_]+)(?:\{(.*)\})? ([0-9.e+-]+)$/;
@@ -38,7 +39,7 @@ const LABEL = /([a-z_]+)="((?:[^"\\]|\\.)*)"/g;
 
 /** The series of /metrics: name, labels, value. */
 export async function metrics() {
-  const text = await (await fetch("/metrics")).text();
+  const text = await (await authorized("/metrics")).text();
   const series = [];
   for (const line of text.split("\n")) {
     const found = SERIES.exec(line);

@@ -67,7 +67,7 @@ const TONES = { clean: "good", repaired: "good", corrected: "good", faulty: "bad
 
 async function turns(_, query) {
   const page = await get(`/admin/traces?${query}`);
-  const fields = [["verdict", "Verdict", ["", ...Object.keys(TONES), "text"]], ["tool", "Tool"], ["model", "Model"], ["session", "Session"], ["policy", "Policy"], ["mode", "Mode", ["", "guard", "shadow", "off"]], ["status", "Status"]];
+  const fields = [["verdict", "Verdict", ["", ...Object.keys(TONES), "text"]], ["tool", "Tool"], ["model", "Model"], ["session", "Session"], ["key", "Key"], ["policy", "Policy"], ["mode", "Mode", ["", "guard", "shadow", "off"]], ["status", "Status"]];
   const filter = element("form", { class: "filter", "aria-label": "Filter turns" },
     ...fields.map(([name, label, choices]) => field(name, label, query.get(name) ?? "", choices)),
     element("button", {}, "Filter"));

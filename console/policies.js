@@ -26,6 +26,7 @@ function asking() {
   const request = element("textarea", { name: "request", rows: 4, cols: 60, spellcheck: "false" });
   request.value = EXAMPLE;
   const headers = element("textarea", { name: "headers", rows: 2, cols: 60, spellcheck: "false", placeholder: "x-team: search" });
+  const key = element("input", { name: "key", autocomplete: "off" });
   const answer = element("div", { role: "status" });
   const ask = async () => {
     let body;
@@ -38,10 +39,11 @@ function asking() {
       const [name, ...value] = line.split(":");
       return [name.trim(), value.join(":").trim()];
     });
-    answer.replaceChildren(...told(await post("/admin/policies/explain", { request: body, headers: Object.fromEntries(fields) })));
+    answer.replaceChildren(...told(await post("/admin/policies/explain", { request: body, headers: Object.fromEntries(fields), ...(key.value.trim() ? { key: key.value.trim() } : {}) })));
   };
   return [element("h2", {}, "Which one would a request get?"), element("div", { class: "ask" },
-    element("label", {}, "Body of the request", request), element("label", {}, "Header fields, one on each line", headers), button("Explain", ask)), answer];
+    element("label", {}, "Body of the request", request), element("label", {}, "Header fields, one on each line", headers),
+    element("label", {}, "Name of its virtual key, where it has one", key), button("Explain", ask)), answer];
 }
 
 function told(found) {

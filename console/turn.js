@@ -20,7 +20,7 @@ export function timeline(trace) {
     facts([["Status", `${trace.status}`], ["Ended by the limit", trace.exhausted], ["Error", trace.error]]),
     ...(trace.answer ? [element("pre", {}, JSON.stringify(trace.answer, null, 2))] : []));
   return [
-    facts([["Arrived", when(trace.started_at)], ["Model", trace.model], ["Upstream", trace.upstream], ["Policy", `${trace.policy} (${trace.mode})`], ["Session", trace.session],
+    facts([["Arrived", when(trace.started_at)], ["Model", trace.model], ["Upstream", trace.upstream], ["Policy", `${trace.policy} (${trace.mode})`], ["Session", trace.session], ["Key", trace.key?.name],
       ["Took", `${duration(trace.duration_ms)}, of which ${duration(trace.overhead_ms)} the proxy's own`],
       ["Tokens", `${trace.usage.prompt_tokens} in, ${trace.usage.completion_tokens} out`], ["Tools offered", `${trace.tools_offered.length}`], ["Trace", trace.id]]),
     element("h2", {}, "What happened"), element("ol", { class: "timeline" }, ...steps, verdict),

@@ -14,6 +14,7 @@ pub mod experience;
 pub mod explain;
 pub mod feedback;
 pub mod http;
+pub mod keys;
 pub mod learning;
 pub mod offline;
 pub mod openai;

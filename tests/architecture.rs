@@ -41,6 +41,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("feedback", &["domain", "scanner", "watch"]),
     ("explain", &["domain", "embedding", "retrieval"]),
     ("executor", &["domain", "catalog", "scanner", "store"]),
+    ("keys", &["domain", "store"]),
     // A value of a plan is mended as it would be in a call.
     ("planner", &["domain", "openai", "upstream", "catalog", "embedding", "repair", "retrieval", "scanner"]),
     ("experience", &["domain", "embedding", "openai", "retrieval", "upstream"]),
@@ -77,6 +78,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "experience",
             "explain",
             "feedback",
+            "keys",
             "openai",
             "planner",
             "policy",
@@ -91,7 +93,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
         ],
     ),
     // `offline` counts what a mode would have done.
-    ("http", &["domain", "offline", "openai", "pipeline", "store", "telemetry", "upstream"]),
+    ("http", &["domain", "keys", "offline", "openai", "pipeline", "store", "telemetry", "upstream"]),
     // Settings, and only settings, of every room: see `config_nests_settings_and_nothing_else`.
     (
         "config",
@@ -104,6 +106,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "explain",
             "feedback",
             "http",
+            "keys",
             "learning",
             "pipeline",
             "planner",
@@ -132,6 +135,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "explain",
             "feedback",
             "http",
+            "keys",
             "learning",
             "openai",
             "pipeline",
@@ -160,6 +164,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "embedding",
             "experience",
             "feedback",
+            "keys",
             "learning",
             "offline",
             "planner",
@@ -176,7 +181,8 @@ const IMPORTS: &[(&str, &[&str])] = &[
 const LIBRARIES: &[(&str, &[&str])] = &[
     ("axum", &["http"]),
     ("sqlx", &["store"]),
-    ("ring", &["store"]),
+    ("ring", &["keys", "store"]),
+    ("subtle", &["keys"]),
     ("prometheus", &["telemetry"]),
     ("hyper_rustls", &["upstream"]),
     ("reqwest", &["executor", "embedding"]),

@@ -102,3 +102,22 @@ async fn the_page_may_load_nothing_from_elsewhere_and_has_no_other_files() {
     assert_eq!(proxy.operator().get("/console/..%2f..%2fetc%2fpasswd").await.status, 404);
     assert_eq!(proxy.client().get("/console").await.status, 404, "the client side has none");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_operator_is_asked_for_the_token_once() {
+    const TOKEN: &str = "operator-canary";
+    let Some(browser) = chromium() else { return };
+    let Some(python) = python_with("playwright", "playwright") else { return };
+    let upstream = Server::always(text("hi")).await;
+    let server = format!("operator_token = \"{TOKEN}\"");
+    let config = support::config::config_with_server(&upstream.url("/v1"), "sqlite:traces.sqlite3", &server);
+    let proxy = Proxy::start(config).await;
+    proxy.client().chat(&support::request::plain("Hello")).await.ok();
+    let proxy = proxy.stop().await.start_again().await;
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/console_token.py");
+    let mut command = Command::new(python);
+    command.arg(script).arg(proxy.operator().url("")).arg(browser).arg(TOKEN);
+    let output = tokio::task::spawn_blocking(move || command.output()).await.unwrap().unwrap();
+    let (said, faults) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && said.contains("no fault"), "{said}\n{faults}");
+}

@@ -10,6 +10,7 @@ use crate::embedding::{self, DownloadWatcher};
 use crate::executor::Executor;
 use crate::feedback::TemplateError;
 use crate::http::ServeError;
+use crate::keys::Access;
 use crate::pipeline::{Parts, Pipeline, SEARCH_TOOL};
 use crate::planner::producers::EdgesError;
 use crate::policy::PolicyError;
@@ -24,7 +25,7 @@ use crate::{executor, upstream};
 use super::documents::TakeOver;
 use super::memory::Memories;
 use super::representations::SharedRepresentations;
-use super::{documents, embedder, policies, templates};
+use super::{documents, embedder, keys, policies, templates};
 
 /// A proxy that cannot start. Each message names the file or key, and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -68,6 +69,7 @@ pub enum StartError {
 pub(super) struct Built {
     pub(super) pipeline: Arc<Pipeline>,
     pub(super) store: Arc<Store>,
+    pub(super) access: Arc<Access>,
     pub(super) metrics: Arc<Metrics>,
     /// What was learned from use.
     pub(super) memories: Memories,
@@ -97,6 +99,7 @@ pub(super) async fn build(
     let on_dropped = move |count| dropped.traces_dropped.inc_by(count);
     let traces = TraceQueue::start(store.clone(), &settings.store, base_dir, on_dropped);
 
+    let access = keys::load(&settings, &store, &metrics).await;
     let embedder = embedder::load(&settings.embedding, base_dir, store.clone(), downloads).await?;
     let representations = SharedRepresentations::load(store.clone()).await;
     let documents::Loaded { tooling, watchers: document_watchers, take_over } =
@@ -122,10 +125,11 @@ pub(super) async fn build(
         approvals: store.clone(),
         planner: settings.planner,
         plans: store.clone(),
+        access: access.clone(),
         memory: memories.memory.clone(),
         traces,
         metrics: metrics.clone(),
     });
     let watchers = document_watchers.into_iter().chain(policy_watcher).chain(template_watcher).collect();
-    Ok(Built { pipeline: Arc::new(pipeline), store, metrics, memories, representations, take_over, watchers })
+    Ok(Built { pipeline: Arc::new(pipeline), store, access, metrics, memories, representations, take_over, watchers })
 }

@@ -10,6 +10,7 @@ mod embedder;
 mod expiry;
 mod following;
 mod further_docs;
+mod keys;
 mod memory;
 mod policies;
 mod representations;
@@ -28,6 +29,7 @@ use tokio_util::sync::CancellationToken;
 use crate::config::Settings;
 use crate::embedding::DownloadWatcher;
 use crate::http::{self, ClientSide, OperatorSide};
+use crate::keys::{Access, OperatorToken};
 use crate::pipeline::Pipeline;
 use crate::store::Store;
 use crate::telemetry::{self, LogError};
@@ -52,6 +54,7 @@ pub struct App {
     operator: SocketAddr,
     pipeline: Arc<Pipeline>,
     store: Arc<Store>,
+    access: Arc<Access>,
     draining: Arc<AtomicBool>,
     grace: Duration,
     client_ending: CancellationToken,
@@ -91,13 +94,16 @@ impl App {
         let client_router = http::client_router(ClientSide {
             pipeline: built.pipeline.clone(),
             store: built.store.clone(),
+            access: built.access.clone(),
             metrics: built.metrics.clone(),
             body_limit_bytes: server.body_limit_bytes,
         });
         let operator_router = http::operator_router(OperatorSide {
             pipeline: built.pipeline.clone(),
             store: built.store.clone(),
-            metrics: built.metrics,
+            access: built.access.clone(),
+            token: Arc::new(OperatorToken::of(&server.operator_token)),
+            metrics: built.metrics.clone(),
             draining: draining.clone(),
         });
         let (client_ending, operator_ending) = (CancellationToken::new(), CancellationToken::new());
@@ -105,6 +111,7 @@ impl App {
         let operator_task = tokio::spawn(http::serve(operator_listener, operator_router, operator_ending.clone()));
         expiry::start(built.store.clone(), built.pipeline.clone(), operator_ending.clone());
         shutdown::switch_by_signal(built.pipeline.clone(), operator_ending.clone());
+        keys::start(&built.access, built.store.clone(), built.metrics, operator_ending.clone());
         built.memories.start(operator_ending.clone());
         built.representations.start(operator_ending.clone(), built.take_over);
         tracing::info!(%client, %operator, "listening; paths below /v1/ other than chat/completions and models pass unguarded");
@@ -113,6 +120,7 @@ impl App {
             operator,
             pipeline: built.pipeline,
             store: built.store,
+            access: built.access,
             draining,
             grace: Duration::from_secs(server.shutdown_grace_seconds),
             client_ending,
@@ -151,6 +159,10 @@ impl App {
             );
         }
         self.pipeline.flush(FLUSH_TIME).await;
+        if self.access.is_required() {
+            // What the last turns used; a store that does not take it has been told of.
+            let _ = self.access.exchange().await;
+        }
         self.store.close().await;
         self.operator_ending.cancel();
         let _ = tokio::time::timeout(OPERATOR_GRACE, self.operator_task).await;

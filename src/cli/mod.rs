@@ -14,6 +14,7 @@ mod errors;
 mod explain;
 mod format;
 mod health;
+mod keys;
 mod learn;
 mod lines;
 mod man;
@@ -69,6 +70,8 @@ enum Verb {
     Plan(plan::Arguments),
     /// Learn when tools are wanted from requests whose right tools are known.
     Learn(learn::Arguments),
+    /// Make, list, change, rotate and revoke the keys that clients use.
+    Keys(keys::Arguments),
     /// Move, delete or take back what is stored.
     Store(store::Arguments),
     /// Look at the procedures that were learned, and remove some.
@@ -108,6 +111,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Retrieve(arguments) => retrieve::run(arguments),
         Verb::Plan(arguments) => plan::run(arguments),
         Verb::Learn(arguments) => learn::run(arguments),
+        Verb::Keys(arguments) => keys::run(arguments),
         Verb::Store(arguments) => store::run(arguments),
         Verb::Procedures(arguments) => procedures::run(arguments),
         Verb::Representations(arguments) => representations::run(arguments),

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::errors::{BadLines, VerbResult};
 use super::lines::answer_lines;
 use crate::config::{self, Loaded};
-use crate::domain::digest;
+use crate::domain::{digest, ids};
 use crate::offline;
 use crate::store::{Deleted, Deletion, Store, TakenUp};
 
@@ -48,7 +48,7 @@ enum Action {
     /// those that rest on nothing else go.
     #[command(group = clap::ArgGroup::new("what").required(true).multiple(true))]
     Delete {
-        /// Of the client with this key, or with the hash of it that traces call `tenant`.
+        /// Of the client with this key, or with the hash of it that traces call `tenant`; of a virtual key, by its id.
         #[arg(long, value_name = "KEY", group = "what")]
         key: Vec<String>,
         /// Of this session.
@@ -163,6 +163,9 @@ fn tell(TakenUp { traces, lost, held }: TakenUp) {
 fn tenants(key: &str) -> Vec<String> {
     if key.len() == TENANT_DIGITS && key.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return vec![key.to_ascii_lowercase()];
+    }
+    if key.starts_with(ids::KEY_ID) {
+        return vec![key.to_owned()];
     }
     [key.to_owned(), format!("Bearer {key}")].iter().map(|field| digest::tenant(field.as_bytes())).collect()
 }

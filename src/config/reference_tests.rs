@@ -51,11 +51,16 @@ fn keys_of_text(text: &str) -> BTreeSet<String> {
     keys_of(&toml::from_str::<Value>(text).unwrap())
 }
 
-/// The defaults, with one alias and one toolset so that their keys are seen.
+/// The defaults, with one alias and one toolset so that their keys are seen, and with one group of keys and one price.
 fn all_keys() -> BTreeSet<String> {
     let settings = Settings {
         aliases: BTreeMap::from([("assistant".to_owned(), Default::default())]),
         toolsets: BTreeMap::from([("rooms".to_owned(), Default::default())]),
+        keys: crate::keys::Settings {
+            groups: BTreeMap::from([("search-team".to_owned(), Default::default())]),
+            ..Default::default()
+        },
+        prices: BTreeMap::from([("gpt-5-mini".to_owned(), Default::default())]),
         ..Settings::default()
     };
     keys_of(&serde_json::to_value(settings).unwrap())

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    catalog, embedding, executor, experience, explain, feedback, http, learning, pipeline, planner, policy, procedures,
-    representation, scanner, store, telemetry, upstream,
+    catalog, embedding, executor, experience, explain, feedback, http, keys, learning, pipeline, planner, policy,
+    procedures, representation, scanner, store, telemetry, upstream,
 };
 
 /// Every setting of the proxy. Each table is a room's own; the rooms document the keys, `config/callwright.toml` shows them all.
@@ -17,6 +17,10 @@ pub struct Settings {
     pub default_upstream: String,
     /// Both listeners.
     pub server: http::Settings,
+    /// Virtual keys.
+    pub keys: keys::Settings,
+    /// What models cost, by their names at their upstreams.
+    pub prices: BTreeMap<String, keys::PriceSettings>,
     /// The providers of models, by name.
     pub upstreams: BTreeMap<String, upstream::Settings>,
     /// Model aliases, by the name that clients use.
@@ -62,6 +66,8 @@ impl Default for Settings {
         Self {
             default_upstream: super::builtin::UPSTREAM.to_owned(),
             server: http::Settings::default(),
+            keys: keys::Settings::default(),
+            prices: BTreeMap::new(),
             upstreams: BTreeMap::from([(super::builtin::UPSTREAM.to_owned(), upstream::Settings::default())]),
             aliases: BTreeMap::new(),
             pass_through: pipeline::PassThroughSettings::default(),

@@ -12,6 +12,7 @@ use crate::pipeline::AliasSettings;
 pub(super) fn problems(settings: &Settings, place_of: impl Fn(&str) -> Option<Place>) -> Vec<Problem> {
     let mut problems = listener_problems(settings);
     problems.extend(reference_problems(settings));
+    problems.extend(key_problems(settings));
     for problem in &mut problems {
         problem.place = place_of(&problem.key);
     }
@@ -21,11 +22,14 @@ pub(super) fn problems(settings: &Settings, place_of: impl Fn(&str) -> Option<Pl
 
 fn listener_problems(settings: &Settings) -> Vec<Problem> {
     let server = &settings.server;
-    let listeners = [("server.listen", server.listen), ("server.operator_listen", server.operator_listen)];
+    let listeners = [
+        ("server.listen", server.listen, settings.keys.is_required(), CLIENTS),
+        ("server.operator_listen", server.operator_listen, !server.operator_token.is_empty(), OPERATORS),
+    ];
     let mut problems: Vec<Problem> = listeners
         .into_iter()
-        .filter(|(_, address)| !server.allow_public && !is_loopback(address))
-        .map(|(key, address)| problem(key, public_message(key, &address)))
+        .filter(|(_, address, is_guarded, _)| !is_guarded && !server.allow_public && !is_loopback(address))
+        .map(|(key, address, _, lacks)| problem(key, public_message(key, &address, lacks)))
         .collect();
     if server.listen == server.operator_listen && server.listen.port() != 0 {
         let message = format!(
@@ -42,12 +46,50 @@ fn is_loopback(address: &SocketAddr) -> bool {
     address.ip().to_canonical().is_loopback()
 }
 
-fn public_message(key: &str, address: &SocketAddr) -> String {
+/// What the client side lacks, what that means, and what mends it.
+const CLIENTS: [&str; 2] = ["use your provider's key", "set `keys.mode = \"required\"`, so that clients need keys"];
+
+/// The same of the operator side.
+const OPERATORS: [&str; 2] =
+    ["read traces and approve calls", "set `server.operator_token`, so that operators need a credential"];
+
+fn public_message(key: &str, address: &SocketAddr, [means, mends]: [&str; 2]) -> String {
     format!(
-        "`{key}`: {address} is not a loopback address, and no keys protect the listeners, so whoever reaches it could use your \
-         provider's key and read traces; listen on 127.0.0.1, or set `server.allow_public = true` where something in front of it \
-         checks who comes in"
+        "`{key}`: {address} is not a loopback address, and whoever reaches it could {means}; {mends}, listen on 127.0.0.1, or set \
+         `server.allow_public = true` where something in front of it checks who comes in"
     )
+}
+
+/// What virtual keys need and do not have.
+fn key_problems(settings: &Settings) -> Vec<Problem> {
+    let mut problems: Vec<Problem> = Vec::new();
+    for (key, fault) in settings.keys.faults() {
+        let key = format!("keys.{key}");
+        problems.push(problem(&key, format!("`{key}`: {fault}")));
+    }
+    for (model, price) in &settings.prices {
+        if let Some((name, value)) = price.fault() {
+            let key = format!("prices.{model}.{name}");
+            problems.push(problem(&key, format!("`{key}` is {value}; it must be 0 or more, for a million tokens")));
+        }
+    }
+    if !settings.keys.is_required() {
+        return problems;
+    }
+    if settings.store.url.is_empty() {
+        let message =
+            "`keys.mode` is `required`, and keys are kept in the store, which is switched off: set `store.url`";
+        problems.push(problem("keys.mode", message.to_owned()));
+    }
+    for (name, _) in settings.upstreams.iter().filter(|(_, upstream)| !upstream.has_credential()) {
+        let key = format!("upstreams.{name}.api_key");
+        let message = format!(
+            "`{key}` is empty, and with `keys.mode = \"required\"` no client sends the provider's key: set it; for a provider that wants \
+             none, any text will do"
+        );
+        problems.push(problem(&key, message));
+    }
+    problems
 }
 
 /// Names that stand in one table and must be found in another.
@@ -181,6 +223,7 @@ fn problem(key: &str, message: String) -> Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::keys::KeyMode;
     use crate::pipeline::{FallbackSettings, TargetSettings};
 
     fn messages(change: impl FnOnce(&mut Settings)) -> Vec<String> {
@@ -199,6 +242,7 @@ mod tests {
         for public in ["0.0.0.0:1", "[::]:1", "192.168.1.1:1", "[::ffff:8.8.8.8]:1"] {
             let message = messages(|settings| settings.server.listen = public.parse().unwrap());
             assert!(message.len() == 1 && message[0].contains("allow_public"), "{public}: {message:?}");
+            assert!(message[0].contains("keys.mode") && !message[0].contains("operator_token"), "{message:?}");
             let allowed = messages(|settings| {
                 settings.server.operator_listen = public.parse().unwrap();
                 settings.server.allow_public = true;
@@ -208,6 +252,55 @@ mod tests {
         for loopback in ["127.0.0.9:1", "[::1]:1", "[::ffff:127.0.0.1]:1"] {
             assert!(messages(|settings| settings.server.listen = loopback.parse().unwrap()).is_empty());
         }
+    }
+
+    #[test]
+    fn a_listener_with_a_credential_of_its_own_may_be_public() {
+        let public: SocketAddr = "0.0.0.0:1".parse().unwrap();
+        let with_key = |settings: &mut Settings| {
+            settings.upstreams.values_mut().for_each(|upstream| upstream.api_key = "sk-1".into());
+        };
+        let messages_of = |keys: bool, token: &str| {
+            messages(|settings| {
+                with_key(settings);
+                settings.keys.mode = if keys { KeyMode::Required } else { KeyMode::PassThrough };
+                settings.server.operator_token = token.into();
+                settings.server.listen = public;
+                settings.server.operator_listen = "0.0.0.0:2".parse().unwrap();
+            })
+        };
+        assert_eq!(messages_of(true, "token"), Vec::<String>::new());
+        let no_token = messages_of(true, "");
+        assert!(no_token.len() == 1 && no_token[0].contains("`server.operator_token`"), "{no_token:?}");
+        let no_keys = messages_of(false, "token");
+        assert!(no_keys.len() == 1 && no_keys[0].contains("`keys.mode = \"required\"`"), "{no_keys:?}");
+    }
+
+    #[test]
+    fn required_keys_need_a_store_and_an_upstreams_own_key() {
+        let found = messages(|settings| {
+            settings.keys.mode = KeyMode::Required;
+            settings.store.url = "".into();
+            let limits = settings.keys.groups.entry("a team".to_owned()).or_default();
+            limits.budget.amount = -1.0;
+            settings.prices.entry("m".to_owned()).or_default().cached = Some(f64::NAN);
+        });
+        assert_eq!(found.len(), 5, "{found:#?}");
+        for (message, part) in found.iter().zip([
+            "`keys.groups.a team`: a group's `name` must be",
+            "`keys.groups.a team`: `budget.amount` is -1",
+            "`prices.m.cached` is NaN",
+            "set `store.url`",
+            "`upstreams.default.api_key` is empty",
+        ]) {
+            assert!(message.contains(part), "{message}");
+        }
+        let own_header = messages(|settings| {
+            settings.keys.mode = KeyMode::Required;
+            let upstream = settings.upstreams.get_mut("default").unwrap();
+            upstream.headers.insert("X-Goog-Api-Key".to_owned(), "k".into());
+        });
+        assert_eq!(own_header, Vec::<String>::new());
     }
 
     #[test]

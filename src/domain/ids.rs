@@ -67,6 +67,14 @@ pub fn procedure_id(at: Timestamp) -> String {
     format!("pro_{}", trace_id(at))
 }
 
+/// A new id for a virtual key that is made `at` this time. In the order of time, as trace ids are.
+pub fn key_id(at: Timestamp) -> String {
+    format!("{KEY_ID}{}", trace_id(at))
+}
+
+/// What the ids of virtual keys begin with.
+pub const KEY_ID: &str = "key_";
+
 /// A new id for a process that shares a store with others: 16 hexadecimal digits, random.
 pub fn replica_id() -> String {
     format!("{:016x}", fastrand::u64(..))

@@ -14,6 +14,7 @@ pub mod failure;
 pub mod fault;
 pub mod ids;
 pub mod json;
+pub mod key;
 pub mod limits;
 pub mod memory;
 pub mod message;
@@ -44,6 +45,7 @@ pub use dialect::SchemaDialect;
 pub use explanation::{DocText, Explanation, Passage};
 pub use failure::{CircuitState, UpstreamFailure, UpstreamFailureKind};
 pub use fault::FaultCode;
+pub use key::{Budget, BudgetPeriod, KeyLimits, KeyNote, KeySecret, VirtualKey};
 pub use limits::Limits;
 pub use memory::{
     Evidence, EvidenceKind, Lesson, LessonDraft, MemoryNote, Polarity, Procedure, ProcedureDraft, Scope, Tally,

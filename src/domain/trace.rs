@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::outcome::CredentialFault;
-use super::{ApprovalNote, Call, Diagnosis, Explanation, MemoryNote, OfferNote, PlanNote, Repair, Usage, Verdict};
+use super::{
+    ApprovalNote, Call, Diagnosis, Explanation, KeyNote, MemoryNote, OfferNote, PlanNote, Repair, Usage, Verdict,
+};
 
 /// Everything that happened in one turn. Bodies are there only where policy says so.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -17,9 +19,12 @@ pub struct Trace {
     /// The session, where the turn belongs to one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub session: Option<String>,
-    /// Whose turn it is: the hash of the client's key; one for all clients without any.
+    /// Whose turn it is: the id of the virtual key; else the hash of the client's own key, one for all clients without any.
     #[serde(skip_serializing_if = "String::is_empty", default)]
     pub tenant: String,
+    /// The virtual key that it was asked with.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub key: Option<KeyNote>,
     /// When the request arrived.
     pub started_at: Timestamp,
     /// Route template, such as `/v1/chat/completions`.
@@ -132,6 +137,9 @@ pub struct Attempt {
     pub purpose: String,
     /// Upstream that was asked.
     pub upstream: String,
+    /// The model's name there.
+    #[serde(skip_serializing_if = "String::is_empty", default)]
+    pub model: String,
     /// HTTP status, where there was one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub status: Option<u16>,
@@ -154,6 +162,9 @@ pub struct Attempt {
     pub repairs: Vec<Repair>,
     /// Tokens of this attempt.
     pub usage: Usage,
+    /// What the attempt is charged for where the upstream told no tokens, by the length of the texts; only where tokens are charged.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub estimate: Option<Usage>,
     /// From sending to the answer's last byte, in milliseconds.
     pub duration_ms: f64,
 }
@@ -164,6 +175,7 @@ impl Attempt {
         Self {
             purpose: purpose.to_owned(),
             upstream: upstream.to_owned(),
+            model: String::new(),
             status: None,
             outcome: outcome.to_owned(),
             request_id: None,
@@ -173,6 +185,7 @@ impl Attempt {
             advice: Vec::new(),
             repairs: Vec::new(),
             usage,
+            estimate: None,
             duration_ms,
         }
     }
@@ -232,6 +245,7 @@ pub(crate) fn sample() -> Trace {
         id: "0".repeat(32),
         session: None,
         tenant: String::new(),
+        key: None,
         started_at: Timestamp::UNIX_EPOCH,
         endpoint: "/v1/chat/completions".to_owned(),
         model: "m".to_owned(),

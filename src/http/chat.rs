@@ -10,28 +10,36 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 
 use crate::pipeline::{Answer, AnswerBody, Pending, TurnRequest};
 
+use super::caller::Caller;
 use super::router::ClientSide;
-use super::{error, receipted, stream_body};
+use super::{error, rate_limit, receipted, stream_body};
 
 /// `POST /v1/chat/completions`.
-pub(super) async fn completions(State(side): State<ClientSide>, headers: HeaderMap, body: Body) -> Response {
-    turn(&side, "/v1/chat/completions", None, headers, body).await
+pub(super) async fn completions(
+    State(side): State<ClientSide>,
+    caller: Caller,
+    headers: HeaderMap,
+    body: Body,
+) -> Response {
+    turn(&side, "/v1/chat/completions", None, caller, headers, body).await
 }
 
 /// `POST /openai/deployments/{model}/chat/completions`.
 pub(super) async fn deployment(
     State(side): State<ClientSide>,
+    caller: Caller,
     Path(model): Path<String>,
     headers: HeaderMap,
     body: Body,
 ) -> Response {
-    turn(&side, "/openai/deployments/{model}/chat/completions", Some(model), headers, body).await
+    turn(&side, "/openai/deployments/{model}/chat/completions", Some(model), caller, headers, body).await
 }
 
 async fn turn(
     side: &ClientSide,
     endpoint: &'static str,
     deployment: Option<String>,
+    Caller(caller): Caller,
     headers: HeaderMap,
     body: Body,
 ) -> Response {
@@ -40,9 +48,11 @@ async fn turn(
         Ok(body) => body,
         Err(refusal) => return *refusal,
     };
-    let mut pending = side.pipeline.take(TurnRequest { endpoint, deployment, headers, body, arrived });
+    let request = TurnRequest { endpoint, deployment, caller: caller.clone(), headers, body, arrived };
+    let mut pending = side.pipeline.take(request);
     let receipt = pending.take_receipt();
-    let response = respond(side, pending).await;
+    let mut response = respond(side, pending).await;
+    rate_limit::mark(response.headers_mut(), &side.access.standing(&caller));
     match receipt {
         Some(receipt) => response.map(|body| receipted::body(body, receipt)),
         None => response,

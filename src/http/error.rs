@@ -7,9 +7,12 @@ use axum::http::{HeaderValue, Method, StatusCode, Uri};
 use axum::response::Response;
 
 use crate::domain::UpstreamFailure;
+use crate::keys::{Denied, Refused};
 use crate::openai::ErrorBody;
+use crate::pipeline::{refusal_body, refusal_headers};
 use crate::store::StoreError;
 
+use super::caller::Caller;
 use super::json;
 
 /// An answer that holds an error.
@@ -32,6 +35,27 @@ pub(super) fn upstream_failure(failure: &UpstreamFailure) -> Response {
     response
 }
 
+/// Somebody who has not said who they are.
+pub(super) fn unauthorized(message: impl Into<String>, code: &str) -> Response {
+    response(StatusCode::UNAUTHORIZED, &body(message, "invalid_request_error", code))
+}
+
+/// A client that does not come in.
+pub(super) fn denied(denied: Denied) -> Response {
+    match denied {
+        Denied::NotLoaded => unavailable(denied.to_string(), "keys_unavailable"),
+        _ => unauthorized(denied.to_string(), "invalid_api_key"),
+    }
+}
+
+/// A client that may not ask for this, or not now.
+pub(super) fn refused(refused: &Refused) -> Response {
+    let status = StatusCode::from_u16(refused.limit.status()).unwrap_or(StatusCode::TOO_MANY_REQUESTS);
+    let mut response = response(status, &refusal_body(refused));
+    response.headers_mut().extend(refusal_headers(refused));
+    response
+}
+
 /// Something of ours broke.
 pub(super) fn internal(message: impl Into<String>) -> Response {
     response(StatusCode::INTERNAL_SERVER_ERROR, &body(message, "server_error", "internal_error"))
@@ -48,6 +72,16 @@ pub(super) fn store(failure: &StoreError) -> Response {
         StoreError::BadCursor(_) => invalid_request(StatusCode::BAD_REQUEST, failure.to_string(), "invalid_query"),
         _ => unavailable(failure.to_string(), "store_unavailable"),
     }
+}
+
+/// 404 on the client side, for those who may come in.
+pub(super) async fn no_such_client_route(_: Caller, method: Method, uri: Uri) -> Response {
+    no_such_route(method, uri).await
+}
+
+/// 405 on the client side, for those who may come in.
+pub(super) async fn no_such_client_method(_: Caller, method: Method, uri: Uri) -> Response {
+    no_such_method(method, uri).await
 }
 
 /// 404 for a path that no route has.

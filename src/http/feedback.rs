@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::caller::Caller;
 use super::router::{ClientSide, OperatorSide};
 use super::{error, json};
 use crate::domain::Scope;
@@ -63,12 +64,13 @@ struct Taken<'a> {
 /// somebody else's teaches nothing, and nobody is told whether there is such a turn.
 pub(super) async fn give(
     State(side): State<ClientSide>,
+    Caller(caller): Caller,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Response {
     match read::<Verdict>(&headers, body) {
         Ok(Verdict { trace_id, mark }) => {
-            let source = Scope::of_key(&tenant(&headers)).as_str().to_owned();
+            let source = Scope::of_key(&tenant(&caller, &headers)).as_str().to_owned();
             keep(&side.store, trace_id, source, mark).await
         }
         Err(refusal) => *refusal,

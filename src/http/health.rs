@@ -28,8 +28,17 @@ pub(super) async fn ready(State(side): State<OperatorSide>) -> Response {
     if switched.is_any() {
         degraded.push(json!({"part": "guard", "reason": "the kill switch is thrown: turns pass through unguarded"}));
     }
-    let (status, word) =
-        if draining { (StatusCode::SERVICE_UNAVAILABLE, "draining") } else { (StatusCode::OK, "ready") };
+    let has_keys = side.access.is_ready();
+    if !has_keys {
+        degraded.push(
+            json!({"part": "keys", "reason": "no key is known: the store could not be read since the process began"}),
+        );
+    }
+    let (status, word) = match (draining, has_keys) {
+        (true, _) => (StatusCode::SERVICE_UNAVAILABLE, "draining"),
+        (false, false) => (StatusCode::SERVICE_UNAVAILABLE, "no keys"),
+        (false, true) => (StatusCode::OK, "ready"),
+    };
     json::value(status, &json!({"status": word, "degraded": degraded}))
 }
 
@@ -38,6 +47,7 @@ pub(super) async fn metrics(State(side): State<OperatorSide>) -> Response {
     let switched = side.pipeline.switch().state();
     side.metrics.switched_off.set(i64::from(switched.everything.is_some()));
     side.metrics.policies_switched_off.set(i64::try_from(switched.policies.len()).unwrap_or(i64::MAX));
+    side.metrics.keys.set(i64::try_from(side.access.active()).unwrap_or(i64::MAX));
     side.metrics.store_up.set(i64::from(side.store.health().ok));
     side.pipeline.approvals().measure().await;
     side.pipeline.measure_upstreams();

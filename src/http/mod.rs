@@ -3,6 +3,7 @@
 //! Owns routes, layers, the map from errors to statuses. Must not hold logic of a turn.
 
 mod admin;
+mod caller;
 mod chat;
 mod console;
 mod error;
@@ -11,7 +12,9 @@ mod health;
 mod json;
 mod metered;
 mod models;
+mod operator;
 mod pass_through;
+mod rate_limit;
 mod receipted;
 mod router;
 mod serve;

@@ -6,21 +6,45 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 
 use crate::domain::UpstreamFailure;
+use crate::keys::{Asked, KnownKey};
 use crate::openai;
 use crate::pipeline::PassThrough;
 use crate::upstream::RequestBody;
 
+use super::caller::Caller;
 use super::router::ClientSide;
-use super::{error, json};
+use super::{error, json, pass_through, rate_limit};
 
 /// Who an alias belongs to, in the list.
 const OWNER: &str = "callwright";
 
-/// Lists models. Without aliases the upstream's list passes untouched, and its failure is one; with an upstream that gives none,
-/// the aliases are listed alone.
-pub(super) async fn list(State(side): State<ClientSide>, headers: HeaderMap) -> Response {
-    let aliases: Vec<(&str, &str)> = side.pipeline.alias_names().map(|name| (name, OWNER)).collect();
-    let theirs = theirs(&side, headers).await;
+/// Lists models.
+pub(super) async fn list(State(side): State<ClientSide>, Caller(caller): Caller, headers: HeaderMap) -> Response {
+    let _admission = match pass_through::admit(&side, &caller, Asked::Nothing) {
+        Ok(admission) => admission,
+        Err(refusal) => return *refusal,
+    };
+    let mut response = listed(&side, caller.as_deref(), headers).await;
+    rate_limit::mark(response.headers_mut(), &side.access.standing(&caller));
+    response
+}
+
+/// Without aliases the upstream's list passes untouched, and its failure is one; with an upstream that gives none, the aliases are listed alone.
+/// A key that may use some models alone is told of no others.
+async fn listed(side: &ClientSide, key: Option<&KnownKey>, headers: HeaderMap) -> Response {
+    let restricted = key.filter(|key| key.is_restricted());
+    let is_allowed = |name: &str| restricted.is_none_or(|key| key.allows(name));
+    let aliases = side.pipeline.alias_names().filter(|name| is_allowed(name));
+    let aliases: Vec<(&str, &str)> = aliases.map(|name| (name, OWNER)).collect();
+    let mut theirs = theirs(side, headers).await;
+    if restricted.is_some()
+        && let Ok(theirs) = &mut theirs
+        && theirs.status.is_success()
+    {
+        // What cannot be read is not shown.
+        let none = || openai::model_list(&[]).to_string().into();
+        theirs.body = openai::filter_model_list(&theirs.body, is_allowed).unwrap_or_else(none);
+    }
     if aliases.is_empty() {
         return theirs.map_or_else(|failure| error::upstream_failure(&failure), Theirs::into_response);
     }

@@ -4,21 +4,29 @@ use std::io;
 
 use axum::body::{Body, HttpBody};
 use axum::extract::{Request, State};
-use axum::http::{HeaderName, HeaderValue, Uri};
+use axum::http::{HeaderName, HeaderValue, Method, Uri};
 use axum::response::Response;
 use futures_util::stream;
 
+use crate::keys::{self, Admission, Asked};
 use crate::pipeline::PassThrough;
+use crate::telemetry::labels::KeyResult;
 use crate::upstream;
 
-use super::error;
+use super::caller::Caller;
 use super::router::ClientSide;
+use super::{error, rate_limit};
 
 const VERDICT: HeaderName = HeaderName::from_static("x-callwright-verdict");
 
 /// Any method on `/v1/...`.
-pub(super) async fn pass(State(side): State<ClientSide>, request: Request) -> Response {
+pub(super) async fn pass(State(side): State<ClientSide>, Caller(caller): Caller, request: Request) -> Response {
     let (parts, body) = request.into_parts();
+    let asked = if USES_NO_MODEL.contains(&parts.method) { Asked::Nothing } else { Asked::PassedThrough };
+    let admission = match admit(&side, &caller, asked) {
+        Ok(admission) => admission,
+        Err(refusal) => return *refusal,
+    };
     let request = PassThrough {
         method: parts.method,
         path_and_query: below_v1(&parts.uri).to_owned(),
@@ -26,11 +34,36 @@ pub(super) async fn pass(State(side): State<ClientSide>, request: Request) -> Re
         body: forwarded(body),
     };
     let mut response = match side.pipeline.pass_through(request).await {
-        Ok(answer) => respond(answer),
+        Ok(answer) => respond(answer, admission),
         Err(failure) => error::upstream_failure(&failure),
     };
     response.headers_mut().insert(VERDICT, HeaderValue::from_static("unguarded"));
+    rate_limit::mark(response.headers_mut(), &side.access.standing(&caller));
     response
+}
+
+/// Methods that look something up or remove it.
+const USES_NO_MODEL: [Method; 4] = [Method::GET, Method::HEAD, Method::OPTIONS, Method::DELETE];
+
+/// Takes in a request that is no turn, where its key allows it.
+///
+/// # Errors
+/// The answer to one that does not.
+pub(super) fn admit(
+    side: &ClientSide,
+    caller: &keys::Caller,
+    asked: Asked<'_>,
+) -> Result<Option<Admission>, Box<Response>> {
+    let Some(known) = caller else { return Ok(None) };
+    let admitted = side.access.admit(caller, asked);
+    let result =
+        admitted.as_ref().map_or_else(|refused| KeyResult::of_limit(refused.limit.label()), |_| KeyResult::Admitted);
+    side.metrics.key_requests.inc(&known.key().group, result);
+    admitted.map_err(|refused| {
+        let mut response = error::refused(&refused);
+        rate_limit::mark(response.headers_mut(), &side.access.standing(caller));
+        Box::new(response)
+    })
 }
 
 /// A request without a body must not get one: some servers refuse an empty chunked body on a `DELETE`.
@@ -47,12 +80,13 @@ fn below_v1(uri: &Uri) -> &str {
     whole.strip_prefix("/v1").unwrap_or(whole)
 }
 
-fn respond(answer: upstream::Answer) -> Response {
+/// The answer as it comes; the request is under way until its last byte.
+fn respond(answer: upstream::Answer, admission: Option<Admission>) -> Response {
     let (status, headers) = (answer.status, answer.headers.clone());
-    let chunks = stream::unfold(answer, |mut answer| async move {
+    let chunks = stream::unfold((answer, admission), |(mut answer, admission)| async move {
         let chunk = answer.next().await?;
         // The connection is cut, as the upstream's was: the client must not take half an answer for a whole one.
-        Some((chunk.map_err(io::Error::other), answer))
+        Some((chunk.map_err(io::Error::other), (answer, admission)))
     });
     let mut response = Response::new(Body::from_stream(chunks));
     *response.status_mut() = status;

@@ -10,11 +10,12 @@ use axum::routing::{any, get, post, put};
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::domain::{Lesson, Procedure};
+use crate::keys::{Access, OperatorToken};
 use crate::pipeline::Pipeline;
 use crate::store::Store;
 use crate::telemetry::Metrics;
 
-use super::{admin, chat, console, error, feedback, health, metered, models, pass_through};
+use super::{admin, chat, console, error, feedback, health, metered, models, operator, pass_through};
 
 /// What the client side's handlers need.
 #[derive(Debug, Clone)]
@@ -23,6 +24,8 @@ pub struct ClientSide {
     pub pipeline: Arc<Pipeline>,
     /// Where verdicts go.
     pub store: Arc<Store>,
+    /// Who may come in.
+    pub access: Arc<Access>,
     /// Counts the requests.
     pub metrics: Arc<Metrics>,
     /// Largest request body, in bytes.
@@ -36,6 +39,10 @@ pub struct OperatorSide {
     pub pipeline: Arc<Pipeline>,
     /// Where traces are.
     pub store: Arc<Store>,
+    /// The keys of clients.
+    pub access: Arc<Access>,
+    /// What operators have to send.
+    pub token: Arc<OperatorToken>,
     /// What is counted.
     pub metrics: Arc<Metrics>,
     /// Set when the process ends: it takes no new turns.
@@ -51,20 +58,18 @@ pub fn client_router(state: ClientSide) -> Router {
         .route("/v1/models", get(models::list).fallback(pass_through::pass))
         .route("/v1/feedback", post(feedback::give).layer(DefaultBodyLimit::max(feedback::MAX_BODY)))
         .route("/v1/{*path}", any(pass_through::pass))
-        .fallback(error::no_such_route)
-        .method_not_allowed_fallback(error::no_such_method)
+        .fallback(error::no_such_client_route)
+        .method_not_allowed_fallback(error::no_such_client_method)
         // The first is the outermost; together they cost a request one box.
         .layer((from_fn_with_state(metrics, metered::client), CatchPanicLayer::custom(error::panicked)))
         .with_state(state)
 }
 
-/// The operator side: health, metrics, administration.
+/// The operator side: health, metrics, administration. What stands above `operator::authorized` needs the operators' token.
 pub fn operator_router(state: OperatorSide) -> Router {
     let representation = put(admin::tools::write).delete(admin::tools::take_back);
     let representation = representation.layer(DefaultBodyLimit::max(admin::tools::MAX_BODY));
     Router::new()
-        .route("/healthz", get(health::alive))
-        .route("/readyz", get(health::ready))
         .route("/metrics", get(health::metrics))
         .route("/admin/approvals", get(admin::approvals::list))
         .route("/admin/approvals/{id}", get(admin::approvals::show))
@@ -96,11 +101,20 @@ pub fn operator_router(state: OperatorSide) -> Router {
         .route("/admin/procedures/{id}/retire", post(admin::memory::retire::<Procedure>))
         .route("/admin/procedures/{id}/approve", post(admin::memory::approve::<Procedure>))
         .layer(DefaultBodyLimit::max(admin::memory::MAX_BODY))
-        .route("/console", get(console::page))
-        .route("/console/{file}", get(console::file))
+        .route("/admin/keys", get(admin::keys::list).post(admin::keys::create))
+        .route("/admin/keys/{id}", get(admin::keys::show).patch(admin::keys::update))
+        .route("/admin/keys/{id}/rotate", post(admin::keys::rotate))
+        .route("/admin/keys/{id}/revoke", post(admin::keys::revoke))
+        .layer(DefaultBodyLimit::max(admin::keys::MAX_BODY))
         .route("/admin/traces", get(admin::traces::list))
         .route("/admin/traces/{id}", get(admin::traces::show))
         .route("/admin/traces/{id}/mark", post(feedback::mark).layer(DefaultBodyLimit::max(feedback::MAX_BODY)))
+        // Everything above is for operators alone; what follows tells nothing that anybody may not know.
+        .route_layer(from_fn_with_state(state.token.clone(), operator::authorized))
+        .route("/healthz", get(health::alive))
+        .route("/readyz", get(health::ready))
+        .route("/console", get(console::page))
+        .route("/console/{file}", get(console::file))
         .fallback(error::no_such_route)
         .method_not_allowed_fallback(error::no_such_method)
         .layer((from_fn(metered::no_store), CatchPanicLayer::custom(error::panicked)))

@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::Secret;
+
 /// Both listeners (`[server]`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -12,8 +14,10 @@ pub struct Settings {
     pub listen: SocketAddr,
     /// Address of the operator side: health, metrics, administration.
     pub operator_listen: SocketAddr,
-    /// Listen on addresses other than loopback although no keys protect the listeners.
+    /// Listen on addresses other than loopback although nothing of the proxy's own protects the listener.
     pub allow_public: bool,
+    /// What operators have to send as `Authorization: Bearer TOKEN`; empty: nothing.
+    pub operator_token: Secret,
     /// Largest request body, in bytes. The default lets several images through.
     pub body_limit_bytes: usize,
     /// Seconds that running turns have to finish after SIGTERM.
@@ -26,6 +30,7 @@ impl Default for Settings {
             listen: SocketAddr::from(([127, 0, 0, 1], 8787)),
             operator_listen: SocketAddr::from(([127, 0, 0, 1], 8788)),
             allow_public: false,
+            operator_token: Secret::default(),
             body_limit_bytes: 32 * 1024 * 1024,
             shutdown_grace_seconds: 30,
         }

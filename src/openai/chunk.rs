@@ -408,7 +408,7 @@ mod tests {
         let head = StreamHead { id: "first".into(), model: "m".into(), created: 5, extra };
         let mut chunk = chunk(r#"{"id":"second","system_fingerprint":"fp2","choices":[],"x":1.0}"#);
         chunk.set_head(&head);
-        chunk.set_usage(Usage { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 });
+        chunk.set_usage(Usage { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2, cached_tokens: 0 });
         assert_eq!(
             chunk.to_event(),
             concat!(

@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn usage_and_debug_are_set_beside_what_was_there() {
         let mut completion = completion(TEXT);
-        completion.set_usage(Usage { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 });
+        completion.set_usage(Usage { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30, cached_tokens: 0 });
         completion.set_debug(&json!({"verdict": "clean"}));
         let value = completion.to_value();
         assert_eq!(value["usage"]["details"], json!({"cached": 1}));

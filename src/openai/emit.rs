@@ -234,7 +234,8 @@ mod tests {
 
     #[test]
     fn usage_debug_and_errors_stand_in_events_of_their_own() {
-        let usage = value(&usage(&head(), Usage { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 }));
+        let usage =
+            value(&usage(&head(), Usage { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3, cached_tokens: 0 }));
         assert_eq!((&usage["choices"], &usage["usage"]["total_tokens"]), (&json!([]), &json!(3)));
         assert_eq!(value(&debug(&head(), &json!({"a": 1})))["callwright"], json!({"a": 1}));
         let body = ErrorBody { message: "m".into(), kind: "upstream_error".into(), param: None, code: None };

@@ -37,7 +37,7 @@ pub use error::{AnswerError, ErrorBody, RequestError};
 pub use event::event;
 pub use kept::KeptPart;
 pub use message::AssistantMessage;
-pub use models::{merge_model_lists, model_list};
+pub use models::{filter_model_list, merge_model_lists, model_list};
 pub use recorded::{RecordedAnswer, is_cut_off, name_of, read_tools};
 pub use request::{ChatRequest, MessageView};
 pub use sse::{SseError, SseEvent, SseReader};

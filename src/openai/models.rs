@@ -39,6 +39,20 @@ pub fn merge_model_lists(upstream: &[u8], aliases: &[(&str, &str)]) -> Option<By
     Some(list.to_raw().get().as_bytes().to_vec().into())
 }
 
+/// A list with only those entries whose id is wanted; their text stays. `None` where it is no model list.
+pub fn filter_model_list(list: &[u8], is_wanted: impl Fn(&str) -> bool) -> Option<Bytes> {
+    let mut list = RawObject::parse_bytes(list).ok()?;
+    let entries: Vec<&RawValue> = list.get_as("data")?;
+    let is_wanted = |entry: &RawValue| {
+        let id = Fields::parse(entry.get()).and_then(|entry| entry.string("id").map(|id| is_wanted(&id)));
+        id.unwrap_or(false)
+    };
+    let wanted: Vec<&RawValue> = entries.into_iter().filter(|entry| is_wanted(entry)).collect();
+    let wanted = raw(&wanted);
+    list.set("data", wanted);
+    Some(list.to_raw().get().as_bytes().to_vec().into())
+}
+
 fn model<'a>((id, owned_by): (&'a str, &'a str)) -> Model<'a> {
     Model { id, object: "model", created: 0, owned_by }
 }
@@ -55,6 +69,16 @@ mod tests {
             merged,
             r#"{"object":"list","x":1.0,"data":[{"id":"b","object":"model","created":0,"owned_by":"callwright"},{"id":"a", "k":1E1},7]}"#
         );
+    }
+
+    #[test]
+    fn a_list_can_be_made_shorter() {
+        let list = br#"{"object":"list","data":[{"id":"a", "k":1E1},{"id":"b"},7],"x":1.0}"#;
+        assert_eq!(
+            filter_model_list(list, |id| id == "a").unwrap(),
+            r#"{"object":"list","data":[{"id":"a", "k":1E1}],"x":1.0}"#
+        );
+        assert!(filter_model_list(b"[]", |_| true).is_none());
     }
 
     #[test]

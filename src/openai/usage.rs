@@ -12,7 +12,9 @@ pub(super) fn read_usage(value: Option<&RawValue>) -> Option<Usage> {
     let prompt_tokens = count(&fields, "prompt_tokens").unwrap_or(0);
     let completion_tokens = count(&fields, "completion_tokens").unwrap_or(0);
     let total_tokens = count(&fields, "total_tokens").unwrap_or(prompt_tokens.saturating_add(completion_tokens));
-    Some(Usage { prompt_tokens, completion_tokens, total_tokens })
+    let details = fields.object("prompt_tokens_details");
+    let cached_tokens = details.and_then(|details| count(&details, "cached_tokens")).unwrap_or(0).min(prompt_tokens);
+    Some(Usage { prompt_tokens, completion_tokens, total_tokens, cached_tokens })
 }
 
 /// A `usage` object with these counts; its other members, such as the details, stay.
@@ -43,9 +45,12 @@ mod tests {
     #[test]
     fn counts_are_read_and_replaced_beside_their_details() {
         let text = r#"{"prompt_tokens":3,"completion_tokens":4.0,"prompt_tokens_details":{"cached_tokens":1}}"#;
-        assert_eq!(read(text), Some(Usage { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 }));
+        assert_eq!(
+            read(text),
+            Some(Usage { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7, cached_tokens: 1 })
+        );
         let value: Box<RawValue> = serde_json::from_str(text).unwrap();
-        let sum = Usage { prompt_tokens: 30, completion_tokens: 40, total_tokens: 70 };
+        let sum = Usage { prompt_tokens: 30, completion_tokens: 40, total_tokens: 70, cached_tokens: 0 };
         assert_eq!(
             with_usage(Some(&value), sum).get(),
             r#"{"prompt_tokens":30,"completion_tokens":40,"prompt_tokens_details":{"cached_tokens":1},"total_tokens":70}"#

@@ -5,6 +5,7 @@
 
 mod answer;
 mod approvals;
+mod charge;
 mod dialogue;
 mod inspection;
 mod memory;
@@ -29,13 +30,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use http::HeaderValue;
+use http::header::CONTENT_TYPE;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::executor::Executor;
 use crate::feedback::Templates;
+use crate::keys::Access;
 use crate::planner;
 use crate::policy::PolicyBook;
 use crate::scanner::Validators;
@@ -45,6 +48,7 @@ use crate::upstream::{Upstream, Upstreams};
 
 pub use answer::{Answer, AnswerBody, NoAnswer, Pending, Receipt, Running};
 pub use approvals::ApprovalDesk;
+pub use charge::{refusal_body, refusal_headers};
 pub use inspection::{Editing, Inspection, ToolShown};
 pub use memory::Memory;
 pub use pass_through::{PassThrough, Passed};
@@ -94,6 +98,8 @@ pub struct Parts {
     pub planner: planner::Settings,
     /// Where the plans are that wait for clients.
     pub plans: Arc<dyn PlanStates>,
+    /// Who may use how much.
+    pub access: Arc<Access>,
     /// What was learned from use; replaced when something is learned, here or by another replica.
     pub memory: Arc<ArcSwap<Memory>>,
     /// Where traces go.
@@ -124,6 +130,7 @@ pub struct Pipeline {
     offered_before: OfferedBefore,
     recalled_before: RecalledBefore,
     outlined_before: OutlinedBefore,
+    access: Arc<Access>,
     memory: Arc<ArcSwap<Memory>>,
     switch: Switch,
     running: TaskTracker,
@@ -133,8 +140,20 @@ impl Pipeline {
     /// A pipeline of its parts.
     pub fn new(parts: Parts) -> Self {
         let Parts { settings, aliases, upstreams, passing, tooling, policies, .. } = parts;
-        let Parts { validators, templates, executor, kept, approvals, planner, plans, memory, traces, metrics, .. } =
-            parts;
+        let Parts {
+            validators,
+            templates,
+            executor,
+            kept,
+            approvals,
+            planner,
+            plans,
+            access,
+            memory,
+            traces,
+            metrics,
+            ..
+        } = parts;
         let offered_before = OfferedBefore::new(settings.remembered_tools);
         let recalled_before = RecalledBefore::new(settings.remembered_notes_bytes);
         let outlined_before = OutlinedBefore::new(settings.remembered_notes_bytes);
@@ -158,6 +177,7 @@ impl Pipeline {
             offered_before,
             recalled_before,
             outlined_before,
+            access,
             memory,
             switch: Switch::default(),
             running: TaskTracker::new(),
@@ -190,7 +210,8 @@ impl Pipeline {
                 Pending::new(answer, Running::elsewhere(cancelled, &self.running), stream).with_receipt(Some(receipt))
             }
             Err(refusal) => {
-                let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
+                let mut headers = refusal.headers;
+                headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
                 let body = AnswerBody::Whole(refusal.error.to_bytes());
                 outlet.whole(Answer { status: refusal.status, headers, body });
                 Pending::new(answer, Running::elsewhere(cancelled, &self.running), false)
@@ -254,10 +275,11 @@ impl Pipeline {
 
     /// Ends a turn: counts it and hands its trace to the queue.
     fn finish(&self, turn: Turn) {
-        let Turn { mut record, in_flight, .. } = turn;
+        let Turn { mut record, in_flight, admission, .. } = turn;
         record.end();
         let trace = record.trace();
         self.metrics.turn_ended(trace);
+        charge::charge(self, admission, trace);
         self.traces.push(record.close());
         drop(in_flight);
     }

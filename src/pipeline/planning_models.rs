@@ -29,8 +29,8 @@ impl PlanningModels {
 }
 
 impl Pipeline {
-    /// The model that draws a turn's plans, and the name of its upstream: that of the alias that the configuration names, else the turn's own.
-    pub(super) fn planning_model(&self, turn: &Turn) -> (Arc<TextModel>, String) {
+    /// The model that draws a turn's plans, the name of its upstream and its own there: that of the alias that the configuration names, else the turn's own.
+    pub(super) fn planning_model(&self, turn: &Turn) -> (Arc<TextModel>, String, String) {
         let named = &self.planner.alias;
         let (upstream, model) = match turn.snapshot.aliases.get(named) {
             Some(alias) => {
@@ -42,6 +42,6 @@ impl Pipeline {
         let name = upstream.name().to_owned();
         let models = &self.planning_models;
         let make = || Arc::new(TextModel::new(upstream, &model, models.patience));
-        (models.known.get_with((name.clone(), model.clone()), make), name)
+        (models.known.get_with((name.clone(), model.clone()), make), name, model)
     }
 }

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::domain::rules::Mode;
 use crate::domain::trace::{Attempt, Execution, Round};
-use crate::domain::{Plan, RepairKind, Trace, Usage, Verdict};
+use crate::domain::{KeyNote, Plan, RepairKind, Trace, Usage, Verdict};
 
 /// The trace of a running turn, and the clock of its times.
 #[derive(Debug)]
@@ -27,6 +27,7 @@ pub(crate) struct Opening {
     pub(crate) started_at: Timestamp,
     pub(crate) session: Option<String>,
     pub(crate) tenant: String,
+    pub(crate) key: Option<KeyNote>,
     pub(crate) endpoint: &'static str,
     pub(crate) model: String,
     pub(crate) upstream: String,
@@ -43,6 +44,7 @@ impl Record {
             id: opening.id,
             session: opening.session,
             tenant: opening.tenant,
+            key: opening.key,
             started_at: opening.started_at,
             endpoint: opening.endpoint.to_owned(),
             model: opening.model,
@@ -221,6 +223,7 @@ mod tests {
             started_at: Timestamp::UNIX_EPOCH,
             session: None,
             tenant: String::new(),
+            key: None,
             endpoint: "/v1/chat/completions",
             model: "m".into(),
             upstream: "u".into(),
@@ -236,6 +239,7 @@ mod tests {
             Attempt {
                 purpose: "first".into(),
                 upstream: "u".into(),
+                model: "m".into(),
                 status: Some(200),
                 outcome: "success".into(),
                 request_id: None,
@@ -257,7 +261,8 @@ mod tests {
                     from: json!("canary"),
                     to: json!("canary"),
                 }],
-                usage: Usage { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 },
+                usage: Usage { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3, cached_tokens: 0 },
+                estimate: None,
                 duration_ms: 1.0,
             },
             Duration::from_millis(1),

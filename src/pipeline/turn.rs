@@ -12,6 +12,7 @@ use http::{HeaderMap, StatusCode};
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::rules::Mode;
+use crate::keys::Admission;
 use crate::openai::{ChatRequest, Completion};
 use crate::policy::Policy;
 use crate::scanner::Expectations;
@@ -69,6 +70,8 @@ pub(crate) struct Turn {
     pub(crate) streamed: Streamed,
     /// Counts the turn among those under way.
     pub(crate) in_flight: InFlight,
+    /// The turn's place among those of its key; `None` where keys are not the proxy's own.
+    pub(crate) admission: Option<Admission>,
 }
 
 impl Turn {
@@ -78,7 +81,7 @@ impl Turn {
         self.policy.mode != Mode::Guard || self.request.choice_count() > 1
     }
 
-    /// Whose turn it is: the hash of the client's key.
+    /// Whose turn it is: the id of the virtual key, or the hash of the client's own.
     pub(crate) fn tenant(&self) -> &str {
         &self.record.trace().tenant
     }

@@ -23,15 +23,30 @@ pub struct TurnFacts<'a> {
     pub alias: Option<&'a str>,
     /// The policy that the alias is bound to.
     pub alias_policy: Option<&'a str>,
+    /// The virtual key that it was asked with.
+    pub key: Option<KeyFacts<'a>>,
     /// The request's header fields.
     pub headers: &'a HeaderMap,
     /// The policy that the request asks for (`x-callwright-policy`).
     pub requested: Option<&'a str>,
 }
 
+/// What of a virtual key selects a policy.
+#[derive(Debug, Clone, Copy)]
+pub struct KeyFacts<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its group; empty: none.
+    pub group: &'a str,
+    /// The policy that it is bound to; empty: none.
+    pub policy: &'a str,
+    /// The policies that its requests may ask for; none: those that are `selectable`.
+    pub selectable: Option<&'a [String]>,
+}
+
 /// All policies in force. Immutable: a reload makes a new book.
 ///
-/// Precedence: the policy that the alias is bound to; else, of those that match, the one of the highest priority (among
+/// Precedence: the policy that the virtual key is bound to; else the one that the alias is bound to; else, of those that match, the one of the highest priority (among
 /// equals, the first file name); else the default. What a request asks for is combined with that one, rule by rule, the
 /// stricter taken (`tighten` has the order of every rule).
 #[derive(Debug)]
@@ -99,7 +114,11 @@ impl PolicyBook {
         if asked == base {
             return Ok(Arc::clone(&self.entries[base].policy));
         }
-        if !self.entries[asked].policy.selectable {
+        let is_selectable = match facts.key.and_then(|key| key.selectable) {
+            Some(names) => names.iter().any(|selectable| selectable == name),
+            None => self.entries[asked].policy.selectable,
+        };
+        if !is_selectable {
             return Err(SelectError::NotSelectable { name: name.to_owned() });
         }
         let tightened = &self.tightened[base * self.entries.len() + asked];
@@ -161,6 +180,10 @@ impl PolicyBook {
     }
 
     fn base(&self, facts: &TurnFacts<'_>) -> Result<usize, SelectError> {
+        if let Some(key) = facts.key.filter(|key| !key.policy.is_empty()) {
+            let unbound = || SelectError::KeyUnbound { key: key.name.to_owned(), name: key.policy.to_owned() };
+            return self.by_name.get(key.policy).copied().ok_or_else(unbound);
+        }
         if let Some(name) = facts.alias_policy {
             return self.by_name.get(name).copied().ok_or_else(|| SelectError::Unbound { name: name.to_owned() });
         }
@@ -212,7 +235,7 @@ mod tests {
     }
 
     fn facts(headers: &HeaderMap) -> TurnFacts<'_> {
-        TurnFacts { model: "gpt-5", alias: None, alias_policy: None, headers, requested: None }
+        TurnFacts { model: "gpt-5", alias: None, alias_policy: None, key: None, headers, requested: None }
     }
 
     const DEFAULT: (&str, &str) = ("default.yaml", "");
@@ -224,6 +247,26 @@ mod tests {
         assert_eq!(resolve(&book, TurnFacts { alias_policy: Some("bound"), ..facts(&none) }), Ok("bound".to_owned()));
         assert_eq!(resolve(&book, facts(&none)), Ok("gpt".to_owned()));
         assert_eq!(resolve(&book, TurnFacts { model: "o3", ..facts(&none) }), Ok("default".to_owned()));
+    }
+
+    #[test]
+    fn a_key_is_bound_before_an_alias_and_says_what_may_be_asked_for() {
+        let none = HeaderMap::new();
+        let book = book(&[DEFAULT, ("bound.yaml", ""), ("own.yaml", ""), ("open.yaml", "selectable: true")]).unwrap();
+        let key = KeyFacts { name: "ada", group: "", policy: "own", selectable: None };
+        let facts = TurnFacts { alias_policy: Some("bound"), key: Some(key), ..facts(&none) };
+        assert_eq!(resolve(&book, facts), Ok("own".to_owned()));
+        let unbound = TurnFacts { key: Some(KeyFacts { policy: "", ..key }), ..facts };
+        assert_eq!(resolve(&book, unbound), Ok("bound".to_owned()));
+        let lost = resolve(&book, TurnFacts { key: Some(KeyFacts { policy: "lost", ..key }), ..facts });
+        assert!(lost.unwrap_err().to_string().contains("the key `ada` is bound to the policy `lost`"));
+        let names = ["bound".to_owned()];
+        let ask = |name, selectable| {
+            resolve(&book, TurnFacts { requested: Some(name), key: Some(KeyFacts { selectable, ..key }), ..facts })
+        };
+        assert_eq!(ask("open", None), Ok("own+open".to_owned()));
+        assert_eq!(ask("bound", Some(&names[..])), Ok("own+bound".to_owned()));
+        assert!(ask("bound", None).is_err() && ask("open", Some(&names[..])).is_err());
     }
 
     #[test]

@@ -12,6 +12,8 @@ use super::{Policy, SelectError};
 /// Why a policy is the one that holds before the request's own wish.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ground {
+    /// The virtual key is bound to it.
+    BoundByKey,
     /// The alias is bound to it.
     Bound,
     /// It is the first that matches.
@@ -23,6 +25,7 @@ pub enum Ground {
 impl fmt::Display for Ground {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::BoundByKey => "the key is bound to it",
             Self::Bound => "the alias is bound to it",
             Self::Matched => "it is the first in order whose `match` holds",
             Self::Default => "no policy matches, and it is the default",
@@ -97,6 +100,7 @@ impl PolicyBook {
             })
             .collect();
         let ground = match facts.alias_policy {
+            _ if facts.key.is_some_and(|key| !key.policy.is_empty()) => Ground::BoundByKey,
             Some(_) => Ground::Bound,
             None if considered.iter().any(|policy| policy.matches == Some(true)) => Ground::Matched,
             None => Ground::Default,
@@ -131,7 +135,7 @@ mod tests {
     fn what_holds_and_what_each_policy_lacks_is_said() {
         let mut headers = HeaderMap::new();
         fn facts(headers: &HeaderMap) -> TurnFacts<'_> {
-            TurnFacts { model: "gpt-5", alias: None, alias_policy: None, headers, requested: None }
+            TurnFacts { model: "gpt-5", alias: None, alias_policy: None, key: None, headers, requested: None }
         }
         let book = three();
         let reasoned = book.reason(&facts(&headers)).unwrap();
@@ -148,7 +152,8 @@ mod tests {
     #[test]
     fn a_binding_a_default_and_a_wish_are_told_apart() {
         let (book, none) = (three(), HeaderMap::new());
-        let facts = TurnFacts { model: "o3", alias: None, alias_policy: None, headers: &none, requested: None };
+        let facts =
+            TurnFacts { model: "o3", alias: None, alias_policy: None, key: None, headers: &none, requested: None };
         let reasoned = book.reason(&facts).unwrap();
         assert_eq!((reasoned.base.as_str(), reasoned.ground), ("default", Ground::Default));
         let bound = book.reason(&TurnFacts { alias_policy: Some("gpt"), ..facts }).unwrap();

@@ -61,6 +61,16 @@ pub enum SelectError {
         /// The name that was asked for.
         name: String,
     },
+    /// The virtual key is bound to a policy that does not exist: it was there when the key was made, or another replica has it.
+    #[error(
+        "the key `{key}` is bound to the policy `{name}`, which does not exist; the proxy's operator has to name another one"
+    )]
+    KeyUnbound {
+        /// The key's name.
+        key: String,
+        /// The policy's name.
+        name: String,
+    },
     /// The alias is bound to a policy that does not exist. Bindings are checked when policies are loaded
     /// ([`PolicyBook::bind`](super::PolicyBook::bind)), so that this is a fault of configuration.
     #[error("the model alias is bound to the policy `{name}`, which does not exist")]

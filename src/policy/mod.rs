@@ -3,7 +3,7 @@
 //! Owns reading, matching, precedence and reload of policies. Must not know what the rules are used for.
 //!
 //! One YAML file is one policy; `policies/default.yaml` explains every key. [`PolicyBook::resolve`] finds the policy of a
-//! turn: the one that the model alias is bound to; else, of those whose `match` fits, the one of the highest `priority`
+//! turn: the one that the virtual key is bound to; else the one that the model alias is bound to; else, of those whose `match` fits, the one of the highest `priority`
 //! (among equals, the first file name); else the one that `[policies] default` names. A request may ask for a `selectable`
 //! one with `x-callwright-policy`, which can only tighten the rules that hold anyway.
 
@@ -22,7 +22,7 @@ mod tighten;
 mod validate;
 mod watch;
 
-pub use book::{PolicyBook, TurnFacts};
+pub use book::{KeyFacts, PolicyBook, TurnFacts};
 pub use considered::{Considered, Ground, Reasoned};
 pub use error::{PolicyError, SelectError};
 pub use file::load_file;

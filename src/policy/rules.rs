@@ -62,6 +62,10 @@ pub struct Match {
     pub models: Vec<String>,
     /// The model name is an alias, and one of them matches it.
     pub aliases: Vec<String>,
+    /// One of them matches the name of the virtual key.
+    pub keys: Vec<String>,
+    /// The virtual key belongs to a group, and one of them matches its name.
+    pub groups: Vec<String>,
     /// For each header field of this name (in any case) there is a value that the glob matches.
     pub headers: BTreeMap<String, String>,
 }

@@ -16,6 +16,8 @@ pub(super) struct Selector {
     /// `None`: not asked.
     models: Option<GlobSet>,
     aliases: Option<GlobSet>,
+    keys: Option<GlobSet>,
+    groups: Option<GlobSet>,
     headers: Vec<(HeaderName, GlobMatcher)>,
 }
 
@@ -23,7 +25,8 @@ impl Selector {
     /// Compiles; `place` is where the `match` stands.
     pub(super) fn compile(matches: &Match, place: &Pointer) -> Result<Self, Fault> {
         if *matches == Match::default() {
-            let message = "`match` asks for nothing; give `models`, `aliases` or `headers`, or leave it out";
+            let message =
+                "`match` asks for nothing; give `models`, `aliases`, `keys`, `groups` or `headers`, or leave it out";
             return Err(Fault::new(place.clone(), message));
         }
         let place_of_headers = place.child("headers");
@@ -31,6 +34,8 @@ impl Selector {
         Ok(Self {
             models: globs(&matches.models, &place.child("models"))?,
             aliases: globs(&matches.aliases, &place.child("aliases"))?,
+            keys: globs(&matches.keys, &place.child("keys"))?,
+            groups: globs(&matches.groups, &place.child("groups"))?,
             headers: headers.collect::<Result<_, _>>()?,
         })
     }
@@ -48,6 +53,15 @@ impl Selector {
         if self.aliases.as_ref().is_some_and(|globs| !facts.alias.is_some_and(|alias| globs.is_match(alias))) {
             return Some(Key::Aliases);
         }
+        let of_key = |globs: &Option<GlobSet>, name: Option<&str>| {
+            globs.as_ref().is_none_or(|globs| name.is_some_and(|name| globs.is_match(name)))
+        };
+        if !of_key(&self.keys, facts.key.map(|key| key.name)) {
+            return Some(Key::Keys);
+        }
+        if !of_key(&self.groups, facts.key.map(|key| key.group).filter(|group| !group.is_empty())) {
+            return Some(Key::Groups);
+        }
         let header = self.headers.iter().find(|(name, glob)| !has_value(facts.headers, name, glob));
         header.map(|(name, _)| Key::Header(name))
     }
@@ -58,6 +72,8 @@ impl Selector {
 pub(super) enum Key<'a> {
     Models,
     Aliases,
+    Keys,
+    Groups,
     Header(&'a HeaderName),
 }
 
@@ -66,6 +82,8 @@ impl fmt::Display for Key<'_> {
         match self {
             Self::Models => f.write_str("`models`"),
             Self::Aliases => f.write_str("`aliases`"),
+            Self::Keys => f.write_str("`keys`"),
+            Self::Groups => f.write_str("`groups`"),
             Self::Header(name) => write!(f, "`headers.{name}`"),
         }
     }
@@ -102,13 +120,14 @@ fn has_value(headers: &HeaderMap, name: &HeaderName, glob: &GlobMatcher) -> bool
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::KeyFacts;
 
     fn selector(yaml: &str) -> Selector {
         Selector::compile(&serde_saphyr::from_str(yaml).unwrap(), &Pointer::root()).unwrap()
     }
 
     fn facts<'a>(model: &'a str, alias: Option<&'a str>, headers: &'a HeaderMap) -> TurnFacts<'a> {
-        TurnFacts { model, alias, alias_policy: None, headers, requested: None }
+        TurnFacts { model, alias, alias_policy: None, key: None, headers, requested: None }
     }
 
     #[test]
@@ -126,6 +145,22 @@ mod tests {
         let selector = selector("aliases: ['*']");
         assert!(selector.matches(&facts("a", Some("a"), &none)));
         assert!(!selector.matches(&facts("a", None, &none)));
+    }
+
+    #[test]
+    fn keys_and_groups_are_matched_by_their_names_and_nobody_without_a_key() {
+        let none = HeaderMap::new();
+        let both = selector("{keys: ['search-*'], groups: ['team']}");
+        let of = |name, group| {
+            let key = KeyFacts { name, group, policy: "", selectable: None };
+            both.matches(&TurnFacts { key: Some(key), ..facts("m", None, &none) })
+        };
+        assert!(of("search-1", "team"));
+        assert!(!of("mail", "team") && !of("search-1", "other") && !of("search-1", ""));
+        assert!(!both.matches(&facts("m", None, &none)));
+        let any_group = selector("groups: ['*']");
+        let key = KeyFacts { name: "a", group: "", policy: "", selectable: None };
+        assert!(!any_group.matches(&TurnFacts { key: Some(key), ..facts("m", None, &none) }), "no group is none");
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod approvals;
 mod changes;
 #[cfg(test)]
 mod changes_tests;
+mod keys;
 mod memory;
 
 use std::path::Path;

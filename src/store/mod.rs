@@ -20,6 +20,8 @@ mod health;
 mod intents;
 mod jobs;
 mod kept;
+mod key_usage;
+mod keys;
 mod leftover;
 mod location;
 mod memory;
@@ -58,6 +60,8 @@ pub use health::Health;
 pub use intents::{Beginning, Begun, IntentKey, Intents};
 pub use jobs::Jobs;
 pub use kept::{KeptParts, KeptRow};
+pub use key_usage::{KeyUsage, UsageReport, UsageRow, UsageSeen};
+pub use keys::{KeyChanges, KeyPut, Keys};
 pub use leftover::TakenUp;
 pub use location::{Location, PostgresUrl, UnknownLocation};
 pub use memory::{

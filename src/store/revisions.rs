@@ -18,4 +18,6 @@ pub struct Revisions {
     pub representations: Revision,
     /// Of samples.
     pub samples: Revision,
+    /// Of virtual keys.
+    pub keys: Revision,
 }

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::{Settings, TraceRow};
 use crate::domain::trace::{Attempt, sample};
-use crate::domain::{Call, Trace, Usage, Verdict};
+use crate::domain::{Call, KeyLimits, KeySecret, Trace, Usage, Verdict, VirtualKey};
 
 /// A store in memory, without a retention.
 pub(super) fn in_memory() -> Settings {
@@ -29,6 +29,7 @@ pub(super) fn trace_calling(id: &str, millisecond: i64, tools: &[&str]) -> Trace
     let attempt = Attempt {
         purpose: "first".to_owned(),
         upstream: "default".to_owned(),
+        model: String::new(),
         status: Some(200),
         outcome: "success".to_owned(),
         request_id: None,
@@ -38,6 +39,7 @@ pub(super) fn trace_calling(id: &str, millisecond: i64, tools: &[&str]) -> Trace
         advice: Vec::new(),
         repairs: Vec::new(),
         usage: Usage::default(),
+        estimate: None,
         duration_ms: 1.0,
     };
     Trace { attempts: vec![attempt], verdict: Verdict::Clean, ..trace(id, millisecond) }
@@ -46,4 +48,23 @@ pub(super) fn trace_calling(id: &str, millisecond: i64, tools: &[&str]) -> Trace
 /// Ready to be stored.
 pub(super) fn rows(traces: impl IntoIterator<Item = Trace>) -> Vec<TraceRow> {
     traces.into_iter().map(|trace| TraceRow::new(trace).unwrap()).collect()
+}
+
+/// A key with one secret.
+pub(super) fn key(id: &str, name: &str) -> VirtualKey {
+    let at = Timestamp::from_millisecond(1_000).unwrap();
+    VirtualKey {
+        id: id.to_owned(),
+        name: name.to_owned(),
+        group: String::new(),
+        policy: String::new(),
+        selectable: None,
+        models: Vec::new(),
+        limits: KeyLimits::default(),
+        secrets: vec![KeySecret { handle: name.to_owned(), hash: "0".repeat(64), created_at: at, valid_until: None }],
+        created_at: at,
+        expires_at: None,
+        revoked_at: None,
+        updated_at: at,
+    }
 }

@@ -54,7 +54,7 @@ pub struct Taught {
 /// What is too old to be kept; `None` keeps that kind for ever.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Ages {
-    /// Traces, vectors, verdicts, what tells of removed lessons and procedures, intents whose outcome is known, and approvals that have come to an end, from before this time.
+    /// Traces, vectors, verdicts, what tells of removed lessons and procedures, what keys used in months that are over, intents whose outcome is known, and approvals that have come to an end, from before this time.
     pub before: Option<Timestamp>,
     /// Intents whose outcome is unknown, from before this time: as long as one is kept its call is not sent again.
     pub unknown_before: Option<Timestamp>,
@@ -80,6 +80,8 @@ pub struct TraceFilter {
     pub policy: Option<String>,
     /// This mode.
     pub mode: Option<Mode>,
+    /// Asked with this virtual key, by its id; or by this client, by the hash of its own key that traces call `tenant`.
+    pub key: Option<String>,
     /// This status of the answer to the client.
     pub status: Option<u16>,
     /// The model called, or the proxy executed, a tool of this name.

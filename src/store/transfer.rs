@@ -7,9 +7,9 @@ use super::sql::Database;
 use super::{FeedbackRow, Settings, Store, StoreError};
 use crate::domain::memory::ToolSample;
 use crate::domain::representation::SharedRepresentation;
-use crate::domain::{Lesson, Procedure};
+use crate::domain::{Lesson, Procedure, VirtualKey};
 
-/// Something that can be moved. Vectors and tokens are copies of what can be had again, leases are nobody else's, and how far jobs are is told in
+/// Something that can be moved. Vectors and tokens are copies of what can be had again, leases and requests under way are nobody else's, and how far jobs are is told in
 /// revisions, which each store counts for itself: none of these moves.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -26,11 +26,13 @@ pub enum Portable {
     Representation(SharedRepresentation),
     /// A request whose right tools are known.
     Sample(ToolSample),
-    /// Turn state.
+    /// A virtual key: hashes of its secrets, and no secret.
+    Key(VirtualKey),
+    /// Turn state, or what a key used.
     Row(PortableRow),
 }
 
-/// A row of a table of turn state.
+/// A row of a table of turn state, or of what keys used.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct PortableRow {
     /// Which table.

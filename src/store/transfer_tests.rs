@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
 use super::contract::{self, Opened, at_postgres, on_every_database};
-use super::samples::{in_memory, rows, trace, trace_calling};
+use super::samples::{in_memory, key as virtual_key, rows, trace, trace_calling};
 use super::*;
 use crate::domain::memory::{Author, Evidence, EvidenceKind, Polarity, Scope, Tally, ToolSample};
 use crate::domain::representation::SharedRepresentation;
@@ -116,6 +116,11 @@ async fn fill(store: &Store) {
         .await
         .unwrap();
     store.tool_samples().put(&[sample("0003", "ada"), sample("b", "bob")], 0).await.unwrap();
+    store.put_key(&virtual_key("key_1", "lobby"), None).await.unwrap();
+    let day = "2026-11-23".parse().unwrap();
+    let used = UsageRow { subject: "key:key_1".to_owned(), day, requests: 1, tokens: 2, nanos: 3 };
+    let report = UsageReport { used: &[used], under_way: &[], after: 0, since: day };
+    store.exchange_usage(report).await.unwrap();
     store.give(&verdict("0001")).await.unwrap();
     store.give(&verdict("b")).await.unwrap();
     store.ask(&question("s1", "ada"), 10).await.unwrap();
@@ -175,7 +180,7 @@ on_every_database! {
     async fn everything_moves_to_any_database_and_only_once(store: Store) {
         fill(&store).await;
         let lines = exported(&store).await;
-        assert_eq!(lines.len(), 251 + 2 + 2 + 2 + 2 + 3 + 1 + 1 + 1);
+        assert_eq!(lines.len(), 251 + 2 + 2 + 2 + 2 + 1 + 3 + 1 + 1 + 1 + 1);
         let directory = tempfile::tempdir().unwrap();
         moves_to(&lines, contract::in_a_file(&directory).await).await;
         if let Some(url) = postgres_server::database() {
@@ -226,6 +231,8 @@ on_every_database! {
         };
         assert_eq!(deleted, expected);
         assert_eq!(store.delete(&deletion).await.unwrap(), Deleted::default());
+        let of_key = Deletion { tenants: vec!["key_1".to_owned()], ..Deletion::default() };
+        assert_eq!(store.delete(&of_key).await.unwrap().turn_state, 1, "what a key used");
         assert!(exported(&store).await.iter().all(|line| !line.contains("ada")));
         assert_eq!(store.list(&TraceFilter::default()).await.unwrap().traces.len(), 1);
         let by_tool = TraceFilter { tool: Some("f".to_owned()), ..TraceFilter::default() };

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use prometheus::core::Collector;
 use prometheus::{
-    Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry,
+    CounterVec, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
+    Registry,
 };
 
 use super::labels::{KnownNames, Label, OTHER};
@@ -187,7 +188,40 @@ impl<L: Label> NamedCounters<L> {
 
     /// Counts one.
     pub fn inc(&self, name: &str, label: L) {
-        self.metric.with_label_values(&[self.known.label(name), label.label()]).inc();
+        self.add(name, label, 1);
+    }
+
+    /// Counts several.
+    pub fn add(&self, name: &str, label: L, count: u64) {
+        self.metric.with_label_values(&[self.known.label(name), label.label()]).inc_by(count);
+    }
+}
+
+/// A sum of amounts by a name. Names that were not made known are counted as [`OTHER`].
+#[derive(Debug)]
+pub struct NamedAmounts {
+    metric: CounterVec,
+    known: Arc<KnownNames>,
+}
+
+impl Family for NamedAmounts {
+    fn register(spec: Spec, registry: &Registry) -> prometheus::Result<Self> {
+        let metric = registered(CounterVec::new(spec.opts(), spec.labels)?, registry)?;
+        Ok(Self { metric, known: Arc::default() })
+    }
+}
+
+impl NamedAmounts {
+    /// Takes the names that another family knows.
+    pub(super) fn share(&mut self, known: &Arc<KnownNames>) {
+        self.known = Arc::clone(known);
+    }
+
+    /// Adds an amount; one that is no number from 0 on is none.
+    pub fn add(&self, name: &str, amount: f64) {
+        if amount.is_finite() && amount >= 0.0 {
+            self.metric.with_label_values(&[self.known.label(name)]).inc_by(amount);
+        }
     }
 }
 

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use prometheus::{Histogram, IntCounter, IntGauge, IntGaugeVec, Registry, TextEncoder};
 
-use super::family::{Counters, Counters2, Family, Histograms, NamedCounters, Spec, StatusCounters};
+use super::family::{Counters, Counters2, Family, Histograms, NamedAmounts, NamedCounters, Spec, StatusCounters};
 use super::labels::{
-    AttemptOutcome, Decision, Endpoint, ExecutionOutcome, Exhausted, FeedbackKind, HoldEnd, KnownNames, Label,
-    LearningJob, LearningRun, MemoryKind, OperationState, Purpose, ResultLabel, Stage, TokenKind, TurnMode,
+    AttemptOutcome, Decision, Endpoint, ExecutionOutcome, Exhausted, FeedbackKind, HoldEnd, KeyResult, KnownNames,
+    Label, LearningJob, LearningRun, MemoryKind, OperationState, Purpose, ResultLabel, Stage, TokenKind, TurnMode,
 };
 use crate::domain::outcome::CredentialFault;
 use crate::domain::{CircuitState, EvidenceKind, FaultCode, PlanResult, PrefixChange, RepairKind, Verdict};
@@ -28,12 +28,13 @@ macro_rules! metrics {
             tools: Arc<KnownNames>,
             upstreams: Arc<KnownNames>,
             toolsets: Arc<KnownNames>,
+            groups: Arc<KnownNames>,
         }
 
         impl Metrics {
             fn register() -> prometheus::Result<Self> {
                 let registry = Registry::new();
-                let (tools, upstreams, toolsets) = Default::default();
+                let (tools, upstreams, toolsets, groups) = Default::default();
                 Ok(Self {
                     $($field: <$kind as Family>::register(Spec {
                         name: $name,
@@ -45,6 +46,7 @@ macro_rules! metrics {
                     tools,
                     upstreams,
                     toolsets,
+                    groups,
                 })
             }
         }
@@ -83,6 +85,15 @@ metrics! {
     switched_off: IntGauge = "switched_off";
     /// Policies whose turns the kill switch turned off.
     policies_switched_off: IntGauge = "policies_switched_off";
+
+    /// Virtual keys that are of use now.
+    keys: IntGauge = "keys";
+    /// Requests where virtual keys are required, by the key's group (empty: none) and what became of them.
+    key_requests: NamedCounters<KeyResult> = "key_requests_total" ["group", "result"];
+    /// Tokens that virtual keys were charged, by their group (empty: none) and kind; estimated where an upstream told none.
+    key_tokens: NamedCounters<TokenKind> = "key_tokens_total" ["group", "kind"];
+    /// Money that virtual keys were charged by the price table, in its currency, by their group (empty: none).
+    key_cost: NamedAmounts = "key_cost_total" ["group"];
 
     /// Requests to a model, by upstream and what became of them.
     upstream_attempts: NamedCounters<AttemptOutcome> = "upstream_attempts_total" ["upstream", "outcome"];
@@ -190,6 +201,11 @@ impl Metrics {
         metrics.tool_executions.share(&metrics.tools);
         metrics.upstream_attempts.share(&metrics.upstreams);
         metrics.credential_faults.share(&metrics.toolsets);
+        metrics.key_requests.share(&metrics.groups);
+        metrics.key_tokens.share(&metrics.groups);
+        metrics.key_cost.share(&metrics.groups);
+        // That of keys without a group.
+        metrics.groups.add([""]);
         metrics.build_info.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
         metrics.store_up.set(1);
         metrics
@@ -203,6 +219,11 @@ impl Metrics {
     /// Makes upstreams known: only these get series of their own.
     pub fn known_upstreams<'a>(&self, names: impl IntoIterator<Item = &'a str>) {
         self.upstreams.add(names);
+    }
+
+    /// Makes groups of keys known: only these get series of their own.
+    pub fn known_groups<'a>(&self, names: impl IntoIterator<Item = &'a str>) {
+        self.groups.add(names);
     }
 
     /// Replaces what is said about the catalog: toolset, operations loaded, operations skipped. Makes the toolsets known: only these
@@ -294,6 +315,9 @@ mod tests {
         metrics.catalog([("crm", 3, 1)]);
         metrics.upstream_load("main", 2, 1, CircuitState::HalfOpen);
         metrics.credential_faults.inc("crm", CredentialFault::Refused);
+        metrics.key_requests.inc("", KeyResult::Denied);
+        metrics.key_tokens.add("team", TokenKind::Prompt, 5);
+        metrics.key_cost.add("team", 0.25);
         let text = metrics.render();
         for (name, help) in HELP {
             let line = format!("# HELP callwright_{name} {}", help.trim());
@@ -316,6 +340,8 @@ mod tests {
             metrics.calls_judged.inc(&name, Verdict::ALL[random.usize(..Verdict::ALL.len())]);
             metrics.tool_executions.inc(&name, ExecutionOutcome::ALL[random.usize(..ExecutionOutcome::ALL.len())]);
             metrics.upstream_attempts.inc(&name, AttemptOutcome::Success);
+            metrics.key_requests.inc(&name, KeyResult::Admitted);
+            metrics.key_cost.add(&name, 1.0);
         }
         metrics.calls_judged.inc("get_weather", Verdict::Clean);
         let text = metrics.render();
@@ -323,6 +349,7 @@ mod tests {
         assert_eq!(series("calls_judged_total"), Verdict::ALL.len() + 1);
         assert_eq!(series("tool_executions_total"), ExecutionOutcome::ALL.len());
         assert_eq!(series("upstream_attempts_total"), 1);
+        assert_eq!((series("key_requests_total"), series("key_cost_total")), (1, 1));
         assert!(text.contains("callwright_calls_judged_total{tool=\"get_weather\",verdict=\"clean\"} 1"));
     }
 

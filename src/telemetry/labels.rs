@@ -186,6 +186,39 @@ labels! {
 }
 
 labels! {
+    /// What became of a request with a virtual key.
+    KeyResult {
+        /// It was taken in.
+        Admitted = "admitted",
+        /// No key was sent, or none that is known.
+        Denied = "denied",
+        /// Too many requests within a minute.
+        LimitedRequests = "limited_requests",
+        /// Too many tokens within a minute.
+        LimitedTokens = "limited_tokens",
+        /// Too many requests at a time.
+        LimitedConcurrent = "limited_concurrent",
+        /// The budget is used up.
+        LimitedBudget = "limited_budget",
+        /// The key may not use the model.
+        RefusedModel = "refused_model",
+        /// The key has a budget, and the model no price.
+        RefusedPrice = "refused_price",
+        /// The key is limited, and what it asked for is not counted.
+        RefusedUnmetered = "refused_unmetered",
+        /// None of these.
+        Other = OTHER,
+    }
+}
+
+impl KeyResult {
+    /// That of a limit's label.
+    pub fn of_limit(label: &str) -> Self {
+        Self::of(label).unwrap_or(Self::Other)
+    }
+}
+
+labels! {
     /// Why the upstream was asked.
     Purpose {
         /// The client's own request.
@@ -399,6 +432,7 @@ mod tests {
         check::<Stage>();
         check::<AttemptOutcome>();
         check::<HoldEnd>();
+        check::<KeyResult>();
         check::<Purpose>();
         check::<Exhausted>();
         check::<ExecutionOutcome>();

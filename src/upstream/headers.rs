@@ -23,6 +23,11 @@ const HOP_BY_HOP: [&str; 9] = [
 const CREDENTIALS: [&str; 7] =
     ["authorization", "api-key", "x-api-key", "x-goog-api-key", "openai-organization", "openai-project", "cookie"];
 
+/// Does a provider know its customer by the header of this name?
+pub(super) fn is_credential(name: &str) -> bool {
+    CREDENTIALS.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
 /// Headers that are between the client and this proxy.
 const OWN_PREFIX: &str = "x-callwright-";
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::ToolCalls;
+use super::headers::is_credential;
 use crate::domain::{SchemaDialect, Secret};
 
 /// One `[upstreams.NAME]` table.
@@ -69,6 +70,14 @@ pub struct Settings {
     pub pool_idle_timeout_seconds: u64,
     /// Unused connections kept.
     pub pool_max_idle: usize,
+}
+
+impl Settings {
+    /// Has it a credential of its own, so that it needs none of its clients'?
+    pub fn has_credential(&self) -> bool {
+        let is_credential = |(name, value): (&String, &Secret)| is_credential(name) && !value.is_empty();
+        !self.api_key.is_empty() || self.headers.iter().any(is_credential)
+    }
 }
 
 impl Default for Settings {

@@ -18,6 +18,8 @@ const CLOSED_FLOOR: u64 = 9;
 /// The proxy, and the servers that it needs.
 pub(crate) struct Loaded {
     pub(crate) proxy: Proxy,
+    /// The secret of a virtual key.
+    key: String,
     upstream: Server,
     api: Server,
 }
@@ -28,23 +30,28 @@ impl Loaded {
         let config = config_of(&upstream, &api);
         let rules = policy::file("usual", "mode: guard");
         let files = [("rooms.yaml", rooms::DOCUMENT), ("policies/usual.yaml", rules.as_str())];
-        Self { proxy: Proxy::start_with_files(config, &files).await, upstream, api }
+        let proxy = Proxy::start_with_files(config, &files).await;
+        let (fields, draft) = ([("content-type", "application/json")], json!({"name": "desk", "group": "office"}));
+        let made = proxy.operator().send(Method::POST, "/admin/keys", &fields, draft.to_string()).await.json();
+        let key = made["secret"].as_str().unwrap_or_else(|| panic!("no key: {made}")).to_owned();
+        Self { proxy, key, upstream, api }
     }
 
     /// One of everything.
     pub(crate) async fn round(&self) {
+        let key = ("api-key", self.key.as_str());
         for (number, wish) in
             ["forget", "repair", "stubborn", "floor 1", "floor 7", "floor 8", "floor 9"].iter().enumerate()
         {
             let mut request = plain(&format!("List the rooms of the office: {wish}"));
             request["model"] = json!("helper");
-            self.proxy.client().chat_with(&request, &[("x-callwright-session", &format!("s{number}"))]).await;
+            self.proxy.client().chat_with(&request, &[key, ("x-callwright-session", &format!("s{number}"))]).await;
         }
-        self.proxy.client().chat_stream(&streamed(with_tools("Weather?"))).await.assemble().await;
+        self.proxy.client().chat_stream_with(&streamed(with_tools("Weather?")), &[key]).await.assemble().await;
         let mut lost = plain("Is anybody there?");
         lost["model"] = json!("lost");
-        self.proxy.client().chat(&lost).await;
-        self.proxy.client().send(Method::GET, "/v1/models", &[], "").await;
+        self.proxy.client().chat_with(&lost, &[key]).await;
+        self.proxy.client().send(Method::GET, "/v1/models", &[key], "").await;
         self.proxy.metrics().await;
         assert!(!self.upstream.received().is_empty() && !self.api.received().is_empty(), "{}", self.proxy.log());
     }
@@ -58,8 +65,12 @@ impl Loaded {
 /// The rooms' alias, one whose upstream is down, and an upstream that takes fewer tools than there are, so that they are ranked.
 fn config_of(upstream: &Server, api: &Server) -> String {
     config(&upstream.url("/v1"))
-        + "max_tools = 2\n"
-        + &format!("[upstreams.down]\nbase_url = \"http://{}/v1\"\nconnect_retries = 0\n", Server::refusing())
+        + "max_tools = 2\napi_key = \"k\"\n"
+        + &format!(
+            "[upstreams.down]\nbase_url = \"http://{}/v1\"\nconnect_retries = 0\napi_key = \"k\"\n",
+            Server::refusing()
+        )
+        + "[keys]\nmode = \"required\"\n[prices.gpt-test]\nprompt = 1.0\n"
         + "[executor]\nallowed_addresses = [\"127.0.0.1\"]\n"
         + "[aliases.lost]\nmodel = \"gpt-test\"\nupstream = \"down\"\n"
         + "[aliases.helper]\nmodel = \"gpt-test\"\ntoolsets = [\"rooms\"]\n"

@@ -7,12 +7,14 @@ use super::finding::Finding;
 use crate::app;
 use crate::config::Loaded;
 use crate::feedback::Templates;
-use crate::store::{Location, Store};
+use crate::keys::{KeyState, Registrar};
+use crate::store::{Location, Store, StoreError};
 
 pub(super) async fn examine(loaded: &Loaded) -> Vec<Finding> {
     let mut findings = vec![policies_of(loaded), templates(loaded)];
     findings.extend(documents(loaded));
     findings.push(store(loaded).await);
+    findings.push(keys(loaded).await);
     findings.extend(spill(loaded));
     findings
 }
@@ -107,6 +109,38 @@ async fn store(loaded: &Loaded) -> Finding {
         }
         Err(error) => Finding::fail("store", error.to_string(), fix),
     }
+}
+
+/// Can clients come in? Of a store that is not there yet nothing is known.
+async fn keys(loaded: &Loaded) -> Finding {
+    const CHECK: &str = "keys";
+    let settings = &loaded.settings;
+    let is_there = match Location::parse(settings.store.url.expose(), &loaded.base_dir) {
+        Ok(Location::File(file)) => file.exists(),
+        Ok(Location::Postgres(_)) => true,
+        _ => false,
+    };
+    let active = if is_there { active_keys(loaded).await } else { Ok(0) };
+    match (settings.keys.is_required(), active) {
+        (true, Ok(0)) => {
+            Finding::warn(CHECK, "clients need keys, and there are none", "`callwright keys create NAME` makes one")
+        }
+        (true, Ok(active)) => Finding::ok(CHECK, format!("{active} are of use")),
+        (false, Ok(active)) if active > 0 => Finding::warn(
+            CHECK,
+            format!("there are {active}, and clients come in without them"),
+            "set `keys.mode = \"required\"`, or revoke them",
+        ),
+        (false, _) => Finding::ok(CHECK, "clients need none of the proxy's own"),
+        (true, Err(error)) => Finding::fail(CHECK, error.to_string(), "make the store work: keys are in it"),
+    }
+}
+
+async fn active_keys(loaded: &Loaded) -> Result<usize, StoreError> {
+    let store = Store::open_beside(&loaded.settings.store, &loaded.base_dir).await?;
+    let keys = Registrar::of(&store).list().await;
+    store.close().await;
+    Ok(keys?.iter().filter(|key| key.state == KeyState::Active).count())
 }
 
 /// The folder where traces wait while the store does not take them; it may have to be made.

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::super::format::Format;
 use super::VerbResult;
 use crate::config;
-use crate::policy::{Reasoned, TurnFacts};
+use crate::policy::{KeyFacts, Reasoned, TurnFacts};
 
 /// With this header field a request asks for a policy.
 const POLICY_HEADER: &str = "x-callwright-policy";
@@ -25,6 +25,15 @@ pub(super) struct Arguments {
     /// Header field of the request; may be given several times.
     #[arg(long = "header", value_name = "NAME: VALUE", value_parser = header)]
     headers: Vec<(HeaderName, HeaderValue)>,
+    /// Name of the virtual key that the request is sent with.
+    #[arg(long, value_name = "NAME")]
+    key: Option<String>,
+    /// Name of that key's group.
+    #[arg(long, value_name = "NAME", default_value = "", requires = "key")]
+    group: String,
+    /// Name of the policy that the key is bound to.
+    #[arg(long, value_name = "NAME", default_value = "", requires = "key")]
+    key_policy: String,
     /// The configuration; as for `serve`.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -57,6 +66,12 @@ pub(super) fn run(arguments: &Arguments) -> VerbResult {
         model: &model,
         alias: alias.map(|_| model.as_str()),
         alias_policy: alias.map(|alias| alias.policy.as_str()).filter(|policy| !policy.is_empty()),
+        key: arguments.key.as_deref().map(|name| KeyFacts {
+            name,
+            group: &arguments.group,
+            policy: &arguments.key_policy,
+            selectable: None,
+        }),
         headers: &headers,
         requested: wish.filter(|wish| !wish.is_empty()),
     })?;

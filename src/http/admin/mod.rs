@@ -1,6 +1,7 @@
 //! `/admin/*`: JSON for operators.
 
 pub(super) mod approvals;
+pub(super) mod keys;
 pub(super) mod memory;
 pub(super) mod policies;
 pub(super) mod shadow;

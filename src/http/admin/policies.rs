@@ -27,6 +27,9 @@ struct Asked {
     /// Its header fields.
     #[serde(default)]
     headers: BTreeMap<String, String>,
+    /// Id or name of the virtual key that it is sent with.
+    #[serde(default)]
+    key: Option<String>,
 }
 
 /// The policy that a request would get, and why.
@@ -43,7 +46,9 @@ pub(in crate::http) async fn explain(
     let asked: Asked = match json::object(&body) {
         Ok(asked) => asked,
         Err(error) => {
-            return invalid(format!("the body must be an object with `request` and, if need be, `headers`: {error}"));
+            return invalid(format!(
+                "the body must be an object with `request` and, if need be, `headers` and `key`: {error}"
+            ));
         }
     };
     let Some(model) = asked.request.get("model").and_then(Value::as_str) else {
@@ -53,7 +58,12 @@ pub(in crate::http) async fn explain(
         Ok(fields) => fields,
         Err(message) => return invalid(message),
     };
-    match side.pipeline.inspect().explain(model, &fields) {
+    let keys = side.access.keys();
+    let key = match asked.key.as_deref().map(|name| keys.get(name).ok_or(name)).transpose() {
+        Ok(key) => key,
+        Err(name) => return invalid(format!("there is no key `{name}`; `GET /admin/keys` lists them")),
+    };
+    match side.pipeline.inspect().explain(model, key.map(|key| &**key), &fields) {
         Ok(explained) => json::value(StatusCode::OK, &explained),
         Err(error) => error::invalid_request(StatusCode::BAD_REQUEST, error.to_string(), "policy_not_selectable"),
     }

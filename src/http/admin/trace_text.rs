@@ -48,7 +48,8 @@ fn head(page: &mut Page, trace: &Trace) {
     page.line(&format!("Trace {}", trace.id));
     page.line(&format!("{}  {}  model {} at {}", trace.started_at, trace.endpoint, trace.model, trace.upstream));
     let session = trace.session.as_deref().map(|session| format!(", session {session}")).unwrap_or_default();
-    page.line(&format!("policy {} ({}){session}", trace.policy, trace.mode));
+    let key = trace.key.as_ref().map(|key| format!(", key {}", key.name)).unwrap_or_default();
+    page.line(&format!("policy {} ({}){session}{key}", trace.policy, trace.mode));
     page.line(&format!(
         "status {}, verdict {}, {} tokens, {} ms of which {} ms are the proxy's own{}",
         trace.status,

@@ -18,11 +18,14 @@ pub(in crate::http) async fn list(
     filter: Result<Query<TraceFilter>, QueryRejection>,
 ) -> Response {
     match filter {
-        Ok(Query(filter)) => side
-            .store
-            .list(&filter)
-            .await
-            .map_or_else(|error| error::store(&error), |page| json::value(StatusCode::OK, &page)),
+        Ok(Query(mut filter)) => {
+            // Traces are found by the ids of keys; people know their names.
+            if let Some(known) = filter.key.as_ref().and_then(|name| side.access.keys().get(name).cloned()) {
+                filter.key = Some(known.key().id.clone());
+            }
+            let page = side.store.list(&filter).await;
+            page.map_or_else(|error| error::store(&error), |page| json::value(StatusCode::OK, &page))
+        }
         Err(rejection) => error::invalid_request(StatusCode::BAD_REQUEST, rejection.body_text(), "invalid_query"),
     }
 }

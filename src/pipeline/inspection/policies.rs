@@ -6,6 +6,7 @@ use http::HeaderMap;
 use serde::Serialize;
 
 use super::Inspection;
+use crate::keys::KnownKey;
 use crate::pipeline::stages::open::facts;
 use crate::policy::{Policy, Reasoned, SelectError};
 
@@ -52,13 +53,13 @@ impl Inspection {
         self.policies.policies().map(shown).collect()
     }
 
-    /// The policy that a request with this model and these header fields would get.
+    /// The policy that a request with this model, virtual key and header fields would get.
     ///
     /// # Errors
     /// [`SelectError`], where it asks for a policy that it cannot have.
-    pub fn explain(&self, model: &str, headers: &HeaderMap) -> Result<Explained, SelectError> {
+    pub fn explain(&self, model: &str, key: Option<&KnownKey>, headers: &HeaderMap) -> Result<Explained, SelectError> {
         let alias = self.aliases.get(model);
-        let reasoned = self.policies.reason(&facts(model, alias, headers))?;
+        let reasoned = self.policies.reason(&facts(model, alias, key, headers))?;
         let rules = Arc::clone(&reasoned.policy);
         Ok(Explained { model: model.to_owned(), alias: alias.is_some(), reasoned, rules })
     }

@@ -156,8 +156,11 @@ fn question(
     }
 }
 
-/// The client as people tell it from others: from the beginning of its key's hash no key can be found.
+/// The client as people tell it from others: by the name of its virtual key, or else by its own key: from the beginning of its key's hash no key can be found.
 fn client(turn: &Turn, tenant: &str) -> String {
+    if let Some(key) = &turn.record.trace().key {
+        return key.name.clone();
+    }
     let letters = tenant.get(..CLIENT_LETTERS).unwrap_or_default();
     if kept_key::client_key(&turn.headers).is_some() { format!("key-{letters}") } else { "no key".to_owned() }
 }

@@ -6,6 +6,7 @@ use http::{HeaderMap, HeaderValue};
 use sha2::{Digest, Sha256};
 
 use crate::domain::digest::{self, add_part, hex};
+use crate::keys::Caller;
 use crate::openai::MessageView;
 
 /// The client's key, in whichever field it is sent.
@@ -13,8 +14,12 @@ pub(super) fn client_key(headers: &HeaderMap) -> Option<&HeaderValue> {
     headers.get(AUTHORIZATION).or_else(|| headers.get("api-key"))
 }
 
-/// Whose conversation it is: the hash of the client's key; one for all clients without any.
-pub fn tenant(headers: &HeaderMap) -> String {
+/// Whose conversation it is: the id of the virtual key, which stays when its secret is rotated; else the hash of the client's own key, one for all
+/// clients without any.
+pub fn tenant(caller: &Caller, headers: &HeaderMap) -> String {
+    if let Some(known) = caller {
+        return known.key().id.clone();
+    }
     digest::tenant(client_key(headers).map(HeaderValue::as_bytes).unwrap_or_default())
 }
 
@@ -121,10 +126,10 @@ mod tests {
     fn tenants_are_told_apart_by_their_keys_which_cannot_be_read() {
         let with =
             |name: &'static str, key: &str| HeaderMap::from_iter([(name.parse().unwrap(), key.parse().unwrap())]);
-        let one = tenant(&with("authorization", "Bearer sk-1"));
-        assert_ne!(one, tenant(&with("authorization", "Bearer sk-2")));
-        assert_ne!(one, tenant(&HeaderMap::new()));
+        let one = tenant(&None, &with("authorization", "Bearer sk-1"));
+        assert_ne!(one, tenant(&None, &with("authorization", "Bearer sk-2")));
+        assert_ne!(one, tenant(&None, &HeaderMap::new()));
         assert!(!one.contains("sk-1"));
-        assert_ne!(tenant(&with("api-key", "k")), tenant(&HeaderMap::new()));
+        assert_ne!(tenant(&None, &with("api-key", "k")), tenant(&None, &HeaderMap::new()));
     }
 }

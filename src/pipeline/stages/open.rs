@@ -13,13 +13,16 @@ use tokio_util::sync::CancellationToken;
 use crate::domain::digest::hex;
 use crate::domain::rules::{Mode, ProceduresMode};
 use crate::domain::{MemoryNote, Scope, ids};
+use crate::keys::{Admission, Asked, Caller, KnownKey};
 use crate::openai::{ChatRequest, ErrorBody, RequestError};
 use crate::pipeline::Pipeline;
+use crate::pipeline::charge::{refusal_body, refusal_headers};
 use crate::pipeline::record::{Opening, Record};
 use crate::pipeline::settings::AliasSettings;
 use crate::pipeline::targets::targets;
 use crate::pipeline::turn::Turn;
-use crate::policy::{Policy, TurnFacts};
+use crate::policy::{KeyFacts, Policy, TurnFacts};
+use crate::telemetry::labels::KeyResult;
 use crate::upstream::Upstream;
 
 use super::ask::Streamed;
@@ -43,6 +46,8 @@ pub struct TurnRequest {
     pub endpoint: &'static str,
     /// The model that the path names (Azure-style deployments); it wins over the body's.
     pub deployment: Option<String>,
+    /// Whose request it is. Its key is not among the header fields any more.
+    pub caller: Caller,
     /// The client's header fields.
     pub headers: HeaderMap,
     /// The body.
@@ -56,6 +61,8 @@ pub struct TurnRequest {
 pub(crate) struct Refusal {
     /// 4xx.
     pub(crate) status: StatusCode,
+    /// Header fields of the answer.
+    pub(crate) headers: HeaderMap,
     /// What the client is told.
     pub(crate) error: ErrorBody,
 }
@@ -66,7 +73,7 @@ pub(crate) fn open(
     request: TurnRequest,
     cancelled: CancellationToken,
 ) -> Result<Turn, Box<Refusal>> {
-    let TurnRequest { endpoint, deployment, headers, body, arrived } = request;
+    let TurnRequest { endpoint, deployment, caller, headers, body, arrived } = request;
     let mut chat = ChatRequest::parse(body).map_err(|error| refuse(StatusCode::BAD_REQUEST, error.into()))?;
     if let Some(model) = &deployment {
         chat.set_model(model);
@@ -75,25 +82,30 @@ pub(crate) fn open(
     let name = chat.model().to_owned();
     let alias = snapshot.aliases.get(&name).cloned();
     let settings = alias.clone().unwrap_or_default();
-    let policy = snapshot.policies.resolve(&facts(&name, alias.as_ref(), &headers)).map_err(|error| {
-        let error = RequestError {
-            message: error.to_string(),
-            param: Some(POLICY_HEADER.to_owned()),
-            code: Some("policy_not_selectable".to_owned()),
-        };
-        refuse(StatusCode::BAD_REQUEST, error.into())
-    })?;
+    let policy =
+        snapshot.policies.resolve(&facts(&name, alias.as_ref(), caller.as_deref(), &headers)).map_err(|error| {
+            let error = RequestError {
+                message: error.to_string(),
+                param: Some(POLICY_HEADER.to_owned()),
+                code: Some("policy_not_selectable".to_owned()),
+            };
+            refuse(StatusCode::BAD_REQUEST, error.into())
+        })?;
     let policy = pipeline.switch.in_force(policy);
-    let session = session(&headers, &chat);
+    let tenant = tenant(&caller, &headers);
+    let session = session(&caller, &headers, &chat);
     let mut fallbacks = route(pipeline, &name, &settings, session.as_deref(), &chat);
     let (upstream, model) = fallbacks.pop_front().unwrap_or_else(|| (pipeline.upstream(""), name.clone()));
+    let admission =
+        admit(pipeline, &caller, &name, std::iter::once(&model).chain(fallbacks.iter().map(|(_, model)| model)))?;
     let debug = text(&headers, DEBUG_HEADER).is_some_and(|value| value.eq_ignore_ascii_case("true"));
     let started_at = Timestamp::now();
     let opening = Opening {
         id: ids::trace_id(started_at),
         started_at,
         session,
-        tenant: tenant(&headers),
+        tenant,
+        key: caller.as_deref().map(KnownKey::note),
         endpoint,
         model: name,
         upstream: upstream.name().to_owned(),
@@ -125,7 +137,33 @@ pub(crate) fn open(
         answer_headers: HeaderMap::new(),
         streamed: Streamed::default(),
         in_flight: pipeline.metrics.turn_started(),
+        admission,
     })
+}
+
+/// Takes the turn in, where its key may ask for the model and has not used up its limits.
+fn admit<'a>(
+    pipeline: &Pipeline,
+    caller: &Caller,
+    model: &str,
+    targets: impl Iterator<Item = &'a String>,
+) -> Result<Option<Admission>, Box<Refusal>> {
+    let Some(known) = caller else { return Ok(None) };
+    let targets: Vec<&str> = targets.map(String::as_str).collect();
+    let admitted = pipeline.access.admit(caller, Asked::Turn { model, targets: &targets });
+    let result =
+        admitted.as_ref().map_or_else(|refused| KeyResult::of_limit(refused.limit.label()), |_| KeyResult::Admitted);
+    pipeline.metrics.key_requests.inc(&known.key().group, result);
+    admitted.map_err(|refused| {
+        let status = StatusCode::from_u16(refused.limit.status()).unwrap_or(StatusCode::TOO_MANY_REQUESTS);
+        Box::new(Refusal { status, headers: refusal_headers(&refused), error: refusal_body(&refused) })
+    })
+}
+
+/// What of a key selects a policy.
+fn key_facts(known: &KnownKey) -> KeyFacts<'_> {
+    let key = known.key();
+    KeyFacts { name: &key.name, group: &key.group, policy: &key.policy, selectable: key.selectable.as_deref() }
 }
 
 /// Where the model is and its name there, then who stands in for it. A turn without a session goes where others that begin alike go.
@@ -159,19 +197,21 @@ fn scope(policy: &Policy, tenant: &str) -> Scope {
 }
 
 fn refuse(status: StatusCode, error: ErrorBody) -> Box<Refusal> {
-    Box::new(Refusal { status, error })
+    Box::new(Refusal { status, headers: HeaderMap::new(), error })
 }
 
-/// What selects the policy of a request for this model, which may be an alias.
+/// What selects the policy of a request for this model, which may be an alias, with this virtual key, if any.
 pub(in crate::pipeline) fn facts<'a>(
     model: &'a str,
     alias: Option<&'a AliasSettings>,
+    key: Option<&'a KnownKey>,
     headers: &'a HeaderMap,
 ) -> TurnFacts<'a> {
     TurnFacts {
         model,
         alias: alias.map(|_| model),
         alias_policy: alias.map(|alias| alias.policy.as_str()).filter(|policy| !policy.is_empty()),
+        key: key.map(key_facts),
         headers,
         requested: text(headers, POLICY_HEADER),
     }
@@ -182,13 +222,15 @@ fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 }
 
 /// The session: the header; else the key and the first messages, hashed; else none (DESIGN section 7).
-fn session(headers: &HeaderMap, chat: &ChatRequest) -> Option<String> {
+fn session(caller: &Caller, headers: &HeaderMap, chat: &ChatRequest) -> Option<String> {
     if let Some(name) = text(headers, SESSION_HEADER) {
         return Some(name.chars().filter(|character| !character.is_control()).take(SESSION_CHARS).collect());
     }
-    let key = client_key(headers)?;
     let mut hash = Sha256::new();
-    hash.update(key.as_bytes());
+    match caller {
+        Some(known) => hash.update(known.key().id.as_bytes()),
+        None => hash.update(client_key(headers)?.as_bytes()),
+    }
     hash.update([0]);
     hash.update(chat.first_messages_text());
     let digest = hash.finalize();
@@ -207,13 +249,13 @@ mod tests {
     #[test]
     fn a_session_is_the_header_or_the_key_and_the_first_messages_or_none() {
         let mut headers = HeaderMap::new();
-        assert_eq!(session(&headers, &chat("hello")), None);
+        assert_eq!(session(&None, &headers, &chat("hello")), None);
         headers.insert("authorization", "Bearer a".parse().unwrap());
-        let hashed = session(&headers, &chat("hello")).unwrap();
-        assert_eq!(Some(&hashed), session(&headers, &chat("hello")).as_ref());
-        assert_ne!(Some(&hashed), session(&headers, &chat("bye")).as_ref());
+        let hashed = session(&None, &headers, &chat("hello")).unwrap();
+        assert_eq!(Some(&hashed), session(&None, &headers, &chat("hello")).as_ref());
+        assert_ne!(Some(&hashed), session(&None, &headers, &chat("bye")).as_ref());
         assert!(!hashed.contains("Bearer"));
         headers.insert(SESSION_HEADER, "checkout 7".parse().unwrap());
-        assert_eq!(session(&headers, &chat("hello")).as_deref(), Some("checkout 7"));
+        assert_eq!(session(&None, &headers, &chat("hello")).as_deref(), Some("checkout 7"));
     }
 }

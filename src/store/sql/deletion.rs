@@ -8,11 +8,12 @@ use crate::domain::representation::SharedRepresentation;
 use crate::domain::{Lesson, Procedure, Scope};
 use crate::store::{Deleted, Deletion, Forgot, Forgotten, StoreError};
 
-/// Turn state of a client.
-const OF_TENANT: [&str; 3] = [
+/// Turn state of a client, and what its key used.
+const OF_TENANT: [&str; 4] = [
     "DELETE FROM approvals WHERE tenant = $1",
     "DELETE FROM kept_parts WHERE tenant = $1",
     "DELETE FROM plans WHERE tenant = $1",
+    "DELETE FROM key_usage WHERE subject = 'key:' || $1",
 ];
 
 /// Turn state of a session. As long as an outcome is unknown the call must not be sent again.

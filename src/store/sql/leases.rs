@@ -44,6 +44,7 @@ impl Database {
     pub(in crate::store) async fn leave(&self, owner: &str) {
         if self.has_replicas() {
             let _ = self.release(&format!("{REPLICA}{owner}"), owner).await;
+            let _ = self.nothing_under_way(owner).await;
         }
     }
 

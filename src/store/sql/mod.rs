@@ -10,6 +10,8 @@ mod feedback;
 mod intents;
 mod jobs;
 mod kept;
+mod key_usage;
+mod keys;
 mod leases;
 mod memory;
 mod plans;

@@ -13,12 +13,14 @@ pub(in crate::store) enum Topic {
     Feedback,
     Representations,
     Samples,
+    Keys,
+    KeyUsage,
 }
 
 impl Topic {
-    /// Do others want to know at once? There is a trace for every turn, and nothing waits for them.
+    /// Do others want to know at once? There is a trace for every turn, and nothing waits for them; what keys use is looked at every so often.
     const fn is_told(self) -> bool {
-        !matches!(self, Self::Traces)
+        !matches!(self, Self::Traces | Self::KeyUsage)
     }
 
     /// Its name in the table of revisions, and of its own table.
@@ -30,6 +32,8 @@ impl Topic {
             Self::Feedback => "feedback",
             Self::Representations => "representations",
             Self::Samples => "samples",
+            Self::Keys => "virtual_keys",
+            Self::KeyUsage => "key_usage",
         }
     }
 }
@@ -70,6 +74,7 @@ impl Database {
             feedback: of(Topic::Feedback),
             representations: of(Topic::Representations),
             samples: of(Topic::Samples),
+            keys: of(Topic::Keys),
         })
     }
 }

@@ -2,6 +2,10 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+
 use super::revisions::Topic;
 use super::{Database, Lock, Statement, Value, time};
 use crate::domain::Trace;
@@ -66,6 +70,14 @@ const EXPIRE_REPRESENTATIONS: &str = "\
 
 const EXPIRE_SAMPLES: &str = "\
     DELETE FROM samples WHERE id IN (SELECT id FROM samples WHERE deleted AND updated_at < $1 ORDER BY id LIMIT $2)";
+
+/// Who tells of requests under way tells so again and again.
+const EXPIRE_KEY_REQUESTS: &str = "\
+    DELETE FROM key_requests WHERE (subject, owner) IN \
+        (SELECT subject, owner FROM key_requests WHERE seen_at < $1 ORDER BY seen_at LIMIT $2)";
+
+const EXPIRE_KEY_USAGE: &str = "\
+    DELETE FROM key_usage WHERE (subject, day) IN (SELECT subject, day FROM key_usage WHERE day < $1 ORDER BY day LIMIT $2)";
 
 const SUMMARY: &str = "\
     SELECT t.id, t.started_at, t.session, t.endpoint, t.model, t.upstream, t.policy, t.mode, t.verdict, t.status, t.duration_ms ";
@@ -137,10 +149,15 @@ impl Database {
             (EXPIRE_PROCEDURES, ages.before),
             (EXPIRE_REPRESENTATIONS, ages.before),
             (EXPIRE_SAMPLES, ages.before),
+            (EXPIRE_KEY_REQUESTS, ages.before),
         ];
         for (statement, before) in statements {
             let Some(before) = before else { continue };
             removed += transaction.execute(Statement::new(statement).bind(before.as_millisecond()).bind(limit)).await?;
+        }
+        if let Some(before) = ages.before {
+            let expire = Statement::new(EXPIRE_KEY_USAGE).bind(first_day_kept(before).to_string()).bind(limit);
+            removed += transaction.execute(expire).await?;
         }
         transaction.commit().await?;
         Ok(removed + self.forget_leases(limit).await?)
@@ -157,6 +174,11 @@ impl Database {
         );
         Statement::beginning(text).usual(true)
     }
+}
+
+/// The first day of which it is kept what keys used: budgets of a month need all of its days.
+fn first_day_kept(before: Timestamp) -> Date {
+    before.min(Timestamp::now()).to_zoned(TimeZone::UTC).date().first_of_month()
 }
 
 fn read(id: &str, document: &str) -> Result<Trace, StoreError> {
@@ -230,6 +252,7 @@ fn list_query(filter: &TraceFilter, limit: u32) -> Result<Statement, StoreError>
         (" AND t.session = ", filter.session.clone()),
         (" AND t.policy = ", filter.policy.clone()),
         (" AND t.mode = ", filter.mode.map(|mode| mode.label().to_owned())),
+        (" AND t.tenant = ", filter.key.clone()),
     ];
     for (condition, value) in texts {
         if let Some(value) = value {

@@ -10,7 +10,7 @@ use super::memory::{Guard, Tabled, write};
 use super::{Database, Lock, Statement, Value};
 use crate::domain::memory::ToolSample;
 use crate::domain::representation::SharedRepresentation;
-use crate::domain::{Lesson, Procedure, Trace};
+use crate::domain::{Lesson, Procedure, Trace, VirtualKey};
 use crate::store::{ExportPosition, Exported, Given, Imported, Portable, PortableRow, StoreError, TraceRow};
 
 /// A table of turn state.
@@ -31,7 +31,7 @@ enum Kind {
 use Kind::{Flag, Integer, Text};
 
 /// A column `owner` is not moved: no turn waits in another store.
-const TABLES: [Table; 4] = [
+const TABLES: [Table; 5] = [
     Table {
         name: "intents",
         key: &["session", "operation", "arguments_hash"],
@@ -92,6 +92,11 @@ const TABLES: [Table; 4] = [
             ("used_at", Integer),
         ],
     },
+    Table {
+        name: "key_usage",
+        key: &["subject", "day"],
+        columns: &[("subject", Text), ("day", Text), ("requests", Integer), ("tokens", Integer), ("nanos", Integer)],
+    },
 ];
 
 /// Topics before those of [`TABLES`], in the order in which they are exported.
@@ -101,7 +106,8 @@ const PROCEDURES: usize = 2;
 const FEEDBACK: usize = 3;
 const REPRESENTATIONS: usize = 4;
 const SAMPLES: usize = 5;
-const FIRST_TABLE: usize = 6;
+const KEYS: usize = 6;
+const FIRST_TABLE: usize = 7;
 
 impl Database {
     /// See [`crate::store::Store::export`].
@@ -119,6 +125,7 @@ impl Database {
                 self.documents("representations", ALIVE, &["id"], &after, limit, &mut exported, representation).await?
             }
             SAMPLES => self.documents("samples", ALIVE, &["id"], &after, limit, &mut exported, sample).await?,
+            KEYS => self.documents("virtual_keys", "", &["id"], &after, limit, &mut exported, key).await?,
             _ => match TABLES.get(topic - FIRST_TABLE) {
                 None => return Ok(exported),
                 Some(table) => self.rows(table, &after, limit, &mut exported).await?,
@@ -186,6 +193,7 @@ impl Database {
             Portable::Procedure(procedure) => self.import_memory(&procedure).await,
             Portable::Representation(shared) => self.import_memory(&shared).await,
             Portable::Sample(sample) => self.import_memory(&sample).await,
+            Portable::Key(key) => self.import_key(&key).await,
             Portable::Feedback(row) => Ok(match self.give(&row).await? {
                 Given::New => Imported::Written,
                 Given::Repeated => Imported::Known,
@@ -245,6 +253,10 @@ fn representation(document: &str) -> serde_json::Result<Portable> {
 
 fn sample(document: &str) -> serde_json::Result<Portable> {
     serde_json::from_str::<ToolSample>(document).map(Portable::Sample)
+}
+
+fn key(document: &str) -> serde_json::Result<Portable> {
+    serde_json::from_str::<VirtualKey>(document).map(Portable::Key)
 }
 
 fn feedback(document: &str) -> serde_json::Result<Portable> {

@@ -11,6 +11,7 @@ use http::{HeaderValue, StatusCode, header};
 use tokio::time::timeout;
 
 use crate::domain::rules::Mode;
+use crate::domain::tokens::BYTES_PER_TOKEN;
 use crate::domain::trace::Attempt;
 use crate::domain::{UpstreamFailure, UpstreamFailureKind, Usage};
 use crate::openai::{AnswerError, Assembler, ChatRequest, Completion, SseError, SseReader, StreamItem};
@@ -79,7 +80,7 @@ async fn attempt(
         }
     };
     let again = notes.again;
-    note(pipeline, turn, purpose, &asked, notes, started.elapsed());
+    note(pipeline, turn, purpose, (&request, &asked), notes, started.elapsed());
     (asked, again)
 }
 
@@ -184,7 +185,14 @@ fn malformed(turn: &Turn, message: String) -> UpstreamFailure {
     }
 }
 
-fn note(pipeline: &Pipeline, turn: &mut Turn, purpose: Purpose, asked: &Asked, notes: Notes, took: Duration) {
+fn note(
+    pipeline: &Pipeline,
+    turn: &mut Turn,
+    purpose: Purpose,
+    (request, asked): (&ChatRequest, &Asked),
+    notes: Notes,
+    took: Duration,
+) {
     let outcome = match asked {
         Asked::Completion(_) => "success",
         Asked::Relay(Relay::Answer { status, .. }) if status.is_success() => "success",
@@ -192,21 +200,39 @@ fn note(pipeline: &Pipeline, turn: &mut Turn, purpose: Purpose, asked: &Asked, n
         Asked::Relay(Relay::Failure(failure)) => failure.kind.label(),
         Asked::ClientGone => "cancelled",
     };
-    let usage = match asked {
-        Asked::Completion(completion) => completion.usage().unwrap_or_default(),
+    let told = match asked {
+        Asked::Completion(completion) => completion.usage(),
         // In mode `off` an answer is not judged, but its tokens count.
         Asked::Relay(Relay::Answer { status, body }) if status.is_success() => {
-            Completion::parse(body.clone()).ok().and_then(|completion| completion.usage()).unwrap_or_default()
+            Completion::parse(body.clone()).ok().and_then(|completion| completion.usage())
         }
-        _ => Usage::default(),
+        _ => None,
     };
+    let is_served = notes.status.is_some_and(|status| status.is_success());
+    let estimate = (turn.admission.is_some() && is_served && told.is_none()).then(|| estimate(turn, request, asked));
+    let usage = told.unwrap_or_default();
     if let Some(first_chunk) = notes.first_chunk {
         pipeline.metrics.time_to_first_chunk.observe(first_chunk.as_secs_f64());
     }
     let attempt = Attempt {
+        model: turn.model.clone(),
+        estimate,
         status: notes.status.map(|status| status.as_u16()),
         request_id: notes.request_id,
         ..Attempt::unjudged(purpose.label(), turn.upstream.name(), outcome, usage, milliseconds(took))
     };
     turn.record.attempt(attempt, took);
+}
+
+/// What an attempt is charged for whose upstream told no tokens: because it does not, because a stream was not asked for them, or because it
+/// broke off. Who is charged nothing then would have no limit.
+fn estimate(turn: &Turn, request: &ChatRequest, asked: &Asked) -> Usage {
+    let tokens = |bytes: usize| bytes.div_ceil(BYTES_PER_TOKEN) as u64;
+    let answer = match asked {
+        Asked::Completion(completion) => completion.to_bytes().len(),
+        Asked::Relay(Relay::Answer { body, .. }) => body.len(),
+        _ => turn.streamed.texts.values().map(|text| text.text.len()).sum(),
+    };
+    let (prompt_tokens, completion_tokens) = (tokens(request.to_bytes().len()), tokens(answer));
+    Usage { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens, cached_tokens: 0 }
 }

@@ -21,6 +21,8 @@ use super::scene::Scene;
 pub(super) struct Metered {
     model: TextModel,
     upstream: String,
+    /// The model's name there.
+    name: String,
     purpose: Purpose,
     attempts: Mutex<Vec<(Attempt, Duration, Cost)>>,
     cancelled: CancellationToken,
@@ -33,11 +35,12 @@ impl Metered {
     /// The model that draws a turn's plans, asked for this purpose.
     pub(super) fn of(scene: &Scene<'_>, purpose: Purpose) -> Self {
         let turn = &*scene.turn;
-        let (model, upstream) = scene.pipeline.planning_model(turn);
+        let (model, upstream, name) = scene.pipeline.planning_model(turn);
         Self {
             // The upstream decides which of the client's fields it takes.
             model: model.for_client(turn.headers.clone()),
             upstream,
+            name,
             purpose,
             attempts: Mutex::default(),
             cancelled: turn.cancelled.clone(),
@@ -70,7 +73,10 @@ impl Metered {
     }
 
     fn note(&self, outcome: &str, requests: u64, usage: Usage, took: Duration) {
-        let attempt = Attempt::unjudged(self.purpose.label(), &self.upstream, outcome, usage, milliseconds(took));
+        let attempt = Attempt {
+            model: self.name.clone(),
+            ..Attempt::unjudged(self.purpose.label(), &self.upstream, outcome, usage, milliseconds(took))
+        };
         let cost = Cost { requests, prompt_tokens: usage.prompt_tokens, completion_tokens: usage.completion_tokens };
         self.attempts.lock().unwrap_or_else(PoisonError::into_inner).push((attempt, took, cost));
     }
@@ -87,7 +93,7 @@ impl PlanningModel for Metered {
                     let (prompt_tokens, completion_tokens) =
                         (tokens(reply.prompt_tokens), tokens(reply.completion_tokens));
                     let total_tokens = prompt_tokens.saturating_add(completion_tokens);
-                    let usage = Usage { prompt_tokens, completion_tokens, total_tokens };
+                    let usage = Usage { prompt_tokens, completion_tokens, total_tokens, cached_tokens: 0 };
                     self.note("success", reply.requests, usage, started.elapsed());
                 }
                 Err(_) => self.note("other", 1, Usage::default(), started.elapsed()),

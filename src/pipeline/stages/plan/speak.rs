@@ -29,7 +29,12 @@ pub(super) async fn speak(scene: &mut Scene<'_>, course: &mut Course, purpose: P
     course.note(scene.turn);
     let mut completion = said?;
     let (prompt_tokens, completion_tokens) = (course.cost.prompt_tokens, course.cost.completion_tokens);
-    completion.set_usage(Usage { prompt_tokens, completion_tokens, total_tokens: course.cost.tokens() });
+    completion.set_usage(Usage {
+        prompt_tokens,
+        completion_tokens,
+        total_tokens: course.cost.tokens(),
+        cached_tokens: 0,
+    });
     let kind = if scene.turn.request.is_stream() { "text/event-stream" } else { "application/json" };
     scene.turn.answer_headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     Some(completion)

@@ -1,0 +1,296 @@
+//! `callwright keys`: the virtual keys of the configured store.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
+
+use super::errors::VerbResult;
+use super::format::Format;
+use super::plain;
+use crate::config::{self, Loaded};
+use crate::domain::{BudgetPeriod, KeyLimits};
+use crate::keys::{Issued, KeyChange, KeyDraft, KeyReport, KeyState, Registrar, UsageSummary};
+use crate::store::Store;
+
+/// Arguments of `keys`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+    /// The configuration, whose `[store]` is meant; as for `serve`.
+    #[arg(long, value_name = "FILE", global = true)]
+    config: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Make a key, and print its secret, which nothing will show again.
+    Create {
+        /// What people, policies and traces call it.
+        name: String,
+        #[command(flatten)]
+        change: Change,
+        /// `text` is for people, `json` one object.
+        #[arg(long, value_enum, default_value_t = Format::Text)]
+        format: Format,
+    },
+    /// List the keys, oldest first.
+    List {
+        /// Only those of this group.
+        #[arg(long, value_name = "NAME")]
+        group: Option<String>,
+        /// Revoked and expired ones too.
+        #[arg(long)]
+        all: bool,
+        /// `text` is a table for people, `json` one object on each line.
+        #[arg(long, value_enum, default_value_t = Format::Text)]
+        format: Format,
+    },
+    /// Show one key, and what it used in this day and month of UTC.
+    Show {
+        /// Its name or id.
+        key: String,
+        /// `text` is for people, `json` one object.
+        #[arg(long, value_enum, default_value_t = Format::Text)]
+        format: Format,
+    },
+    /// Change a key. What is not named stays.
+    Update {
+        /// Its name or id.
+        key: String,
+        #[command(flatten)]
+        change: Change,
+    },
+    /// Give a key a new secret, and print it.
+    Rotate {
+        /// Its name or id.
+        key: String,
+        /// Seconds for which the secret before holds, so that clients can change over.
+        #[arg(long, value_name = "SECONDS", default_value_t = 0)]
+        grace: u32,
+        /// `text` is for people, `json` one object.
+        #[arg(long, value_enum, default_value_t = Format::Text)]
+        format: Format,
+    },
+    /// End a key, at once and for good. Running proxies refuse it within a second.
+    Revoke {
+        /// Its name or id.
+        key: String,
+    },
+}
+
+/// What a key is allowed.
+#[derive(Debug, Args)]
+struct Change {
+    /// The group that it belongs to, whose limits hold besides; "" for none.
+    #[arg(long, value_name = "NAME")]
+    group: Option<String>,
+    /// The policy that holds for its turns; "" for none.
+    #[arg(long, value_name = "NAME")]
+    policy: Option<String>,
+    /// A policy that its requests may ask for; may be given several times. Without it: those that are `selectable`.
+    #[arg(long, value_name = "NAME")]
+    selectable: Vec<String>,
+    /// A model or alias that it may use, as a glob; may be given several times. Without it: all. "*" takes a restriction back.
+    #[arg(long = "model", value_name = "GLOB")]
+    models: Vec<String>,
+    /// Requests within any minute; 0: any number.
+    #[arg(long, value_name = "N")]
+    requests_per_minute: Option<u64>,
+    /// Tokens within any minute; 0: any number.
+    #[arg(long, value_name = "N")]
+    tokens_per_minute: Option<u64>,
+    /// Requests at a time; 0: any number.
+    #[arg(long, value_name = "N")]
+    concurrent_requests: Option<u64>,
+    /// Money for each period, by `[prices]`; 0: any amount.
+    #[arg(long, value_name = "AMOUNT")]
+    budget: Option<f64>,
+    /// The period of the budget, which begins at midnight UTC.
+    #[arg(long, value_enum)]
+    budget_period: Option<Period>,
+    /// Days from now after which it is of no use any more; 0: never.
+    #[arg(long, value_name = "DAYS")]
+    expires_in_days: Option<u32>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Period {
+    Day,
+    Month,
+}
+
+impl Change {
+    fn into_change(self) -> KeyChange {
+        let models = if self.models == ["*"] { Some(Vec::new()) } else { some(self.models) };
+        KeyChange {
+            group: self.group,
+            policy: self.policy,
+            selectable: some(self.selectable).map(Some),
+            models,
+            requests_per_minute: self.requests_per_minute,
+            tokens_per_minute: self.tokens_per_minute,
+            concurrent_requests: self.concurrent_requests,
+            budget: self.budget,
+            budget_period: self.budget_period.map(|period| match period {
+                Period::Day => BudgetPeriod::Day,
+                Period::Month => BudgetPeriod::Month,
+            }),
+            expires_in_days: self.expires_in_days,
+        }
+    }
+}
+
+fn some(texts: Vec<String>) -> Option<Vec<String>> {
+    (!texts.is_empty()).then_some(texts)
+}
+
+pub(super) fn run(arguments: Arguments) -> VerbResult {
+    let Arguments { action, config: file } = arguments;
+    let loaded = config::load(&config::Request { file, ..config::Request::default() }, &config::process_environment)?;
+    super::runtime()?.block_on(async {
+        let store = Store::open_beside(&loaded.settings.store, &loaded.base_dir).await?;
+        let done = act(action, &loaded, Registrar::of(&store)).await;
+        store.close().await;
+        done
+    })
+}
+
+async fn act(action: Action, loaded: &Loaded, registrar: Registrar<'_>) -> VerbResult {
+    match action {
+        Action::Create { name, change, format } => {
+            let draft = KeyDraft { name, change: change.into_change() };
+            check_policies(loaded, &draft.change)?;
+            let issued = registrar.create(&draft).await?;
+            if !loaded.settings.keys.is_required() {
+                anstream::eprintln!("note: clients need no key as long as `keys.mode` is `pass_through`");
+            }
+            print_issued(&issued, format);
+        }
+        Action::List { group, all, format } => list(&registrar.list().await?, group.as_deref(), all, format)?,
+        Action::Show { key, format } => show(&registrar.show(&key).await?, format)?,
+        Action::Update { key, change } => {
+            let change = change.into_change();
+            check_policies(loaded, &change)?;
+            show(&registrar.update(&key, &change).await?, Format::Text)?;
+        }
+        Action::Rotate { key, grace, format } => {
+            print_issued(&registrar.rotate(&key, SignedDuration::from_secs(i64::from(grace))).await?, format);
+        }
+        Action::Revoke { key } => {
+            let report = registrar.revoke(&key).await?;
+            anstream::println!("{} ({}) is revoked", plain::text(&report.name), report.id);
+        }
+    }
+    Ok(())
+}
+
+/// Every policy that is named must be there.
+fn check_policies(loaded: &Loaded, change: &KeyChange) -> VerbResult {
+    let named: Vec<&String> = change.policy.iter().chain(change.selectable.iter().flatten().flatten()).collect();
+    let named = named.into_iter().filter(|name| !name.is_empty());
+    let book = super::policy::load(loaded)?;
+    for name in named {
+        if book.get(name).is_none() {
+            let known: Vec<&str> = book.policies().map(|policy| policy.name.as_str()).collect();
+            return Err(format!("there is no policy `{name}`; there are {}", known.join(", ")).into());
+        }
+    }
+    Ok(())
+}
+
+/// The secret is on standard output alone: a script takes it from there, and nobody's log has it.
+fn print_issued(issued: &Issued, format: Format) {
+    let Issued { key, secret } = issued;
+    match format {
+        Format::Json => anstream::println!("{}", json!({"secret": secret.expose(), "key": key})),
+        Format::Text => {
+            anstream::eprintln!(
+                "{} ({}): this is its secret; it is not kept and will not be shown again",
+                key.name,
+                key.id
+            );
+            anstream::println!("{}", secret.expose());
+        }
+    }
+}
+
+fn list(keys: &[KeyReport], group: Option<&str>, all: bool, format: Format) -> VerbResult {
+    let wanted =
+        |key: &&KeyReport| group.is_none_or(|group| group == key.group) && (all || key.state == KeyState::Active);
+    let keys: Vec<&KeyReport> = keys.iter().filter(wanted).collect();
+    if keys.is_empty() && format == Format::Text {
+        anstream::println!("no keys; `callwright keys create NAME` makes one");
+    }
+    for key in keys {
+        match format {
+            Format::Json => anstream::println!("{}", plain::json(serde_json::to_string(key)?)),
+            Format::Text => {
+                let prefix = key.prefixes.last().map_or("", |prefix| prefix.prefix.as_str());
+                let group = if key.group.is_empty() { "-" } else { &key.group };
+                anstream::println!(
+                    "{}  {:<24}  {:<16}  {:<7}  {prefix}  {}",
+                    key.id,
+                    plain::text(&key.name),
+                    plain::text(group),
+                    key.state.label(),
+                    limits(&key.limits)
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+fn show(key: &KeyReport, format: Format) -> VerbResult {
+    if format == Format::Json {
+        anstream::println!("{}", plain::json(serde_json::to_string(key)?));
+        return Ok(());
+    }
+    let or = |text: &str, none: &str| if text.is_empty() { none.to_owned() } else { plain::text(text) };
+    let time = |time: Option<Timestamp>, none: &str| time.map_or_else(|| none.to_owned(), |time| format!("{time:.0}"));
+    anstream::println!("{} ({}): {}", plain::text(&key.name), key.id, key.state.label());
+    anstream::println!("  group       {}", or(&key.group, "none"));
+    anstream::println!("  policy      {}", or(&key.policy, "as for turns without a key"));
+    let selectable =
+        key.selectable.as_ref().map_or_else(|| "those that are selectable".to_owned(), |names| names.join(", "));
+    anstream::println!("  may ask for {}", plain::text(&selectable));
+    anstream::println!("  models      {}", or(&key.models.join(", "), "all"));
+    anstream::println!("  limits      {}", limits(&key.limits));
+    for prefix in &key.prefixes {
+        anstream::println!("  secret      {} until {}", prefix.prefix, time(prefix.valid_until, "its key ends"));
+    }
+    anstream::println!("  made        {:.0}", key.created_at);
+    anstream::println!("  expires     {}", time(key.expires_at, "never"));
+    if let Some(revoked_at) = key.revoked_at {
+        anstream::println!("  revoked     {revoked_at:.0}");
+    }
+    if let Some(UsageSummary { day, month, .. }) = key.usage {
+        for (name, used) in [("day", day), ("month", month)] {
+            anstream::println!(
+                "  this {name:<6} {} requests, {} tokens, {} spent",
+                used.requests,
+                used.tokens,
+                used.cost
+            );
+        }
+    }
+    Ok(())
+}
+
+fn limits(limits: &KeyLimits) -> String {
+    let KeyLimits { requests_per_minute, tokens_per_minute, concurrent_requests, budget } = limits;
+    let counts = [
+        (requests_per_minute, "requests/min"),
+        (tokens_per_minute, "tokens/min"),
+        (concurrent_requests, "requests at a time"),
+    ];
+    let mut told: Vec<String> =
+        counts.iter().filter(|(count, _)| **count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+    if budget.amount > 0.0 {
+        told.push(format!("{} a {}", budget.amount, budget.period.label()));
+    }
+    if told.is_empty() { "no limits".to_owned() } else { told.join(", ") }
+}

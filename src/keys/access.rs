@@ -1,0 +1,238 @@
+//! Who comes in, and what each is allowed: what the listeners and turns ask.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use jiff::Timestamp;
+use tokio::sync::Mutex;
+
+use super::admission::Admission;
+use super::known::{KeyState, KnownKey, KnownKeys};
+use super::ledger::{Ledger, Subject};
+use super::moment::Moment;
+use super::prices::{PriceSettings, Prices};
+use super::refusal::{Denied, Limit, Refused};
+use super::report::{KeyReport, UsageSummary};
+use super::settings::{Settings, Unmetered};
+use super::standing::Standing;
+use crate::domain::{KeyLimits, VirtualKey};
+use crate::store::{KeyUsage, Keys, Revision, Store, StoreError, UsageReport};
+
+/// Keys that are read from the store at a time.
+const PAGE: u32 = 500;
+
+/// Before every revision, that of imported rows too.
+const NOTHING_SEEN: Revision = -1;
+
+/// Whose request it is; `None` where keys are not the proxy's own.
+pub type Caller = Option<Arc<KnownKey>>;
+
+/// What a request asks for.
+#[derive(Debug, Clone, Copy)]
+pub enum Asked<'a> {
+    /// An answer of a model.
+    Turn {
+        /// The name that the client gave.
+        model: &'a str,
+        /// The names of the models that may be asked for it, at their upstreams.
+        targets: &'a [&'a str],
+    },
+    /// Something that is passed through and may use a model.
+    PassedThrough,
+    /// Something that uses no model.
+    Nothing,
+}
+
+/// Virtual keys, and what they use.
+#[derive(Debug)]
+pub struct Access {
+    settings: Settings,
+    prices: Arc<Prices>,
+    known: ArcSwap<KnownKeys>,
+    is_loaded: AtomicBool,
+    ledger: Arc<Ledger>,
+    store: Arc<Store>,
+    /// The revision up to which keys are known.
+    upto: Mutex<Revision>,
+    /// The revision up to which it is known what was used.
+    used_upto: Mutex<Revision>,
+}
+
+impl Access {
+    /// No key is known yet.
+    pub fn new(settings: &Settings, prices: &BTreeMap<String, PriceSettings>, store: Arc<Store>) -> Self {
+        Self {
+            settings: settings.clone(),
+            prices: Arc::new(Prices::of(prices)),
+            known: ArcSwap::default(),
+            is_loaded: AtomicBool::new(false),
+            ledger: Arc::default(),
+            store,
+            upto: Mutex::new(0),
+            used_upto: Mutex::new(NOTHING_SEEN),
+        }
+    }
+
+    /// Does nobody come in without a key of the proxy's own?
+    pub fn is_required(&self) -> bool {
+        self.settings.is_required()
+    }
+
+    /// Is it known which keys there are, if anybody wants to know?
+    pub fn is_ready(&self) -> bool {
+        !self.is_required() || self.is_loaded.load(Ordering::Relaxed)
+    }
+
+    /// Whose request it is, by the key that was sent.
+    ///
+    /// # Errors
+    /// [`Denied`], where keys are required and this is none.
+    pub fn identify(&self, sent: Option<&str>) -> Result<Caller, Denied> {
+        if !self.is_required() {
+            return Ok(None);
+        }
+        if !self.is_ready() {
+            return Err(Denied::NotLoaded);
+        }
+        let sent = sent.ok_or(Denied::Missing)?;
+        self.known.load().find(sent, Timestamp::now()).map(Some)
+    }
+
+    /// Takes a request in, and counts it; `None` where there is nothing to be counted.
+    ///
+    /// # Errors
+    /// [`Refused`], where the key may not ask for that, or not now.
+    pub fn admit(&self, caller: &Caller, asked: Asked<'_>) -> Result<Option<Admission>, Box<Refused>> {
+        let Some(known) = caller else { return Ok(None) };
+        let subjects = self.subjects(known);
+        self.is_allowed(known, &subjects, asked)?;
+        self.ledger.admit(&Moment::now(), &subjects)?;
+        Ok(Some(Admission::new(Arc::clone(&self.ledger), Arc::clone(&self.prices), subjects)))
+    }
+
+    /// What is left of a caller's limits.
+    pub fn standing(&self, caller: &Caller) -> Standing {
+        caller
+            .as_ref()
+            .map_or_else(Standing::default, |known| self.ledger.standing(&Moment::now(), &self.subjects(known)))
+    }
+
+    /// The keys that are known.
+    pub fn keys(&self) -> Arc<KnownKeys> {
+        self.known.load_full()
+    }
+
+    /// Keys that are of use now.
+    pub fn active(&self) -> usize {
+        let now = Timestamp::now();
+        self.known.load().iter().filter(|known| KeyState::of(known.key(), now) == KeyState::Active).count()
+    }
+
+    /// A key as operators see it, with what it used.
+    pub fn report(&self, key: &VirtualKey) -> KeyReport {
+        let now = Moment::now();
+        let (day, month, under_way) = self.ledger.used(&now, &subject_of_key(&key.id));
+        let usage = UsageSummary::of(day, month, Some(under_way));
+        KeyReport::of(key, now.at, Some(usage))
+    }
+
+    /// Takes over which keys changed in the store; says whether any did.
+    ///
+    /// # Errors
+    /// [`StoreError`]; the keys that are known stay so.
+    pub async fn refresh(&self) -> Result<bool, StoreError> {
+        let mut upto = self.upto.lock().await;
+        let mut is_other = false;
+        loop {
+            let changes = self.store.keys_changed(*upto, PAGE).await?;
+            if !changes.keys.is_empty() {
+                is_other = true;
+                self.known.store(Arc::new(self.known.load().with(changes.keys)));
+            }
+            *upto = changes.upto;
+            if !changes.more {
+                self.is_loaded.store(true, Ordering::Relaxed);
+                return Ok(is_other);
+            }
+        }
+    }
+
+    /// Tells the store what keys used here, and takes over what they used elsewhere.
+    ///
+    /// # Errors
+    /// [`StoreError`]; what was not told is told the next time.
+    pub async fn exchange(&self) -> Result<(), StoreError> {
+        let mut upto = self.used_upto.lock().await;
+        let (used, under_way, now) = (self.ledger.untold(), self.ledger.under_way(), Moment::now());
+        let report = UsageReport { used: &used, under_way: &under_way, after: *upto, since: now.month() };
+        match self.store.exchange_usage(report).await {
+            Ok(seen) => {
+                self.ledger.exchanged(&now, &used, &seen, *upto == NOTHING_SEEN);
+                *upto = seen.upto.max(0);
+                Ok(())
+            }
+            Err(error) => {
+                self.ledger.alone();
+                Err(error)
+            }
+        }
+    }
+
+    /// Time between two exchanges.
+    pub fn sync_pause(&self) -> Duration {
+        Duration::from_millis(self.settings.sync_milliseconds.max(1))
+    }
+
+    fn is_allowed(&self, known: &KnownKey, subjects: &[Subject], asked: Asked<'_>) -> Result<(), Box<Refused>> {
+        let name = &known.key().name;
+        let refused = |limit, message| Err(Box::new(Refused { limit, message, retry_after: None }));
+        match asked {
+            Asked::Nothing => Ok(()),
+            Asked::PassedThrough => {
+                let is_limited =
+                    !known.key().models.is_empty() || subjects.iter().any(|subject| subject.limits.is_metered());
+                if is_limited && self.settings.unmetered == Unmetered::Refuse {
+                    let message = format!(
+                        "the models, tokens or money of the key `{name}` are limited, and what is passed through is not counted: use chat \
+                         completions, or have the proxy's operator set `keys.unmetered = \"allow\"`"
+                    );
+                    return refused(Limit::Unmetered, message);
+                }
+                Ok(())
+            }
+            Asked::Turn { model, targets } => {
+                if !known.allows(model) {
+                    return refused(Limit::Model, format!("the key `{name}` may not use the model `{model}`"));
+                }
+                let has_budget = subjects.iter().any(|subject| subject.limits.budget.amount > 0.0);
+                if let Some(target) = targets.iter().find(|target| has_budget && !self.prices.has(target)) {
+                    let message = format!(
+                        "the key `{name}` has a budget, and the model `{target}` no price: have the proxy's operator add [prices.\"{target}\"]"
+                    );
+                    return refused(Limit::Price, message);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The key and its group, each with its limits.
+    fn subjects(&self, known: &KnownKey) -> Vec<Subject> {
+        let VirtualKey { id, name, group, limits, .. } = known.key();
+        let mut subjects =
+            vec![Subject { name: subject_of_key(id), shown: format!("the key `{name}`"), limits: *limits }];
+        if !group.is_empty() {
+            let limits = self.settings.groups.get(group).copied().unwrap_or_else(KeyLimits::default);
+            subjects.push(Subject { name: format!("group:{group}"), shown: format!("the group `{group}`"), limits });
+        }
+        subjects
+    }
+}
+
+/// What a key's use is stored under.
+pub(super) fn subject_of_key(id: &str) -> String {
+    format!("key:{id}")
+}

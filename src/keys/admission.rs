@@ -1,0 +1,55 @@
+//! A request that was taken in: it counts as under way until this is dropped.
+
+use std::sync::Arc;
+
+use super::ledger::{Ledger, Subject};
+use super::moment::Moment;
+use super::prices::Prices;
+use super::tally::Amount;
+use crate::domain::Usage;
+
+/// A request that was taken in.
+#[derive(Debug)]
+pub struct Admission {
+    ledger: Arc<Ledger>,
+    prices: Arc<Prices>,
+    subjects: Vec<Subject>,
+}
+
+/// What a request to a model used.
+#[derive(Debug, Clone, Copy)]
+pub struct Charge<'a> {
+    /// The model's name at its upstream.
+    pub model: &'a str,
+    /// Its tokens.
+    pub usage: Usage,
+}
+
+impl Admission {
+    pub(super) fn new(ledger: Arc<Ledger>, prices: Arc<Prices>, subjects: Vec<Subject>) -> Self {
+        Self { ledger, prices, subjects }
+    }
+
+    /// Counts what was used; says what it cost, in the currency of the price table.
+    pub fn charge<'a>(&self, charges: impl IntoIterator<Item = Charge<'a>>) -> f64 {
+        let mut amount = Amount::default();
+        for Charge { model, usage } in charges {
+            let (tokens, nanos) = (usage.total_tokens, self.prices.nanos(model, &usage));
+            amount = amount.plus(Amount { requests: 0, tokens, nanos });
+        }
+        if !amount.is_none() {
+            self.ledger.charge(&Moment::now(), self.names(), amount);
+        }
+        amount.nanos as f64 / 1e9
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.subjects.iter().map(|subject| subject.name.as_str())
+    }
+}
+
+impl Drop for Admission {
+    fn drop(&mut self) {
+        self.ledger.ended(self.names());
+    }
+}

@@ -1,0 +1,171 @@
+//! What operators say of a key when they make or change one.
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Deserializer};
+
+use super::known::globs;
+use super::registrar::KeyError;
+use crate::domain::{BudgetPeriod, KeyLimits, VirtualKey, ids};
+
+/// Characters of a name; they stand in metrics, traces and policies.
+const MAX_NAME: usize = 100;
+
+/// Globs on models, or names of policies, of one key: more are no rule that anybody reads.
+const MAX_NAMES: usize = 100;
+
+/// Characters of one of them.
+const MAX_GLOB: usize = 200;
+
+/// A key that is to be made.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeyDraft {
+    /// Its name.
+    pub name: String,
+    /// Everything else; what is left out is without limit.
+    #[serde(flatten)]
+    pub change: KeyChange,
+}
+
+/// What is to be changed; what is left out stays.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct KeyChange {
+    /// The group that it belongs to; empty: none.
+    pub group: Option<String>,
+    /// The policy that holds for its turns; empty: none.
+    pub policy: Option<String>,
+    /// The policies that its requests may ask for; `null`: those that are `selectable`.
+    #[serde(deserialize_with = "some")]
+    pub selectable: Option<Option<Vec<String>>>,
+    /// Globs on the models and aliases that it may use; none given: all.
+    pub models: Option<Vec<String>>,
+    /// Requests within any minute; 0: any number.
+    pub requests_per_minute: Option<u64>,
+    /// Tokens within any minute; 0: any number.
+    pub tokens_per_minute: Option<u64>,
+    /// Requests at a time; 0: any number.
+    pub concurrent_requests: Option<u64>,
+    /// Money for each period; 0: any amount.
+    pub budget: Option<f64>,
+    /// The period of the budget.
+    pub budget_period: Option<BudgetPeriod>,
+    /// Days from now after which it is of no use any more; 0: never.
+    pub expires_in_days: Option<u32>,
+}
+
+/// Tells `null` from what is left out.
+fn some<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<Vec<String>>>, D::Error> {
+    Option::<Vec<String>>::deserialize(deserializer).map(Some)
+}
+
+/// Hours of a day.
+const DAY_HOURS: i64 = 24;
+
+impl KeyChange {
+    /// Changes a key.
+    ///
+    /// # Errors
+    /// [`KeyError::Invalid`], where something cannot be.
+    pub(super) fn apply(&self, key: &mut VirtualKey, now: Timestamp) -> Result<(), KeyError> {
+        if let Some(group) = &self.group {
+            if !group.is_empty() {
+                check_name("group", group)?;
+            }
+            key.group.clone_from(group);
+        }
+        if let Some(policy) = &self.policy {
+            check_text("policy", policy)?;
+            key.policy.clone_from(policy);
+        }
+        if let Some(selectable) = &self.selectable {
+            check_texts("selectable", selectable.as_deref().unwrap_or_default())?;
+            key.selectable.clone_from(selectable);
+        }
+        if let Some(models) = &self.models {
+            check_texts("models", models)?;
+            globs(models).map_err(|error| KeyError::Invalid(format!("`models`: {error}")))?;
+            key.models.clone_from(models);
+        }
+        key.limits = self.limits(key.limits);
+        if let Some(fault) = key.limits.fault() {
+            return Err(KeyError::Invalid(fault));
+        }
+        match self.expires_in_days {
+            None => {}
+            Some(0) => key.expires_at = None,
+            Some(days) => {
+                let time = SignedDuration::from_hours(i64::from(days) * DAY_HOURS);
+                key.expires_at = Some(now.checked_add(time).unwrap_or(Timestamp::MAX));
+            }
+        }
+        Ok(())
+    }
+
+    fn limits(&self, before: KeyLimits) -> KeyLimits {
+        let mut limits = before;
+        limits.requests_per_minute = self.requests_per_minute.unwrap_or(before.requests_per_minute);
+        limits.tokens_per_minute = self.tokens_per_minute.unwrap_or(before.tokens_per_minute);
+        limits.concurrent_requests = self.concurrent_requests.unwrap_or(before.concurrent_requests);
+        limits.budget.amount = self.budget.unwrap_or(before.budget.amount);
+        limits.budget.period = self.budget_period.unwrap_or(before.budget.period);
+        limits
+    }
+}
+
+/// Is it a name that a key or a group can have?
+pub(super) fn check_name(field: &str, name: &str) -> Result<(), KeyError> {
+    let is_letter = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
+    let fits = (1..=MAX_NAME).contains(&name.len()) && name.chars().all(is_letter) && !name.starts_with(ids::KEY_ID);
+    if fits {
+        return Ok(());
+    }
+    Err(KeyError::Invalid(format!(
+        "`{field}` must be 1 to {MAX_NAME} letters, digits, `-`, `_` or `.`, and must not begin with `{}`, as ids do",
+        ids::KEY_ID
+    )))
+}
+
+fn check_texts(field: &str, texts: &[String]) -> Result<(), KeyError> {
+    if texts.len() > MAX_NAMES {
+        return Err(KeyError::Invalid(format!("`{field}` may have {MAX_NAMES} entries")));
+    }
+    texts.iter().try_for_each(|text| {
+        if text.is_empty() {
+            return Err(KeyError::Invalid(format!("`{field}` has an empty entry")));
+        }
+        check_text(field, text)
+    })
+}
+
+fn check_text(field: &str, text: &str) -> Result<(), KeyError> {
+    if text.chars().count() > MAX_GLOB || text.chars().any(char::is_control) {
+        return Err(KeyError::Invalid(format!("`{field}` may have {MAX_GLOB} characters, and none that is invisible")));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn names_stand_in_metrics_and_are_no_ids() {
+        for name in ["a", "Search.Team_1-x", &"a".repeat(100)] {
+            assert!(check_name("name", name).is_ok(), "{name}");
+        }
+        for name in ["", "a b", "ä", "a/b", "key_1", &"a".repeat(101), "a\n"] {
+            assert!(check_name("name", name).unwrap_err().to_string().contains("`name`"), "{name}");
+        }
+    }
+
+    #[test]
+    fn null_is_told_from_what_is_left_out() {
+        let read = |value| serde_json::from_value::<KeyChange>(value).unwrap().selectable;
+        assert_eq!(read(json!({})), None);
+        assert_eq!(read(json!({"selectable": null})), Some(None));
+        assert_eq!(read(json!({"selectable": []})), Some(Some(vec![])));
+    }
+}

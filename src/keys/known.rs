@@ -1,0 +1,228 @@
+//! The keys that are known: held in memory, so that a request asks no store.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use globset::{Glob, GlobSet, GlobSetBuilder};
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::refusal::Denied;
+use super::secret;
+use crate::domain::{KeyNote, VirtualKey};
+
+/// A key, made ready to be asked.
+#[derive(Debug)]
+pub struct KnownKey {
+    key: VirtualKey,
+    /// `None`: all models.
+    models: Option<GlobSet>,
+}
+
+/// Is a key of use?
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeyState {
+    /// It is.
+    Active,
+    /// Its time is over.
+    Expired,
+    /// It was revoked.
+    Revoked,
+}
+
+impl KeyState {
+    /// As it is written.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Expired => "expired",
+            Self::Revoked => "revoked",
+        }
+    }
+
+    /// Of a key at a time.
+    pub fn of(key: &VirtualKey, now: Timestamp) -> Self {
+        if key.revoked_at.is_some() {
+            Self::Revoked
+        } else if key.expires_at.is_some_and(|end| end <= now) {
+            Self::Expired
+        } else {
+            Self::Active
+        }
+    }
+}
+
+impl KnownKey {
+    fn new(key: VirtualKey) -> Self {
+        let models = (!key.models.is_empty()).then(|| globs(&key.models).unwrap_or_else(|_| GlobSet::empty()));
+        Self { key, models }
+    }
+
+    /// What is stored of it.
+    pub fn key(&self) -> &VirtualKey {
+        &self.key
+    }
+
+    /// For traces.
+    pub fn note(&self) -> KeyNote {
+        KeyNote { id: self.key.id.clone(), name: self.key.name.clone(), group: self.key.group.clone() }
+    }
+
+    /// May it use some models alone?
+    pub fn is_restricted(&self) -> bool {
+        self.models.is_some()
+    }
+
+    /// May it use the model or alias of this name?
+    pub fn allows(&self, model: &str) -> bool {
+        self.models.as_ref().is_none_or(|models| models.is_match(model))
+    }
+}
+
+/// Compiles globs on names of models.
+pub(super) fn globs(texts: &[String]) -> Result<GlobSet, globset::Error> {
+    let mut set = GlobSetBuilder::new();
+    for text in texts {
+        set.add(Glob::new(text)?);
+    }
+    set.build()
+}
+
+/// All keys. Never changes: what changed makes the next one.
+#[derive(Debug, Default)]
+pub struct KnownKeys {
+    by_id: HashMap<String, Arc<KnownKey>>,
+    by_handle: HashMap<String, Slot>,
+}
+
+/// A secret of a key.
+#[derive(Debug, Clone)]
+struct Slot {
+    key: Arc<KnownKey>,
+    hash: [u8; 32],
+    valid_until: Option<Timestamp>,
+}
+
+impl KnownKeys {
+    /// These keys in place of what was known of them, and the others as they were.
+    pub(super) fn with(&self, keys: Vec<VirtualKey>) -> Self {
+        let mut by_id = self.by_id.clone();
+        by_id.extend(keys.into_iter().map(|key| (key.id.clone(), Arc::new(KnownKey::new(key)))));
+        let slots = by_id.values().flat_map(|known| {
+            known.key.secrets.iter().filter_map(|secret| {
+                let hash = secret::hash_of(&secret.hash)?;
+                let slot = Slot { key: Arc::clone(known), hash, valid_until: secret.valid_until };
+                Some((secret.handle.clone(), slot))
+            })
+        });
+        let by_handle = slots.collect();
+        Self { by_id, by_handle }
+    }
+
+    /// The key with this secret.
+    ///
+    /// # Errors
+    /// [`Denied`]: who does not know the whole secret is not told more than that it is not known.
+    pub(super) fn find(&self, sent: &str, now: Timestamp) -> Result<Arc<KnownKey>, Denied> {
+        let slot = secret::handle_of(sent).and_then(|handle| self.by_handle.get(handle)).ok_or(Denied::Unknown)?;
+        if !secret::is_same(&slot.hash, &secret::digest(sent)) {
+            return Err(Denied::Unknown);
+        }
+        match KeyState::of(&slot.key.key, now) {
+            KeyState::Revoked => Err(Denied::Revoked),
+            KeyState::Expired => Err(Denied::Expired),
+            KeyState::Active if slot.valid_until.is_some_and(|end| end <= now) => Err(Denied::Expired),
+            KeyState::Active => Ok(Arc::clone(&slot.key)),
+        }
+    }
+
+    /// The key of this id, else the latest one of this name that is not revoked.
+    pub fn get(&self, id_or_name: &str) -> Option<&Arc<KnownKey>> {
+        let named = || {
+            let of_name = |known: &&Arc<KnownKey>| known.key.name == id_or_name;
+            self.by_id.values().filter(of_name).max_by_key(|known| (known.key.revoked_at.is_none(), &known.key.id))
+        };
+        self.by_id.get(id_or_name).or_else(named)
+    }
+
+    /// All of them, revoked ones too, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<KnownKey>> {
+        self.by_id.values()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{KeyLimits, Secret};
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn key(id: &str) -> (Secret, VirtualKey) {
+        let (secret, kept) = secret::mint(at(0)).unwrap();
+        let key = VirtualKey {
+            id: id.to_owned(),
+            name: "ada".to_owned(),
+            group: String::new(),
+            policy: String::new(),
+            selectable: None,
+            models: Vec::new(),
+            limits: KeyLimits::default(),
+            secrets: vec![kept],
+            created_at: at(0),
+            expires_at: None,
+            revoked_at: None,
+            updated_at: at(0),
+        };
+        (secret, key)
+    }
+
+    #[test]
+    fn only_the_whole_secret_finds_a_key_and_only_then_more_is_told() {
+        let (secret, key) = key("key_1");
+        let known = KnownKeys::default().with(vec![VirtualKey { expires_at: Some(at(10)), ..key.clone() }]);
+        assert_eq!(known.find(secret.expose(), at(9)).unwrap().key().id, "key_1");
+        assert_eq!(known.find(secret.expose(), at(10)).unwrap_err(), Denied::Expired);
+        let revoked = known.with(vec![VirtualKey { revoked_at: Some(at(5)), ..key }]);
+        assert_eq!(revoked.find(secret.expose(), at(9)).unwrap_err(), Denied::Revoked);
+        let other = format!("{}x", secret.expose());
+        for wrong in [other.as_str(), "", "sk-1", "cw-00000000-x"] {
+            assert_eq!(known.find(wrong, at(100)).unwrap_err(), Denied::Unknown, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_secret_that_was_rotated_holds_until_its_time_is_over() {
+        let (old, mut key) = key("key_1");
+        let (new, kept) = secret::mint(at(0)).unwrap();
+        key.secrets[0].valid_until = Some(at(10));
+        key.secrets.push(kept);
+        let known = KnownKeys::default().with(vec![key]);
+        assert!(known.find(old.expose(), at(9)).is_ok() && known.find(new.expose(), at(9)).is_ok());
+        assert_eq!(known.find(old.expose(), at(10)).unwrap_err(), Denied::Expired);
+        assert!(known.find(new.expose(), at(1_000)).is_ok());
+    }
+
+    #[test]
+    fn models_are_allowed_by_globs_and_all_where_none_is_given() {
+        let (_, key) = key("key_1");
+        let allows = |models: &[&str], model: &str| {
+            let models = models.iter().map(|model| (*model).to_owned()).collect();
+            KnownKey::new(VirtualKey { models, ..key.clone() }).allows(model)
+        };
+        assert!(allows(&[], "anything") && allows(&["gpt-*", "fast"], "fast") && allows(&["gpt-*"], "gpt-5"));
+        assert!(!allows(&["gpt-*"], "o3") && !allows(&["["], "o3"), "a glob that cannot be read allows nothing");
+    }
+
+    #[test]
+    fn a_name_means_the_key_that_is_in_use() {
+        let ((_, first), (_, second)) = (key("key_1"), key("key_2"));
+        let known = KnownKeys::default().with(vec![first, VirtualKey { revoked_at: Some(at(1)), ..second }]);
+        assert_eq!(known.get("ada").unwrap().key().id, "key_1");
+        assert_eq!(known.get("key_2").unwrap().key().id, "key_2");
+        assert!(known.get("eve").is_none());
+    }
+}

@@ -1,0 +1,295 @@
+//! What all keys and groups used, and whether one of them may use more.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::moment::Moment;
+use super::refusal::{Limit, Refused};
+use super::standing::{Dimension, Standing};
+use super::tally::{Amount, Tally};
+use crate::domain::KeyLimits;
+use crate::store::{UsageRow, UsageSeen};
+
+/// Billionths of a unit of currency.
+const NANOS: f64 = 1e9;
+
+/// After what time it is worth another try where too many requests are under way: nobody knows when one ends.
+const CONCURRENT_RETRY: Duration = Duration::from_secs(1);
+
+/// A key or a group, and what it may use.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Subject {
+    /// What its use is stored under: `key:ID` or `group:NAME`.
+    pub(super) name: String,
+    /// How people are told of it.
+    pub(super) shown: String,
+    pub(super) limits: KeyLimits,
+}
+
+/// What all used, as this process knows it.
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    tallies: Mutex<HashMap<String, Tally>>,
+}
+
+impl Ledger {
+    /// Takes a request in: counts it for all its subjects, where none of their limits is reached.
+    pub(super) fn admit(&self, now: &Moment, subjects: &[Subject]) -> Result<(), Box<Refused>> {
+        let mut tallies = self.locked();
+        for subject in subjects {
+            let tally = tallies.entry(subject.name.clone()).or_default();
+            if let Some(refused) = refusal(now, subject, tally) {
+                return Err(Box::new(refused));
+            }
+        }
+        for subject in subjects {
+            let tally = tallies.entry(subject.name.clone()).or_default();
+            tally.under_way = tally.under_way.saturating_add(1);
+            tally.add(now, Amount { requests: 1, ..Amount::default() });
+        }
+        Ok(())
+    }
+
+    /// A request of these subjects has ended.
+    pub(super) fn ended<'a>(&self, subjects: impl IntoIterator<Item = &'a str>) {
+        let mut tallies = self.locked();
+        for subject in subjects {
+            if let Some(tally) = tallies.get_mut(subject) {
+                tally.under_way = tally.under_way.saturating_sub(1);
+            }
+        }
+    }
+
+    /// Counts tokens and money.
+    pub(super) fn charge<'a>(&self, now: &Moment, subjects: impl IntoIterator<Item = &'a str>, amount: Amount) {
+        let mut tallies = self.locked();
+        for subject in subjects {
+            tallies.entry(subject.to_owned()).or_default().add(now, amount);
+        }
+    }
+
+    /// What is left of the limits of these subjects.
+    pub(super) fn standing(&self, now: &Moment, subjects: &[Subject]) -> Standing {
+        let mut tallies = self.locked();
+        let mut standing = Standing::default();
+        for subject in subjects {
+            let tally = tallies.entry(subject.name.clone()).or_default();
+            let limits = &subject.limits;
+            let requests = dimension(limits.requests_per_minute, tally.requests.sum(now.second), || {
+                tally.requests.until(now.second, 0)
+            });
+            let tokens =
+                dimension(limits.tokens_per_minute, tally.tokens.sum(now.second), || tally.tokens.until(now.second, 0));
+            standing = standing.and(Standing { requests, tokens });
+        }
+        standing
+    }
+
+    /// What a subject used in the day and in the month, and requests under way.
+    pub(super) fn used(&self, now: &Moment, subject: &str) -> (Amount, Amount, u64) {
+        use crate::domain::BudgetPeriod::{Day, Month};
+        let tallies = self.locked();
+        let Some(tally) = tallies.get(subject) else { return Default::default() };
+        (tally.of_period(now, Day), tally.of_period(now, Month), tally.all_under_way())
+    }
+
+    /// What the store has not been told yet.
+    pub(super) fn untold(&self) -> Vec<UsageRow> {
+        let tallies = self.locked();
+        let rows = tallies.iter().flat_map(|(subject, tally)| {
+            tally.untold().map(|(day, amount)| {
+                let Amount { requests, tokens, nanos } = amount;
+                UsageRow { subject: subject.clone(), day, requests, tokens, nanos }
+            })
+        });
+        let mut rows: Vec<UsageRow> = rows.collect();
+        // In one order, or two replicas could wait for each other's rows.
+        rows.sort_by(|one, other| (&one.subject, one.day).cmp(&(&other.subject, other.day)));
+        rows
+    }
+
+    /// Requests under way in this process, by subject.
+    pub(super) fn under_way(&self) -> Vec<(String, u64)> {
+        let tallies = self.locked();
+        let mut under_way: Vec<(String, u64)> = tallies
+            .iter()
+            .filter(|(_, tally)| tally.under_way > 0)
+            .map(|(subject, tally)| (subject.clone(), tally.under_way))
+            .collect();
+        under_way.sort();
+        under_way
+    }
+
+    /// The store was told `told` and said `seen`. `is_first`: it is what was there before this process began.
+    pub(super) fn exchanged(&self, now: &Moment, told: &[UsageRow], seen: &UsageSeen, is_first: bool) {
+        let mut tallies = self.locked();
+        for row in told {
+            tallies.entry(row.subject.clone()).or_default().told(row.day, amount(row));
+        }
+        for row in &seen.rows {
+            tallies.entry(row.subject.clone()).or_default().learn(now, row.day, amount(row), is_first);
+        }
+        for tally in tallies.values_mut() {
+            tally.elsewhere = 0;
+        }
+        for (subject, requests) in &seen.elsewhere {
+            tallies.entry(subject.clone()).or_default().elsewhere = *requests;
+        }
+        tallies.retain(|_, tally| !tally.forget_old(now));
+    }
+
+    /// The store says nothing: what is under way in other processes is not known any more.
+    pub(super) fn alone(&self) {
+        for tally in self.locked().values_mut() {
+            tally.elsewhere = 0;
+        }
+    }
+
+    fn locked(&self) -> MutexGuard<'_, HashMap<String, Tally>> {
+        // Nothing here can panic half-way.
+        self.tallies.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn amount(row: &UsageRow) -> Amount {
+    Amount { requests: row.requests, tokens: row.tokens, nanos: row.nanos }
+}
+
+fn dimension(limit: u64, used: u64, reset: impl FnOnce() -> u64) -> Option<Dimension> {
+    let dimension = || Dimension { limit, remaining: limit.saturating_sub(used), reset: Duration::from_secs(reset()) };
+    (limit > 0).then(dimension)
+}
+
+/// The limit that a further request would exceed; first what takes longest to be over.
+fn refusal(now: &Moment, subject: &Subject, tally: &mut Tally) -> Option<Refused> {
+    let Subject { shown, limits, .. } = subject;
+    let refused = |limit, retry_after, message| Refused { limit, message, retry_after: Some(retry_after) };
+    let budget = limits.budget;
+    if budget.amount > 0.0 && tally.of_period(now, budget.period).nanos as f64 / NANOS >= budget.amount {
+        let message = format!("{shown} has used up its budget of {} for this {}", budget.amount, budget.period.label());
+        return Some(refused(Limit::Budget, now.left_of(budget.period), message));
+    }
+    let requests = limits.requests_per_minute;
+    if requests > 0 && tally.requests.sum(now.second) >= requests {
+        let message = format!("rate limit reached for {shown}: {requests} requests per minute");
+        let wait = tally.requests.until(now.second, requests - 1);
+        return Some(refused(Limit::Requests, Duration::from_secs(wait), message));
+    }
+    let tokens = limits.tokens_per_minute;
+    if tokens > 0 && tally.tokens.sum(now.second) >= tokens {
+        let message = format!("rate limit reached for {shown}: {tokens} tokens per minute");
+        let wait = tally.tokens.until(now.second, tokens - 1);
+        return Some(refused(Limit::Tokens, Duration::from_secs(wait), message));
+    }
+    let concurrent = limits.concurrent_requests;
+    if concurrent > 0 && tally.all_under_way() >= concurrent {
+        let message = format!("rate limit reached for {shown}: {concurrent} requests at a time");
+        return Some(refused(Limit::Concurrent, CONCURRENT_RETRY, message));
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Budget, BudgetPeriod};
+
+    fn now(second: u64) -> Moment {
+        Moment { second, at: "2026-11-23T23:59:00Z".parse().unwrap() }
+    }
+
+    fn subject(name: &str, limits: KeyLimits) -> Subject {
+        Subject { name: name.to_owned(), shown: name.to_owned(), limits }
+    }
+
+    fn limits(requests: u64, tokens: u64, concurrent: u64, budget: f64) -> KeyLimits {
+        KeyLimits {
+            requests_per_minute: requests,
+            tokens_per_minute: tokens,
+            concurrent_requests: concurrent,
+            budget: Budget { amount: budget, period: BudgetPeriod::Day },
+        }
+    }
+
+    fn why(result: Result<(), Box<Refused>>) -> Option<(Limit, u64)> {
+        result.err().map(|refused| (refused.limit, refused.retry_after_seconds().unwrap()))
+    }
+
+    #[test]
+    fn each_limit_holds_and_says_when_it_is_over() {
+        let ledger = Ledger::default();
+        let by_requests = [subject("a", limits(2, 0, 0, 0.0))];
+        assert_eq!(why(ledger.admit(&now(0), &by_requests)), None);
+        assert_eq!(why(ledger.admit(&now(10), &by_requests)), None);
+        assert_eq!(why(ledger.admit(&now(20), &by_requests)), Some((Limit::Requests, 40)));
+        assert_eq!(why(ledger.admit(&now(60), &by_requests)), None);
+
+        let by_tokens = [subject("b", limits(0, 100, 0, 0.0))];
+        assert_eq!(why(ledger.admit(&now(0), &by_tokens)), None);
+        ledger.charge(&now(5), ["b"], Amount { tokens: 150, ..Amount::default() });
+        assert_eq!(why(ledger.admit(&now(6), &by_tokens)), Some((Limit::Tokens, 59)));
+        assert_eq!(why(ledger.admit(&now(65), &by_tokens)), None);
+
+        let by_number = [subject("c", limits(0, 0, 1, 0.0))];
+        assert_eq!(why(ledger.admit(&now(0), &by_number)), None);
+        assert_eq!(why(ledger.admit(&now(0), &by_number)), Some((Limit::Concurrent, 1)));
+        ledger.ended(["c"]);
+        assert_eq!(why(ledger.admit(&now(0), &by_number)), None);
+
+        let by_money = [subject("d", limits(0, 0, 0, 1.5))];
+        assert_eq!(why(ledger.admit(&now(0), &by_money)), None);
+        ledger.charge(&now(0), ["d"], Amount { nanos: 1_500_000_000, ..Amount::default() });
+        assert_eq!(why(ledger.admit(&now(0), &by_money)), Some((Limit::Budget, 60)));
+    }
+
+    #[test]
+    fn a_group_is_limited_as_a_whole_and_a_refused_request_counts_nowhere() {
+        let ledger = Ledger::default();
+        let group = || subject("group:g", limits(2, 0, 0, 0.0));
+        let of = |name: &str| [subject(name, limits(5, 0, 0, 0.0)), group()];
+        assert_eq!(why(ledger.admit(&now(0), &of("a"))), None);
+        assert_eq!(why(ledger.admit(&now(0), &of("b"))), None);
+        assert_eq!(why(ledger.admit(&now(0), &of("a"))), Some((Limit::Requests, 60)));
+        let standing = ledger.standing(&now(0), &[subject("a", limits(5, 0, 0, 0.0))]);
+        assert_eq!(standing.requests, Some(Dimension { limit: 5, remaining: 4, reset: Duration::from_secs(60) }));
+        let both = ledger.standing(&now(0), &of("a"));
+        assert_eq!(both.requests.unwrap().remaining, 0, "the group's");
+        assert_eq!(both.tokens, None);
+    }
+
+    #[test]
+    fn what_another_process_used_counts_and_what_is_told_is_told_once() {
+        let ledger = Ledger::default();
+        let subjects = [subject("a", limits(3, 0, 2, 0.0))];
+        ledger.admit(&now(0), &subjects).unwrap();
+        let told = ledger.untold();
+        let day = now(0).day();
+        assert_eq!(told, [UsageRow { subject: "a".to_owned(), day, requests: 1, tokens: 0, nanos: 0 }]);
+        let all = UsageRow { subject: "a".to_owned(), day, requests: 3, tokens: 7, nanos: 9 };
+        let seen = UsageSeen { rows: vec![all], upto: 1, elsewhere: vec![("a".to_owned(), 1)] };
+        ledger.exchanged(&now(1), &told, &seen, false);
+        assert_eq!(ledger.untold(), []);
+        assert_eq!(
+            why(ledger.admit(&now(2), &subjects)),
+            Some((Limit::Requests, 58)),
+            "theirs counts from when it was seen"
+        );
+        assert_eq!(why(ledger.admit(&now(59), &subjects)), Some((Limit::Requests, 1)));
+        assert_eq!(why(ledger.admit(&now(60), &subjects)), Some((Limit::Concurrent, 1)), "one here and one there");
+        ledger.alone();
+        assert_eq!(why(ledger.admit(&now(61), &subjects)), None);
+        assert_eq!(ledger.under_way(), [("a".to_owned(), 2)]);
+    }
+
+    #[test]
+    fn what_was_used_before_the_process_began_counts_for_budgets_alone() {
+        let ledger = Ledger::default();
+        let subjects = [subject("a", limits(1, 0, 0, 1.0))];
+        let row = UsageRow { subject: "a".to_owned(), day: now(0).day(), requests: 9, tokens: 9, nanos: 999_999_999 };
+        ledger.exchanged(&now(0), &[], &UsageSeen { rows: vec![row], ..UsageSeen::default() }, true);
+        assert_eq!(why(ledger.admit(&now(0), &subjects)), None);
+        ledger.charge(&now(0), ["a"], Amount { nanos: 1, ..Amount::default() });
+        assert_eq!(why(ledger.admit(&now(0), &subjects)).unwrap().0, Limit::Budget);
+    }
+}

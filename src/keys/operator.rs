@@ -1,0 +1,48 @@
+//! The operators' credential.
+
+use super::secret::{digest, is_same};
+use crate::domain::Secret;
+
+/// What operators have to send; only its hash is held.
+#[derive(Clone)]
+pub struct OperatorToken(Option<[u8; 32]>);
+
+impl OperatorToken {
+    /// The token of the settings; empty: none is asked for.
+    pub fn of(token: &Secret) -> Self {
+        Self((!token.is_empty()).then(|| digest(token.expose())))
+    }
+
+    /// Has it been sent, or is none asked for?
+    pub fn admits(&self, sent: Option<&str>) -> bool {
+        match (&self.0, sent) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            // Hashes have one length, so that comparing them tells nothing of the token's.
+            (Some(token), Some(sent)) => is_same(token, &digest(sent)),
+        }
+    }
+}
+
+impl std::fmt::Debug for OperatorToken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.0.is_some() { "OperatorToken(set)" } else { "OperatorToken(unset)" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_token_everybody_is_admitted_and_with_one_only_who_sends_it() {
+        let none = OperatorToken::of(&Secret::default());
+        assert!(none.admits(None) && none.admits(Some("anything")));
+        let token = OperatorToken::of(&Secret::new("canary"));
+        assert!(token.admits(Some("canary")));
+        for sent in [None, Some(""), Some("canar"), Some("canary "), Some("Canary")] {
+            assert!(!token.admits(sent), "{sent:?}");
+        }
+        assert!(!format!("{token:?}").contains("canary"));
+    }
+}

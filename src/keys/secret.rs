@@ -1,0 +1,108 @@
+//! Secrets of keys: made, taken apart, compared.
+
+use std::iter::repeat_with;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jiff::Timestamp;
+use ring::rand::{SecureRandom, SystemRandom};
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+use crate::domain::digest::hex;
+use crate::domain::{KeySecret, Secret};
+
+/// What every secret begins with, so that people and scanners of leaked secrets know what it is.
+const BEGINNING: &str = "cw-";
+
+/// Letters of the handle, which is shown in lists: by chance two keys have the same once in 10^14.
+const HANDLE_LENGTH: usize = 8;
+
+/// Random bytes of a secret: nobody finds 256 bits by trying, so that a plain hash of them keeps them as well as a slow one would.
+const RANDOM_BYTES: usize = 32;
+
+/// Makes a secret, and what is kept of it. `None` where the system gives no random numbers.
+pub(super) fn mint(at: Timestamp) -> Option<(Secret, KeySecret)> {
+    let mut random = [0; RANDOM_BYTES];
+    SystemRandom::new().fill(&mut random).ok()?;
+    let handle: String = repeat_with(fastrand::alphanumeric).take(HANDLE_LENGTH).collect();
+    let text = format!("{BEGINNING}{handle}-{}", URL_SAFE_NO_PAD.encode(random));
+    let kept = KeySecret { handle, hash: hex(&digest(&text)), created_at: at, valid_until: None };
+    Some((Secret::new(text), kept))
+}
+
+/// The handle of what may be a secret of ours.
+pub(super) fn handle_of(text: &str) -> Option<&str> {
+    let (handle, secret) = text.strip_prefix(BEGINNING)?.split_once('-')?;
+    let fits = handle.len() == HANDLE_LENGTH && handle.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    (fits && !secret.is_empty()).then_some(handle)
+}
+
+/// Has a text the form of a secret of ours?
+pub fn may_be_ours(text: &str) -> bool {
+    handle_of(text).is_some()
+}
+
+/// How lists show a secret.
+pub(super) fn prefix(handle: &str) -> String {
+    format!("{BEGINNING}{handle}-...")
+}
+
+/// The hash of a text.
+pub(super) fn digest(text: &str) -> [u8; 32] {
+    Sha256::digest(text.as_bytes()).into()
+}
+
+/// Are two hashes the same? Takes as long wherever they differ.
+pub(super) fn is_same(one: &[u8; 32], other: &[u8; 32]) -> bool {
+    one.ct_eq(other).into()
+}
+
+/// The bytes of a hash that is written as hexadecimal digits.
+pub(super) fn hash_of(hex: &str) -> Option<[u8; 32]> {
+    let mut bytes = [0; 32];
+    let digits = hex.as_bytes();
+    if digits.len() != 2 * bytes.len() {
+        return None;
+    }
+    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_known_again_by_what_is_kept_and_cannot_be_read_there() {
+        let (secret, kept) = mint(Timestamp::UNIX_EPOCH).unwrap();
+        let text = secret.expose();
+        assert_eq!(handle_of(text), Some(kept.handle.as_str()));
+        assert!(is_same(&hash_of(&kept.hash).unwrap(), &digest(text)));
+        assert!(!is_same(&hash_of(&kept.hash).unwrap(), &digest(&format!("{text}x"))));
+        let random = text.rsplit_once(&format!("{}-", kept.handle)).unwrap().1;
+        assert_eq!(random.len(), 43, "256 bits in base64");
+        assert!(!format!("{kept:?}").contains(random));
+        assert_ne!(mint(Timestamp::UNIX_EPOCH).unwrap().0.expose(), text);
+    }
+
+    #[test]
+    fn what_is_no_secret_of_ours_has_no_handle() {
+        for text in
+            ["", "sk-abc", "cw-", "cw-12345678", "cw-12345678-", "cw-1234567-x", "cw-1234567ä-x", "CW-12345678-x"]
+        {
+            assert_eq!(handle_of(text), None, "{text}");
+        }
+        assert_eq!(handle_of("cw-12345678-x-y"), Some("12345678"));
+    }
+
+    #[test]
+    fn only_64_digits_are_a_hash() {
+        assert_eq!(hash_of(&hex(&[7; 32])), Some([7; 32]));
+        for text in ["", "0", &"0".repeat(63), &"g".repeat(64), &"ä".repeat(32)] {
+            assert_eq!(hash_of(text), None, "{text}");
+        }
+    }
+}

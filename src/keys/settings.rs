@@ -1,0 +1,72 @@
+//! Settings of virtual keys.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::change::check_name;
+use crate::domain::KeyLimits;
+
+/// Virtual keys (`[keys]`).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// Whose keys clients use.
+    pub mode: KeyMode,
+    /// May a key whose models, tokens or money are limited send what is passed through, and so neither read nor counted?
+    pub unmetered: Unmetered,
+    /// Milliseconds between two exchanges of what keys used with the store.
+    pub sync_milliseconds: u64,
+    /// Limits that all keys of a group have together, by the group's name.
+    pub groups: BTreeMap<String, KeyLimits>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            mode: KeyMode::PassThrough,
+            unmetered: Unmetered::Refuse,
+            sync_milliseconds: 1_000,
+            groups: BTreeMap::new(),
+        }
+    }
+}
+
+impl Settings {
+    /// Does nobody come in without a key of the proxy's own?
+    pub fn is_required(&self) -> bool {
+        self.mode == KeyMode::Required
+    }
+
+    /// What cannot be, as the key below `keys` and what is wrong with it.
+    pub fn faults(&self) -> Vec<(String, String)> {
+        let of_group = |(name, limits): (&String, &KeyLimits)| {
+            let place = format!("groups.{name}");
+            let of_name = check_name("name", name).err().map(|error| (place.clone(), format!("a group's {error}")));
+            of_name.into_iter().chain(limits.fault().map(|fault| (place, fault))).collect::<Vec<_>>()
+        };
+        self.groups.iter().flat_map(of_group).collect()
+    }
+}
+
+/// Whose keys clients use.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeyMode {
+    /// Their own of the provider: what they send goes on, where the upstream has no key.
+    #[default]
+    PassThrough,
+    /// Keys that the proxy gave out: nobody comes in without one.
+    Required,
+}
+
+/// What becomes of requests that are passed through.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unmetered {
+    /// They are refused for keys with a limit that they would get around.
+    #[default]
+    Refuse,
+    /// They are passed through, and count as requests alone.
+    Allow,
+}

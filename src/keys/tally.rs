@@ -1,0 +1,166 @@
+//! What one key or group used.
+
+use std::collections::BTreeMap;
+
+use jiff::civil::Date;
+
+use super::moment::Moment;
+use super::window::Window;
+use crate::domain::BudgetPeriod;
+
+/// Amounts of what is counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Amount {
+    pub(super) requests: u64,
+    pub(super) tokens: u64,
+    /// Billionths of the price table's currency.
+    pub(super) nanos: u64,
+}
+
+impl Amount {
+    pub(super) fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
+    pub(super) fn plus(self, other: Self) -> Self {
+        Self {
+            requests: self.requests.saturating_add(other.requests),
+            tokens: self.tokens.saturating_add(other.tokens),
+            nanos: self.nanos.saturating_add(other.nanos),
+        }
+    }
+
+    pub(super) fn minus(self, other: Self) -> Self {
+        Self {
+            requests: self.requests.saturating_sub(other.requests),
+            tokens: self.tokens.saturating_sub(other.tokens),
+            nanos: self.nanos.saturating_sub(other.nanos),
+        }
+    }
+}
+
+/// What was used on a day.
+#[derive(Debug, Default)]
+struct DayUse {
+    /// As the store has it: of all processes.
+    known: Amount,
+    /// By this process, and not in the store yet.
+    untold: Amount,
+}
+
+/// What one key or group used, as this process knows it.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    pub(super) requests: Window,
+    pub(super) tokens: Window,
+    /// Requests under way in this process.
+    pub(super) under_way: u64,
+    /// Requests under way in others.
+    pub(super) elsewhere: u64,
+    days: BTreeMap<Date, DayUse>,
+}
+
+impl Tally {
+    /// Counts what was used here and now.
+    pub(super) fn add(&mut self, now: &Moment, amount: Amount) {
+        self.requests.add(now.second, amount.requests);
+        self.tokens.add(now.second, amount.tokens);
+        let day = self.days.entry(now.day()).or_default();
+        day.untold = day.untold.plus(amount);
+    }
+
+    /// What the store has of a day. What others used of it since the last look was used just now, as far as anybody knows.
+    pub(super) fn learn(&mut self, now: &Moment, date: Date, all: Amount, is_first: bool) {
+        let today = now.day();
+        let day = self.days.entry(date).or_default();
+        let others = all.minus(day.known);
+        day.known = all;
+        // What was there before this process began may be long ago.
+        if date == today && !is_first {
+            self.requests.add(now.second, others.requests);
+            self.tokens.add(now.second, others.tokens);
+        }
+    }
+
+    /// What the store is to be told, by day.
+    pub(super) fn untold(&self) -> impl Iterator<Item = (Date, Amount)> {
+        self.days.iter().filter(|(_, day)| !day.untold.is_none()).map(|(date, day)| (*date, day.untold))
+    }
+
+    /// The store was told this.
+    pub(super) fn told(&mut self, date: Date, amount: Amount) {
+        let day = self.days.entry(date).or_default();
+        day.untold = day.untold.minus(amount);
+        day.known = day.known.plus(amount);
+    }
+
+    /// Everything of a budget's period.
+    pub(super) fn of_period(&self, now: &Moment, period: BudgetPeriod) -> Amount {
+        let days = self.days.range(now.beginning_of(period)..);
+        days.fold(Amount::default(), |sum, (_, day)| sum.plus(day.known).plus(day.untold))
+    }
+
+    /// Requests under way, everywhere.
+    pub(super) fn all_under_way(&self) -> u64 {
+        self.under_way.saturating_add(self.elsewhere)
+    }
+
+    /// Forgets days of earlier months that the store knows; says whether nothing is left that anybody could want to know.
+    pub(super) fn forget_old(&mut self, now: &Moment) -> bool {
+        let month = now.month();
+        self.days.retain(|date, day| *date >= month || !day.untold.is_none());
+        self.days.is_empty()
+            && self.all_under_way() == 0
+            && self.requests.is_empty(now.second)
+            && self.tokens.is_empty(now.second)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: u64, day: &str) -> Moment {
+        Moment { second, at: format!("{day}T12:00:00Z").parse().unwrap() }
+    }
+
+    fn amount(requests: u64) -> Amount {
+        Amount { requests, tokens: 10 * requests, nanos: 100 * requests }
+    }
+
+    #[test]
+    fn what_others_used_counts_once_and_what_one_told_oneself_not_again() {
+        let now = at(0, "2026-11-23");
+        let mut tally = Tally::default();
+        tally.learn(&now, now.day(), amount(50), true);
+        assert_eq!(tally.requests.sum(0), 0, "from before the process began");
+        tally.add(&now, amount(2));
+        let told: Vec<_> = tally.untold().collect();
+        assert_eq!(told, [(now.day(), amount(2))]);
+        tally.add(&now, amount(1));
+        tally.told(told[0].0, told[0].1);
+        tally.learn(&now, now.day(), amount(57), false);
+        assert_eq!((tally.requests.sum(0), tally.tokens.sum(0)), (2 + 1 + 5, 80));
+        assert_eq!(tally.of_period(&now, BudgetPeriod::Day), amount(58));
+        assert_eq!(tally.untold().collect::<Vec<_>>(), [(now.day(), amount(1))]);
+        tally.learn(&now, now.day(), amount(3), false);
+        assert_eq!(tally.of_period(&now, BudgetPeriod::Day), amount(4), "deleted from the store");
+    }
+
+    #[test]
+    fn a_day_and_a_month_begin_anew() {
+        let mut tally = Tally::default();
+        tally.add(&at(0, "2026-11-23"), amount(1));
+        let next_day = at(1, "2026-11-24");
+        tally.add(&next_day, amount(2));
+        assert_eq!(tally.of_period(&next_day, BudgetPeriod::Day), amount(2));
+        assert_eq!(tally.of_period(&next_day, BudgetPeriod::Month), amount(3));
+        let next_month = at(100, "2026-12-01");
+        assert_eq!(tally.of_period(&next_month, BudgetPeriod::Month), amount(0));
+        assert!(!tally.forget_old(&next_month), "the store was not told");
+        for (date, amount) in tally.untold().collect::<Vec<_>>() {
+            tally.told(date, amount);
+        }
+        assert!(tally.forget_old(&next_month));
+    }
+}

@@ -1,0 +1,40 @@
+"""An operator at the console of a proxy that wants the operators' token.
+
+Arguments: the operator side's URL, the browser's path, the token.
+"""
+
+import sys
+
+from playwright.sync_api import expect, sync_playwright
+
+OPERATOR, BROWSER, TOKEN = sys.argv[1:4]
+
+
+def tell(page, token):
+    dialog = page.get_by_role("dialog", name="Operators' token")
+    expect(dialog).to_be_visible()
+    dialog.get_by_label("Token").fill(token)
+    page.keyboard.press("Enter")
+
+
+with sync_playwright() as playwright:
+    browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+    page = browser.new_page()
+    page.goto(f"{OPERATOR}/console")
+    tell(page, "wrong")
+    expect(page.get_by_role("dialog")).to_contain_text("This is not the token.")
+    tell(page, TOKEN)
+    expect(page.locator("h1")).to_have_text("Turns")
+    expect(page.locator("tbody tr")).to_have_count(1)
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.reload()
+    expect(page.locator("tbody tr")).to_have_count(1)
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    assert TOKEN not in page.content() and TOKEN not in page.url
+    assert page.evaluate("localStorage.length") == 0 and page.evaluate("document.cookie") == ""
+    # Another session of the browser knows nothing of it.
+    other = browser.new_context().new_page()
+    other.goto(f"{OPERATOR}/console")
+    expect(other.get_by_role("dialog")).to_be_visible()
+    browser.close()
+print("no fault")

@@ -1,0 +1,91 @@
+//! Virtual keys over real HTTP: who comes in, what each may use, and where their secrets are not.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+#[path = "keys/entry.rs"]
+mod entry;
+#[path = "keys/limits.rs"]
+mod limits;
+#[path = "keys/operators.rs"]
+mod operators;
+#[path = "keys/replicas.rs"]
+mod replicas;
+mod support;
+
+use std::process::Command;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use support::config::config_with_store_keys;
+use support::request::plain;
+use support::{Answer, Proxy, Server};
+
+/// The provider's key, which no client must see.
+const UPSTREAM_KEY: &str = "sk-upstream-canary";
+
+const JSON: (&str, &str) = ("content-type", "application/json");
+
+/// A configuration in which keys are required; `keys` are further keys of that table, `tables` further tables.
+fn configuration(upstream: &Server, keys: &str, tables: &str) -> String {
+    configuration_with_store(upstream, "sqlite:traces.sqlite3", keys, tables)
+}
+
+fn configuration_with_store(upstream: &Server, store: &str, keys: &str, tables: &str) -> String {
+    let beginning = config_with_store_keys(&upstream.url("/v1"), store, "retry_seconds = 1\npoll_milliseconds = 50");
+    format!(
+        "{beginning}api_key = \"{UPSTREAM_KEY}\"\n[keys]\nmode = \"required\"\nsync_milliseconds = 50\n{keys}\n{tables}\n"
+    )
+}
+
+/// A key that was made.
+struct Key {
+    id: String,
+    secret: String,
+}
+
+impl Key {
+    fn of(answer: &Value) -> Self {
+        let text = |value: &Value| value.as_str().unwrap_or_else(|| panic!("{answer}")).to_owned();
+        Self { id: text(&answer["key"]["id"]), secret: text(&answer["secret"]) }
+    }
+
+    /// Makes one over HTTP.
+    async fn create(proxy: &Proxy, draft: Value) -> Self {
+        let answer = proxy.operator().send(Method::POST, "/admin/keys", &[JSON], draft.to_string()).await;
+        assert_eq!(answer.status, 201, "{}", answer.text());
+        Self::of(&answer.json())
+    }
+
+    /// The header field with which it is sent.
+    fn field(&self) -> (&str, &str) {
+        ("api-key", &self.secret)
+    }
+
+    async fn chat(&self, proxy: &Proxy) -> Answer {
+        proxy.client().chat_with(&plain("Hello"), &[self.field()]).await
+    }
+}
+
+/// Posts to the operator side.
+async fn post(proxy: &Proxy, path: &str, body: Value) -> Answer {
+    proxy.operator().send(Method::POST, path, &[JSON], body.to_string()).await
+}
+
+/// Runs a verb in the proxy's folder; its standard output.
+fn verb(directory: &std::path::Path, arguments: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_callwright"));
+    let output = command.args(arguments).current_dir(directory).env_clear().output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// What a key used, as operators are told.
+async fn usage(proxy: &Proxy, key: &str) -> Value {
+    proxy.operator().get(&format!("/admin/keys/{key}")).await.ok()["usage"].clone()
+}
+
+/// A draft with this name and these members.
+fn draft(name: &str, members: Value) -> Value {
+    let mut draft = json!({"name": name});
+    draft.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+    draft
+}
