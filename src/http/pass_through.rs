@@ -4,7 +4,7 @@ use std::io;
 
 use axum::body::{Body, HttpBody};
 use axum::extract::{Request, State};
-use axum::http::{HeaderName, HeaderValue, Uri};
+use axum::http::{HeaderName, HeaderValue, Method, Uri};
 use axum::response::Response;
 use futures_util::stream;
 
@@ -19,6 +19,10 @@ const VERDICT: HeaderName = HeaderName::from_static("x-callwright-verdict");
 /// Any method on `/v1/...`.
 pub(super) async fn pass(State(side): State<ClientSide>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
+    // An echo would show a page's script the key that it cannot read (RFC 9110, section 9.3.8); a tunnel is not what anybody asks for here.
+    if matches!(parts.method, Method::TRACE | Method::CONNECT) {
+        return error::no_such_method(parts.method, parts.uri).await;
+    }
     let request = PassThrough {
         method: parts.method,
         path_and_query: below_v1(&parts.uri).to_owned(),
