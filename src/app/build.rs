@@ -9,7 +9,7 @@ use crate::config::Settings;
 use crate::embedding::{self, DownloadWatcher};
 use crate::executor::Executor;
 use crate::feedback::TemplateError;
-use crate::http::ServeError;
+use crate::http::{ServeError, TlsError};
 use crate::pipeline::{Parts, Pipeline, SEARCH_TOOL};
 use crate::planner::producers::EdgesError;
 use crate::policy::PolicyError;
@@ -35,6 +35,9 @@ pub enum StartError {
     /// A listener does not tell its address.
     #[error("a listener does not tell its address: {0}")]
     Address(io::Error),
+    /// A certificate or its key is of no use.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     /// An upstream's settings are of no use.
     #[error(transparent)]
     Upstream(#[from] upstream::BuildError),
