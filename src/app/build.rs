@@ -16,7 +16,7 @@ use crate::policy::PolicyError;
 use crate::representation::RepresentationError;
 use crate::scanner::Validators;
 use crate::store::{SealKeyError, SealedTokens, SharedTokens, Store, TraceQueue};
-use crate::telemetry::Metrics;
+use crate::telemetry::{Metrics, OtlpError, Spans};
 use crate::upstream::Upstreams;
 use crate::watch::Watcher;
 use crate::{executor, upstream};
@@ -38,6 +38,9 @@ pub enum StartError {
     /// A certificate or its key is of no use.
     #[error(transparent)]
     Tls(#[from] TlsError),
+    /// Spans cannot be sent with the settings.
+    #[error(transparent)]
+    Otlp(#[from] OtlpError),
     /// An upstream's settings are of no use.
     #[error(transparent)]
     Upstream(#[from] upstream::BuildError),
@@ -111,6 +114,9 @@ pub(super) async fn build(
     let (templates, template_watcher) = templates::load(&settings.feedback)?;
     let (policies, policy_watcher) = policies::load(&settings.policies, &settings.aliases, base_dir, &metrics)?;
 
+    let addresses = settings.upstreams.iter().map(|(name, upstream)| (name.as_str(), upstream.base_url.as_str()));
+    let spans = Spans::start(&settings.telemetry, base_dir, addresses, metrics.clone())?;
+
     let pipeline = Pipeline::new(Parts {
         settings: settings.pipeline,
         aliases: settings.aliases,
@@ -128,6 +134,7 @@ pub(super) async fn build(
         memory: memories.memory.clone(),
         traces,
         metrics: metrics.clone(),
+        spans,
     });
     let watchers = document_watchers.into_iter().chain(policy_watcher).chain(template_watcher).collect();
     Ok(Built { pipeline: Arc::new(pipeline), store, metrics, memories, representations, take_over, watchers })

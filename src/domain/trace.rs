@@ -132,6 +132,9 @@ pub struct Attempt {
     pub purpose: String,
     /// Upstream that was asked.
     pub upstream: String,
+    /// The model's name there; empty where it was not noted.
+    #[serde(skip_serializing_if = "String::is_empty", default)]
+    pub model: String,
     /// HTTP status, where there was one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub status: Option<u16>,
@@ -154,6 +157,12 @@ pub struct Attempt {
     pub repairs: Vec<Repair>,
     /// Tokens of this attempt.
     pub usage: Usage,
+    /// From the request's arrival to the sending, in milliseconds.
+    #[serde(default)]
+    pub started_ms: f64,
+    /// From sending to the first chunk of a streamed answer, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub first_chunk_ms: Option<f64>,
     /// From sending to the answer's last byte, in milliseconds.
     pub duration_ms: f64,
 }
@@ -164,6 +173,7 @@ impl Attempt {
         Self {
             purpose: purpose.to_owned(),
             upstream: upstream.to_owned(),
+            model: String::new(),
             status: None,
             outcome: outcome.to_owned(),
             request_id: None,
@@ -173,6 +183,8 @@ impl Attempt {
             advice: Vec::new(),
             repairs: Vec::new(),
             usage,
+            started_ms: 0.0,
+            first_chunk_ms: None,
             duration_ms,
         }
     }
@@ -204,6 +216,9 @@ pub struct Execution {
     /// What is wrong with the toolset's credential, where the call failed because of that: for its operator to mend.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub credential: Option<CredentialFault>,
+    /// From the request's arrival to the beginning, in milliseconds; the wait for an approval is before it.
+    #[serde(default)]
+    pub started_ms: f64,
     /// Milliseconds.
     pub duration_ms: f64,
 }

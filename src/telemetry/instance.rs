@@ -9,8 +9,8 @@ use prometheus::{Histogram, IntCounter, IntGauge, IntGaugeVec, Registry, TextEnc
 use super::family::{Counters, Counters2, Family, Histograms, NamedCounters, Spec, StatusCounters};
 use super::labels::{
     AttemptOutcome, Decision, Endpoint, ExecutionOutcome, Exhausted, FeedbackKind, HandshakeFailure, HoldEnd,
-    KnownNames, Label, LearningJob, LearningRun, Listener, MemoryKind, OperationState, Purpose, ResultLabel, Stage,
-    TokenKind, TurnMode,
+    KnownNames, Label, LearningJob, LearningRun, Listener, MemoryKind, OperationState, Purpose, ResultLabel, SpanEnd,
+    Stage, TokenKind, TurnMode,
 };
 use crate::domain::outcome::CredentialFault;
 use crate::domain::{CircuitState, EvidenceKind, FaultCode, PlanResult, PrefixChange, RepairKind, Verdict};
@@ -158,6 +158,8 @@ metrics! {
     /// Seconds of ranking tools for what a user or a model said, the vectors of that included.
     retrieval_duration: Histogram = "retrieval_duration_seconds" in OWN_TIME;
 
+    /// OpenTelemetry spans of turns, by what became of them; none where no collector is configured.
+    spans: Counters<SpanEnd> = "spans_total" ["result"];
     /// TLS handshakes that came to nothing, by listener and why.
     tls_handshake_failures: Counters2<Listener, HandshakeFailure> = "tls_handshake_failures_total" ["listener", "reason"];
     /// When the certificate of a listener expires, as Unix time; of a chain the first that does.

@@ -96,6 +96,18 @@ labels! {
 }
 
 labels! {
+    /// What became of an OpenTelemetry span.
+    SpanEnd {
+        /// The collector took it.
+        Exported = "exported",
+        /// The queue was full.
+        Dropped = "dropped",
+        /// The collector did not take it.
+        Failed = "failed",
+    }
+}
+
+labels! {
     /// A stage of a turn, by which the proxy's own time is told apart.
     Stage {
         /// Request → turn.
@@ -424,6 +436,7 @@ mod tests {
         check::<Endpoint>();
         check::<Listener>();
         check::<HandshakeFailure>();
+        check::<SpanEnd>();
         check::<Stage>();
         check::<AttemptOutcome>();
         check::<HoldEnd>();

@@ -20,6 +20,7 @@ use crate::pipeline::settings::AliasSettings;
 use crate::pipeline::targets::targets;
 use crate::pipeline::turn::Turn;
 use crate::policy::{Policy, TurnFacts};
+use crate::telemetry::{TRACEPARENT, TRACESTATE};
 use crate::upstream::Upstream;
 
 use super::ask::Streamed;
@@ -66,7 +67,7 @@ pub(crate) fn open(
     request: TurnRequest,
     cancelled: CancellationToken,
 ) -> Result<Turn, Box<Refusal>> {
-    let TurnRequest { endpoint, deployment, headers, body, arrived } = request;
+    let TurnRequest { endpoint, deployment, mut headers, body, arrived } = request;
     let mut chat = ChatRequest::parse(body).map_err(|error| refuse(StatusCode::BAD_REQUEST, error.into()))?;
     if let Some(model) = &deployment {
         chat.set_model(model);
@@ -116,6 +117,14 @@ pub(crate) fn open(
     if record.keeps_bodies() {
         record.trace_mut().request = Some(chat.to_value());
     }
+    let span = pipeline.spans.begin(&headers, &record.trace().id);
+    if let Some(span) = &span {
+        headers.insert(TRACEPARENT, span.header());
+        if !span.has_parent() {
+            // What vendors added belongs to a trace that is not gone on with.
+            headers.remove(TRACESTATE);
+        }
+    }
     let toolsets = if policy.mode == Mode::Guard { settings.toolsets } else { Vec::new() };
     Ok(Turn {
         request: chat,
@@ -133,6 +142,7 @@ pub(crate) fn open(
         answer_status: StatusCode::OK,
         answer_headers: HeaderMap::new(),
         streamed: Streamed::default(),
+        span,
         in_flight: pipeline.metrics.turn_started(),
     })
 }

@@ -27,6 +27,8 @@ pub(super) struct Metered {
     /// Time that is left of the turn's.
     deadline: Duration,
     started: Instant,
+    /// Time from the request's arrival to that.
+    started_after: Duration,
 }
 
 impl Metered {
@@ -43,6 +45,7 @@ impl Metered {
             cancelled: turn.cancelled.clone(),
             deadline: Duration::from_secs(turn.policy.limits.seconds).saturating_sub(turn.record.elapsed()),
             started: Instant::now(),
+            started_after: turn.record.elapsed(),
         }
     }
 
@@ -70,7 +73,12 @@ impl Metered {
     }
 
     fn note(&self, outcome: &str, requests: u64, usage: Usage, took: Duration) {
-        let attempt = Attempt::unjudged(self.purpose.label(), &self.upstream, outcome, usage, milliseconds(took));
+        let ended_after = self.started_after + self.started.elapsed();
+        let attempt = Attempt {
+            model: self.model.name().to_owned(),
+            started_ms: milliseconds(ended_after.saturating_sub(took)),
+            ..Attempt::unjudged(self.purpose.label(), &self.upstream, outcome, usage, milliseconds(took))
+        };
         let cost = Cost { requests, prompt_tokens: usage.prompt_tokens, completion_tokens: usage.completion_tokens };
         self.attempts.lock().unwrap_or_else(PoisonError::into_inner).push((attempt, took, cost));
     }
