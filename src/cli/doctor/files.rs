@@ -122,7 +122,9 @@ async fn keys(loaded: &Loaded) -> Finding {
     };
     let active = if is_there { active_keys(loaded).await } else { Ok(0) };
     match (settings.keys.is_required(), active) {
-        (true, Ok(0)) => Finding::warn(CHECK, "clients need keys, and there are none", "`callwright keys create NAME` makes one"),
+        (true, Ok(0)) => {
+            Finding::warn(CHECK, "clients need keys, and there are none", "`callwright keys create NAME` makes one")
+        }
         (true, Ok(active)) => Finding::ok(CHECK, format!("{active} are of use")),
         (false, Ok(active)) if active > 0 => Finding::warn(
             CHECK,
