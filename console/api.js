@@ -19,9 +19,19 @@ export async function get(path) {
   return answer(await authorized(path, { headers: { accept: "application/json" } }));
 }
 
+function sending(method) {
+  return async (path, body) => answer(await authorized(path, { method, headers: { "content-type": "application/json" }, body: JSON.stringify(body) }));
+}
+
 /** Sends JSON. */
-export async function post(path, body) {
-  return answer(await authorized(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) }));
+export const post = sending("POST");
+
+/** Puts JSON in the place of what is there. */
+export const put = sending("PUT");
+
+/** Removes what is there. */
+export async function remove(path) {
+  return answer(await authorized(path, { method: "DELETE" }));
 }
 
 const SERIES = /^([a-z_]+)(?:\{(.*)\})? ([0-9.e+-]+)$/;

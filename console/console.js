@@ -1,11 +1,17 @@
 // The console: what the operator side says at /admin and /metrics, for people. Whatever users, models and APIs wrote becomes text nodes and never
 // markup.
-import { element, table, empty, facts, when, duration } from "./elements.js";
-import { get, post, metrics } from "./api.js";
+import { button, duration, element, empty, facts, field, heading, next, table, when } from "./elements.js";
+import { get, post } from "./api.js";
+import { policies, policy } from "./policies.js";
+import { shadow } from "./shadow.js";
+import { tool, tools, toolset } from "./tools.js";
 import { timeline } from "./turn.js";
 
 const main = document.getElementById("main");
-const VIEWS = { turns, turn, approvals, approval, tools, lessons, lesson, procedures, procedure, switch: killSwitch };
+const VIEWS = { turns, turn, approvals, approval, tools, tool, toolset, lessons, lesson, procedures, procedure, policies, policy, shadow, switch: killSwitch };
+
+/** The section that a single one belongs to. */
+const SECTIONS = { turn: "turns", approval: "approvals", tool: "tools", toolset: "tools", lesson: "lessons", procedure: "procedures", policy: "policies" };
 
 /** Turns are looked up again this often, in milliseconds, while the list is shown. */
 const REFRESH = 3000;
@@ -18,14 +24,14 @@ let refreshing;
 async function show() {
   clearTimeout(refreshing);
   const [path, query] = (location.hash.slice(2) || "turns").split("?");
-  const [name, id] = path.split("/").map(decodeURIComponent);
-  const section = { turn: "turns", approval: "approvals", lesson: "lessons", procedure: "procedures" }[name] ?? name;
+  const [name, id, further] = path.split("/").map(decodeURIComponent);
+  const section = SECTIONS[name] ?? name;
   for (const link of document.querySelectorAll("nav a")) {
     if (link.getAttribute("href") === `#/${section}`) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
   const view = VIEWS[name] ?? turns;
-  await render(() => view(id, new URLSearchParams(query)));
+  await render(() => view(id, new URLSearchParams(query), further));
   main.focus({ preventScroll: true });
 }
 
@@ -57,16 +63,11 @@ async function alarm() {
   }
 }
 
-function heading(text) {
-  document.title = `${text} · Callwright`;
-  return element("h1", {}, text);
-}
-
 const TONES = { clean: "good", repaired: "good", corrected: "good", faulty: "bad", unguarded: "warn" };
 
 async function turns(_, query) {
   const page = await get(`/admin/traces?${query}`);
-  const fields = [["verdict", "Verdict", ["", ...Object.keys(TONES), "text"]], ["tool", "Tool"], ["model", "Model"], ["session", "Session"], ["key", "Key"], ["policy", "Policy"], ["status", "Status"]];
+  const fields = [["verdict", "Verdict", ["", ...Object.keys(TONES), "text"]], ["tool", "Tool"], ["model", "Model"], ["session", "Session"], ["key", "Key"], ["policy", "Policy"], ["mode", "Mode", ["", "guard", "shadow", "off"]], ["status", "Status"]];
   const filter = element("form", { class: "filter", "aria-label": "Filter turns" },
     ...fields.map(([name, label, choices]) => field(name, label, query.get(name) ?? "", choices)),
     element("button", {}, "Filter"));
@@ -96,13 +97,6 @@ function query() {
   return new URLSearchParams(location.hash.split("?")[1]);
 }
 
-function field(name, label, value, choices) {
-  const input = choices
-    ? element("select", { name }, ...choices.map((choice) => element("option", { value: choice, ...(choice === value ? { selected: "" } : {}) }, choice || "any")))
-    : element("input", { name, value, size: 12, autocomplete: "off" });
-  return element("label", {}, label, input);
-}
-
 async function turn(id) {
   const trace = await get(`/admin/traces/${encodeURIComponent(id)}`);
   const mark = (verdict) => button(verdict === "good" ? "This turn was right" : "This turn was wrong", async () => {
@@ -110,22 +104,6 @@ async function turn(id) {
     return `Marked as ${verdict}: what it taught is judged by that.`;
   }, verdict === "bad");
   return [heading("A turn"), ...timeline(trace), element("h2", {}, "Your verdict"), element("div", { class: "actions" }, mark("good"), mark("bad"))];
-}
-
-/** A button that does something, and says what it did. */
-function button(label, act, grave) {
-  const result = element("span", { role: "status" });
-  const made = element("button", { type: "button", ...(grave ? { class: "grave" } : {}) }, label);
-  made.addEventListener("click", async () => {
-    made.disabled = true;
-    try {
-      result.textContent = (await act()) ?? "";
-    } catch (error) {
-      result.textContent = error.message;
-    }
-    made.disabled = false;
-  });
-  return element("span", {}, made, " ", result);
 }
 
 async function approvals() {
@@ -157,35 +135,6 @@ async function approval(id) {
     element("p", {}, element("a", { href: `#/turn/${encodeURIComponent(one.trace)}` }, "The turn that asks")), ...decision];
 }
 
-async function tools() {
-  const series = await metrics();
-  const byTool = new Map();
-  const of = (tool) => byTool.get(tool) ?? byTool.set(tool, { judged: 0, faulty: 0, mended: 0, ran: 0, failed: 0 }).get(tool);
-  for (const { name, labels, value } of series) {
-    if (name === "callwright_calls_judged_total") {
-      const tool = of(labels.tool);
-      tool.judged += value;
-      if (labels.verdict === "faulty") tool.faulty += value;
-      if (labels.verdict === "repaired" || labels.verdict === "corrected") tool.mended += value;
-    }
-    if (name === "callwright_tool_executions_total") {
-      const tool = of(labels.tool);
-      tool.ran += value;
-      if (labels.outcome !== "success") tool.failed += value;
-    }
-  }
-  // A call is judged, and then executed where it is the proxy's to do: it fails in one of the two.
-  const share = (tool) => (tool.faulty + tool.failed) / Math.max(1, tool.judged, tool.ran);
-  const used = [...byTool].filter(([, tool]) => tool.judged + tool.ran > 0);
-  used.sort(([, one], [, other]) => other.faulty + other.failed - one.faulty - one.failed || share(other) - share(one));
-  const rows = used.map(([name, tool]) => [
-    element("a", { href: `#/turns?${new URLSearchParams({ tool: name })}` }, name), `${tool.judged}`, `${tool.mended}`,
-    element("span", { class: tool.faulty ? "bad" : "" }, `${tool.faulty}`), `${tool.ran}`, element("span", { class: tool.failed ? "bad" : "" }, `${tool.failed}`), `${(100 * share(tool)).toFixed(1)} %`,
-  ]);
-  return [heading("Tools"), element("p", { class: "soft" }, "Since this process began; the tool that fails most comes first. Tools that clients bring are “other”."),
-    rows.length ? table("Calls by tool", ["Tool", "#Judged", "#Mended", "#Faulty", "#Executed", "#Failed", "#Failing"], rows) : empty("No call was judged yet.")];
-}
-
 const learnedRow = (kind, one, told) => [
   element("a", { href: `#/${kind}/${encodeURIComponent(one.id)}` }, told), one.retired ? element("span", { class: "soft" }, "retired") : element("span", { class: "good" }, "in use"),
   one.scope, `${one.evidence.length}`, `${one.tally?.uses ?? 0}`, `${one.tally?.helped ?? 0}`, `${one.tally?.hurt ?? 0}`,
@@ -204,11 +153,6 @@ async function procedures(_, query) {
   return [heading("Procedures"), page.items.length
     ? table("Procedures, in the order in which they were learned", ["Gives", ...LEARNED], page.items.map((one) => learnedRow("procedure", one, one.output)))
     : empty("No procedure was learned yet. One is made of several calls that were carried out and verified."), ...next("procedures", query, page)];
-}
-
-function next(view, query, page, from = "after", label = "More") {
-  if (!page.next) return [];
-  return [element("p", {}, element("a", { href: `#/${view}?${new URLSearchParams({ ...Object.fromEntries(query), [from]: page.next })}` }, label))];
 }
 
 function lesson(id) {

@@ -42,3 +42,39 @@ export function duration(milliseconds) {
   if (milliseconds === undefined || milliseconds === null) return "";
   return milliseconds < 1000 ? `${milliseconds.toFixed(1)} ms` : `${(milliseconds / 1000).toFixed(2)} s`;
 }
+
+/** The heading of a view, which is the page's title too. */
+export function heading(text) {
+  document.title = `${text} · Callwright`;
+  return element("h1", {}, text);
+}
+
+/** A field of a form, with its label; with `choices` one of them. */
+export function field(name, label, value, choices) {
+  const input = choices
+    ? element("select", { name }, ...choices.map((choice) => element("option", { value: choice, ...(choice === value ? { selected: "" } : {}) }, choice || "any")))
+    : element("input", { name, value, size: 12, autocomplete: "off" });
+  return element("label", {}, label, input);
+}
+
+/** A button that does something, and says what it did. */
+export function button(label, act, grave) {
+  const result = element("span", { role: "status" });
+  const made = element("button", { type: "button", ...(grave ? { class: "grave" } : {}) }, label);
+  made.addEventListener("click", async () => {
+    made.disabled = true;
+    try {
+      result.textContent = (await act()) ?? "";
+    } catch (error) {
+      result.textContent = error.message;
+    }
+    made.disabled = false;
+  });
+  return element("span", {}, made, " ", result);
+}
+
+/** The way to the next page, where there is one. */
+export function next(view, query, page, from = "after", label = "More") {
+  if (!page.next) return [];
+  return [element("p", {}, element("a", { href: `#/${view}?${new URLSearchParams({ ...Object.fromEntries(query), [from]: page.next })}` }, label))];
+}

@@ -1,5 +1,6 @@
 // One turn as a timeline: what was shown, asked, found wrong, repaired, executed, explained, answered.
 import { element, facts, when, duration, table } from "./elements.js";
+import { graph } from "./graph.js";
 
 const PURPOSES = {
   first: "The model is asked", static_feedback: "The model is told what is wrong with its call", dynamic_feedback: "The model is told why the call failed",
@@ -103,12 +104,20 @@ function explained(explanation) {
   return (explanation?.passages ?? []).map((passage) => element("blockquote", {}, passage.text, " ", element("cite", { class: "soft" }, passage.source ?? passage.locator ?? "")));
 }
 
+/** The plan as a drawing, with a table that says the same. */
 function plan(note) {
   const nodes = note.plan?.nodes ?? [];
-  const source = (argument) => {
-    const { name, source, ...rest } = argument;
-    return `${name}: ${typeof source === "string" ? source : JSON.stringify(source ?? rest)}`;
+  const made = new Set(note.made ?? []);
+  const name = (node) => `${node.label}: ${node.tool}`;
+  const references = (source) => (source?.output ? [source.output] : source?.composed?.outputs ?? []);
+  const said = (source) => {
+    if (source?.value) return source.value.words ? `“${source.value.words}”` : JSON.stringify(source.value.value);
+    if (source?.missing) return `asked of the user: ${source.missing.question}`;
+    return references(source).map((one) => `${one.node}${one.output}`).join(", ") || JSON.stringify(source ?? null);
   };
-  const rows = nodes.map((node) => [node.label ?? "", node.tool ?? "", (node.arguments ?? []).map(source).join("\n")]);
-  return step("good", `A plan: ${note.result ?? ""}`, ...(rows.length ? [table("The plan", ["Step", "Tool", "Arguments"], rows)] : []));
+  const edges = nodes.flatMap((node) => (node.arguments ?? []).flatMap((argument) => references(argument.source).map((one) => ({ from: one.node, to: node.label, label: argument.name }))));
+  const drawing = graph("The plan: what feeds what", nodes.map((node) => ({ id: node.label, label: name(node), tone: made.has(node.label) ? "good" : "" })), edges);
+  const rows = nodes.map((node) => [node.label, node.tool, (node.arguments ?? []).map((argument) => `${argument.name}: ${said(argument.source)}`).join("\n"), made.has(node.label) ? "made" : ""]);
+  return step("good", `A plan: ${note.result.replace("_", " ")}`, ...(note.reason ? [element("p", {}, note.reason)] : []),
+    ...(rows.length ? [drawing, table("The plan", ["Step", "Tool", "Arguments", ""], rows)] : []));
 }

@@ -7,7 +7,6 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
-use serde::Serialize;
 
 use super::errors::VerbResult;
 use super::format::Format;
@@ -72,33 +71,20 @@ pub(super) fn run(arguments: Arguments) -> VerbResult {
     let Arguments { traces, policy, format, native_tool_calls, jobs } = arguments;
     let job = ReplayJob { traces, policy: rules(policy.as_deref())?, native_tool_calls, jobs: threads(jobs) };
     let replay = offline::replay(&job, &Progress::new(false))?;
+    let problems = replay.problems;
+    let lines = replay.lines;
     let said = match format {
         Format::Text => table(&replay),
-        Format::Json => serde_json::to_string(&Report::of(&replay))? + "\n",
+        Format::Json => serde_json::to_string(&replay.into_report())? + "\n",
     };
     match anstream::stdout().write_all(said.as_bytes()) {
         // Whoever reads has seen enough.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => return Ok(()),
         written => written?,
     }
-    match replay.problems {
+    match problems {
         0 => Ok(()),
-        problems => Err(BadLines { problems, lines: replay.lines }.into()),
-    }
-}
-
-/// The members of `--format json`.
-#[derive(Serialize)]
-struct Report<'a> {
-    headline: String,
-    #[serde(flatten)]
-    replay: &'a Replay,
-    notes: Vec<String>,
-}
-
-impl<'a> Report<'a> {
-    fn of(replay: &'a Replay) -> Self {
-        Self { headline: replay.headline(), replay, notes: replay.notes() }
+        _ => Err(BadLines { problems, lines }.into()),
     }
 }
 

@@ -11,13 +11,17 @@ use super::error;
 const PAGE: &str = include_str!("../../console/index.html");
 
 /// What it consists of: name, media type, text.
-const FILES: [(&str, &str, &str); 6] = [
+const FILES: [(&str, &str, &str); 10] = [
     ("console.css", "text/css; charset=utf-8", include_str!("../../console/console.css")),
     ("console.js", "text/javascript; charset=utf-8", include_str!("../../console/console.js")),
     ("elements.js", "text/javascript; charset=utf-8", include_str!("../../console/elements.js")),
     ("api.js", "text/javascript; charset=utf-8", include_str!("../../console/api.js")),
     ("token.js", "text/javascript; charset=utf-8", include_str!("../../console/token.js")),
     ("turn.js", "text/javascript; charset=utf-8", include_str!("../../console/turn.js")),
+    ("graph.js", "text/javascript; charset=utf-8", include_str!("../../console/graph.js")),
+    ("policies.js", "text/javascript; charset=utf-8", include_str!("../../console/policies.js")),
+    ("shadow.js", "text/javascript; charset=utf-8", include_str!("../../console/shadow.js")),
+    ("tools.js", "text/javascript; charset=utf-8", include_str!("../../console/tools.js")),
 ];
 
 /// Nothing from elsewhere, nothing written into the page is run, and no other page may show it (<https://www.w3.org/TR/CSP3/>).

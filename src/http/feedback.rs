@@ -51,6 +51,14 @@ struct Mark {
     comment: Option<String>,
 }
 
+/// The same from an operator, who names the turn in the path.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OperatorMark {
+    #[serde(flatten)]
+    mark: Mark,
+}
+
 /// The answer to a verdict.
 #[derive(Debug, Serialize)]
 struct Taken<'a> {
@@ -84,8 +92,8 @@ pub(super) async fn mark(
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Response {
-    match read::<Mark>(&headers, body) {
-        Ok(mark) => keep(&side.store, id, FeedbackRow::OPERATOR.to_owned(), mark).await,
+    match read::<OperatorMark>(&headers, body) {
+        Ok(OperatorMark { mark }) => keep(&side.store, id, FeedbackRow::OPERATOR.to_owned(), mark).await,
         Err(refusal) => *refusal,
     }
 }

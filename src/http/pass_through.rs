@@ -22,6 +22,10 @@ const VERDICT: HeaderName = HeaderName::from_static("x-callwright-verdict");
 /// Any method on `/v1/...`.
 pub(super) async fn pass(State(side): State<ClientSide>, Caller(caller): Caller, request: Request) -> Response {
     let (parts, body) = request.into_parts();
+    // An echo would show a page's script the key that it cannot read (RFC 9110, section 9.3.8); a tunnel is not what anybody asks for here.
+    if matches!(parts.method, Method::TRACE | Method::CONNECT) {
+        return error::no_such_method(parts.method, parts.uri).await;
+    }
     let asked = if USES_NO_MODEL.contains(&parts.method) { Asked::Nothing } else { Asked::PassedThrough };
     let admission = match admit(&side, &caller, asked) {
         Ok(admission) => admission,

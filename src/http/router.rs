@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
-use axum::routing::{any, get, post};
+use axum::routing::{any, get, post, put};
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::domain::{Lesson, Procedure};
@@ -67,6 +67,8 @@ pub fn client_router(state: ClientSide) -> Router {
 
 /// The operator side: health, metrics, administration. What stands above `operator::authorized` needs the operators' token.
 pub fn operator_router(state: OperatorSide) -> Router {
+    let representation = put(admin::tools::write).delete(admin::tools::take_back);
+    let representation = representation.layer(DefaultBodyLimit::max(admin::tools::MAX_BODY));
     Router::new()
         .route("/metrics", get(health::metrics))
         .route("/admin/approvals", get(admin::approvals::list))
@@ -78,6 +80,18 @@ pub fn operator_router(state: OperatorSide) -> Router {
             "/admin/switch",
             get(admin::switch::show).post(admin::switch::throw).layer(DefaultBodyLimit::max(admin::switch::MAX_BODY)),
         )
+        .route("/admin/toolsets", get(admin::tools::toolsets))
+        .route("/admin/toolsets/{toolset}", get(admin::tools::report))
+        .route("/admin/tools", get(admin::tools::list))
+        .route("/admin/tools/{toolset}/{tool}", get(admin::tools::show))
+        .route("/admin/tools/{toolset}/{tool}/representation", representation)
+        .route(
+            "/admin/tools/{toolset}/{tool}/representation/preview",
+            post(admin::tools::preview).layer(DefaultBodyLimit::max(admin::tools::MAX_BODY)),
+        )
+        .route("/admin/policies", get(admin::policies::list))
+        .route("/admin/policies/explain", post(admin::policies::explain))
+        .route("/admin/shadow", get(admin::shadow::show))
         .route("/admin/lessons", get(admin::memory::list::<Lesson>))
         .route("/admin/lessons/{id}", get(admin::memory::show::<Lesson>))
         .route("/admin/lessons/{id}/retire", post(admin::memory::retire::<Lesson>))

@@ -35,7 +35,7 @@ pub use learn::{
 pub use lines::MAX_LINE_BYTES;
 pub use moving::{ExportSummary, ImportSummary, export, import};
 pub use plan::{CandidatesJob, CandidatesSummary, DrawJob, DrawSummary, candidates, plans};
-pub use replay::{Fates, Judgements, Replay, ReplayJob, Row, Rows, TurnFates, grouped, replay};
+pub use replay::{Fates, Judgements, Replay, ReplayJob, ReplayReport, Row, Rows, TurnFates, grouped, replay};
 pub use retrieve::{RetrieveJob, RetrieveSummary, retrieve};
 pub use scan::{ScanJob, ScanSummary, scan};
 pub use tools::{ListedTool, ListedTools};

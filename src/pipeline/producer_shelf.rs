@@ -127,6 +127,11 @@ impl ProducerShelf {
         self.of_catalog.all().unknown(&self.edges).into_iter().collect()
     }
 
+    /// The producers among all tools of the catalog, in the order of its toolsets and their operations.
+    pub(super) fn of_all(&self) -> Producers {
+        self.of_catalog.all().with_edges(&self.edges)
+    }
+
     /// The producers among the tools that a turn may use. `client` gives the client's own, where they are not known yet.
     pub(super) fn ground(
         &self,

@@ -131,6 +131,11 @@ impl PolicyBook {
         self.by_name.get(name).map(|index| &self.entries[*index].policy)
     }
 
+    /// The one that holds where none matches.
+    pub fn default_policy(&self) -> &Arc<Policy> {
+        &self.entries[self.default].policy
+    }
+
     /// Every policy, highest priority first, then by file name.
     pub fn policies(&self) -> impl Iterator<Item = &Arc<Policy>> {
         self.entries.iter().map(|entry| &entry.policy)

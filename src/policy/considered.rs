@@ -3,6 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+use serde::Serialize;
+use serde::ser::Serializer;
+
 use super::book::{PolicyBook, TurnFacts};
 use super::{Policy, SelectError};
 
@@ -31,9 +34,10 @@ impl fmt::Display for Ground {
 }
 
 /// One policy, and what its `match` says of the turn.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Considered {
     /// Its name.
+    #[serde(rename = "policy")]
     pub name: String,
     /// Its priority.
     pub priority: i64,
@@ -54,6 +58,25 @@ pub struct Reasoned {
     pub ground: Ground,
     /// All policies in the order in which they are tried.
     pub considered: Vec<Considered>,
+}
+
+/// Its form for machines.
+#[derive(Serialize)]
+struct Form<'a> {
+    policy: &'a str,
+    mode: &'static str,
+    base: &'a str,
+    because: String,
+    considered: &'a [Considered],
+}
+
+impl Serialize for Reasoned {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { policy, base, ground, considered } = self;
+        let form =
+            Form { policy: &policy.name, mode: policy.mode.label(), base, because: ground.to_string(), considered };
+        form.serialize(serializer)
+    }
 }
 
 impl PolicyBook {

@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{Revision, StoreError, TraceRow};
+use crate::domain::rules::Mode;
 use crate::domain::{Trace, Verdict};
 
 /// The stored traces.
@@ -77,6 +78,8 @@ pub struct TraceFilter {
     pub session: Option<String>,
     /// This policy.
     pub policy: Option<String>,
+    /// This mode.
+    pub mode: Option<Mode>,
     /// Asked with this virtual key, by its id; or by this client, by the hash of its own key that traces call `tenant`.
     pub key: Option<String>,
     /// This status of the answer to the client.

@@ -47,6 +47,47 @@ def find_the_tool_that_fails_most(page):
     expect(first).to_contain_text("100.0 %")
 
 
+def edit_a_representation(page):
+    open_section(page, "Tools")
+    page.get_by_label("Name or operation").fill("book")
+    page.get_by_role("button", name="Find").click()
+    page.get_by_role("link", name="bookRoom", exact=True).click()
+    expect(page.locator("h1")).to_have_text("bookRoom")
+    before = page.locator("#shown").inner_text()
+    page.get_by_role("button", name="Add a pattern").click()
+    page.get_by_label("What requests for it are like").fill("Somebody wants a room for a while.")
+    page.get_by_label("Phrases, one on each line").fill("reserve a room\nwe meet at <b>nine</b>")
+    page.get_by_role("button", name="Preview").click()
+    expect(page.locator("#shown")).to_contain_text("we meet at <b>nine</b>")
+    assert admin("/admin/tools/rooms/bookRoom")["shown"].strip() == before.strip()
+    page.get_by_role("button", name="Save for all replicas").click()
+    expect(page.locator("main")).to_contain_text("Saved")
+    # The proxy takes it over beside the turns.
+    while "reserve a room" not in admin("/admin/tools/rooms/bookRoom")["shown"]:
+        page.wait_for_timeout(20)
+    page.reload()
+    expect(page.get_by_label("What requests for it are like")).to_have_value("Somebody wants a room for a while.")
+    expect(page.locator("main")).to_contain_text("Shared by all replicas")
+
+
+def see_what_became_of_a_document(page):
+    open_section(page, "Tools")
+    page.get_by_role("link", name="rooms", exact=True).first.click()
+    expect(page.locator("dl")).to_contain_text("rooms.yaml")
+
+
+def explain_a_policy(page):
+    open_section(page, "Policies")
+    page.get_by_label("Body of the request").fill('{"model": "helper"}')
+    page.get_by_role("button", name="Explain").click()
+    expect(page.locator("main strong")).to_have_text("office")
+    page.get_by_label("Body of the request").fill("{")
+    page.get_by_role("button", name="Explain").click()
+    expect(page.locator("main")).to_contain_text("The request is no JSON")
+    page.locator("tbody a").first.click()
+    expect(page.locator("h1")).to_contain_text("Policy")
+
+
 def approve_a_call(page):
     expect(page.locator("#pending")).to_have_text("1")
     open_section(page, "Approvals")
@@ -90,13 +131,13 @@ def look(browser, width, height, scheme):
     """Every section fits the width, says something where it is empty, and has a picture taken of it."""
     page = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme).new_page()
     watch(page)
-    for section in ["turns", "approvals", "tools", "lessons", "procedures", "switch"]:
+    for section in ["turns", "approvals", "tools", "tool/rooms/bookRoom", "toolset/rooms", "lessons", "procedures", "policies", "shadow", "switch"]:
         page.goto(f"{OPERATOR}/console#/{section}")
         page.wait_for_function("document.querySelector('main h1')")
         page.wait_for_load_state("networkidle")
         wide = page.evaluate("document.documentElement.scrollWidth")
         assert wide <= width, f"{section} is {wide} wide on a screen of {width}"
-        page.screenshot(path=PICTURES / f"{section}-{width}-{scheme}.png", full_page=True)
+        page.screenshot(path=PICTURES / f"{section.replace('/', '-')}-{width}-{scheme}.png", full_page=True)
     page.close()
 
 
@@ -112,7 +153,8 @@ with sync_playwright() as playwright:
     watch(page)
     page.goto(f"{OPERATOR}/console#/procedures")
     expect(page.locator("h1")).to_contain_text("Procedures")
-    for task in [explain_a_turn, find_the_tool_that_fails_most, approve_a_call, retire_a_lesson, throw_the_switch]:
+    for task in [explain_a_turn, find_the_tool_that_fails_most, edit_a_representation, see_what_became_of_a_document, explain_a_policy, approve_a_call, retire_a_lesson,
+                 throw_the_switch]:
         task(page)
         print(f"done: {task.__name__}")
     for size in [(1280, 900), (390, 844)]:

@@ -20,6 +20,7 @@ pub(crate) mod postgres;
 pub(crate) mod prometheus;
 pub(crate) mod proxy;
 pub(crate) mod python;
+pub(crate) mod relay;
 pub(crate) mod reply;
 pub(crate) mod request;
 pub(crate) mod rooms;

@@ -76,8 +76,18 @@ impl Proxy {
 
     /// Like [`Self::start`], with no more files and sockets than `open_files` open at a time.
     pub(crate) async fn start_with_open_files(config: impl Into<String>, open_files: u32) -> Self {
-        let directory = Arc::new(TempDir::new().unwrap());
-        Self::launch(directory, config.into(), Vec::new(), Some(open_files)).await
+        let limit = format!("ulimit -n {open_files} && exec \"$@\"");
+        Self::start_through(&["sh", "-c", &limit, "sh"], config, &[]).await
+    }
+
+    /// Like [`Self::start_with_files`], in the place of a program that is given the command to run as its last arguments.
+    pub(crate) async fn start_through(launcher: &[&str], config: impl Into<String>, files: &[(&str, &str)]) -> Self {
+        let directory = TempDir::new().unwrap();
+        for (path, text) in files {
+            write(directory.path(), path, text);
+        }
+        let launcher = launcher.iter().map(|word| (*word).to_owned()).collect();
+        Self::launch(Arc::new(directory), config.into(), Vec::new(), launcher).await
     }
 
     /// What `callwright serve` says when it refuses to start with this configuration.
@@ -91,18 +101,18 @@ impl Proxy {
     }
 
     async fn start_in(directory: Arc<TempDir>, config: String, variables: Vec<(String, String)>) -> Self {
-        Self::launch(directory, config, variables, None).await
+        Self::launch(directory, config, variables, Vec::new()).await
     }
 
     async fn launch(
         directory: Arc<TempDir>,
         config: String,
         variables: Vec<(String, String)>,
-        open_files: Option<u32>,
+        launcher: Vec<String>,
     ) -> Self {
         write(directory.path(), "callwright.toml", &config);
         let path = directory.path().to_owned();
-        let (process, line) = tokio::task::spawn_blocking(move || spawn(&path, variables, open_files)).await.unwrap();
+        let (process, line) = tokio::task::spawn_blocking(move || spawn(&path, variables, &launcher)).await.unwrap();
         let url = |side: &str| {
             let found = line.split_whitespace().find_map(|word| word.strip_prefix(side)?.strip_prefix('='));
             found.unwrap_or_else(|| panic!("no {side}= in: {line}")).to_owned()
@@ -158,6 +168,11 @@ impl Proxy {
     /// Writes a file into the proxy's folder, as an editor would: whole or not at all.
     pub(crate) fn write(&self, path: &str, text: &str) {
         write(self.directory.path(), path, text);
+    }
+
+    /// The id of the process.
+    pub(crate) fn id(&self) -> u32 {
+        self.process.0.id()
     }
 
     /// Everything logged so far.
@@ -277,11 +292,15 @@ impl Drop for Process {
 }
 
 /// Runs the binary until it has said where it listens.
-fn spawn(directory: &Path, variables: Vec<(String, String)>, open_files: Option<u32>) -> (Process, String) {
+fn spawn(directory: &Path, variables: Vec<(String, String)>, launcher: &[String]) -> (Process, String) {
     let log = File::options().create(true).append(true).open(directory.join("log")).unwrap();
-    let mut command = match open_files {
-        None => command(directory),
-        Some(most) => limited(directory, most),
+    let mut command = match launcher {
+        [] => command(directory),
+        [program, words @ ..] => {
+            let mut launched = Command::new(program);
+            launched.args(words).arg(env!("CARGO_BIN_EXE_callwright"));
+            serving(launched, directory)
+        }
     };
     let mut process = Process(command.stderr(log).envs(variables).spawn().unwrap());
     let stdout = BufReader::new(process.0.stdout.take().unwrap());
@@ -300,14 +319,6 @@ fn spawn(directory: &Path, variables: Vec<(String, String)>, open_files: Option<
 
 fn command(directory: &Path) -> Command {
     serving(Command::new(env!("CARGO_BIN_EXE_callwright")), directory)
-}
-
-/// The same, in the place of a shell that has set a limit.
-fn limited(directory: &Path, open_files: u32) -> Command {
-    let mut shell = Command::new("sh");
-    shell.args(["-c", "ulimit -n \"$1\" && shift && exec \"$@\"", "sh"]);
-    shell.arg(open_files.to_string()).arg(env!("CARGO_BIN_EXE_callwright"));
-    serving(shell, directory)
 }
 
 fn serving(mut command: Command, directory: &Path) -> Command {

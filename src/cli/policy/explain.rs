@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 use super::super::format::Format;
 use super::VerbResult;
@@ -41,6 +42,15 @@ pub(super) struct Arguments {
     format: Format,
 }
 
+/// `--format json`: as `POST /admin/policies/explain` says it.
+#[derive(Serialize)]
+struct Explained<'a> {
+    model: &'a str,
+    alias: bool,
+    #[serde(flatten)]
+    reasoned: &'a Reasoned,
+}
+
 pub(super) fn run(arguments: &Arguments) -> VerbResult {
     let model = model_of(&arguments.request)?;
     let request = config::Request { file: arguments.config.clone(), ..config::Request::default() };
@@ -67,7 +77,10 @@ pub(super) fn run(arguments: &Arguments) -> VerbResult {
     })?;
     match arguments.format {
         Format::Text => print(&model, alias.is_some(), &reasoned),
-        Format::Json => anstream::println!("{}", as_json(&model, alias.is_some(), &reasoned)),
+        Format::Json => {
+            let explained = Explained { model: &model, alias: alias.is_some(), reasoned: &reasoned };
+            anstream::println!("{}", serde_json::to_string(&explained)?);
+        }
     }
     Ok(())
 }
@@ -114,22 +127,6 @@ fn print(model: &str, is_alias: bool, reasoned: &Reasoned) {
         };
         anstream::println!("  `{}` (priority {}): {said}", one.name, one.priority);
     }
-}
-
-fn as_json(model: &str, is_alias: bool, reasoned: &Reasoned) -> Value {
-    let considered = reasoned
-        .considered
-        .iter()
-        .map(|one| json!({"policy": one.name, "priority": one.priority, "matches": one.matches, "lacks": one.lacks}));
-    json!({
-        "model": model,
-        "alias": is_alias,
-        "policy": reasoned.policy.name,
-        "mode": mode(reasoned),
-        "base": reasoned.base,
-        "because": reasoned.ground.to_string(),
-        "considered": considered.collect::<Vec<_>>(),
-    })
 }
 
 fn kind(is_alias: bool) -> &'static str {

@@ -24,7 +24,7 @@ use crate::policy::Policy;
 pub use fates::{Fates, TurnFates};
 pub use rows::{Row, Rows};
 pub use tally::{Judgements, Replay};
-pub use words::grouped;
+pub use words::{ReplayReport, grouped};
 
 /// What is to be replayed.
 #[derive(Debug)]

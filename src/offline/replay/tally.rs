@@ -11,7 +11,7 @@ use super::reading::{Record, Summary};
 use super::recorded::{counted_attempts, recorded};
 use super::rows::Rows;
 use crate::domain::rules::Mode;
-use crate::domain::{FaultCode, RepairKind, Trace, Verdict};
+use crate::domain::{FaultCode, Limits, RepairKind, Trace, Verdict};
 use crate::offline::judge::Judge;
 use crate::scanner::excerpt::excerpt;
 
@@ -82,26 +82,47 @@ impl Replay {
     }
 
     fn count_trace(&mut self, trace: &Trace, judge: &Judge<'_>) {
+        self.count_turn(trace);
+        if let Some(answers) = again(trace, judge) {
+            self.judged.again += 1;
+            self.count_answers(trace, &answers, &judge.policy.limits);
+        } else {
+            self.count_judged(trace, &judge.policy.limits);
+        }
+    }
+
+    /// Counts a turn as it was judged when it was recorded; `limits` say how often faults would have been sent back.
+    pub fn count_recorded(&mut self, trace: &Trace, limits: &Limits) {
+        self.count_turn(trace);
+        self.count_judged(trace, limits);
+    }
+
+    fn count_judged(&mut self, trace: &Trace, limits: &Limits) {
+        match recorded(trace) {
+            Some(answers) => {
+                self.judged.as_recorded += 1;
+                bump(&mut self.policies, &trace.policy, 1);
+                self.count_answers(trace, &answers, limits);
+            }
+            None => {
+                self.judged.not += 1;
+                self.turns.unknown += 1;
+            }
+        }
+    }
+
+    fn count_turn(&mut self, trace: &Trace) {
         bump(&mut self.modes, &trace.mode, 1);
         let is_guard = trace.mode == Mode::Guard.label();
         self.corrected += u64::from(is_guard && trace.verdict == Verdict::Corrected);
         self.exhausted += u64::from(is_guard && trace.exhausted.is_some());
         self.answers_to_feedback += (trace.attempts.len() - counted_attempts(trace).count()) as u64;
-        let answers = if let Some(answers) = again(trace, judge) {
-            self.judged.again += 1;
-            answers
-        } else if let Some(answers) = recorded(trace) {
-            self.judged.as_recorded += 1;
-            bump(&mut self.policies, &trace.policy, 1);
-            answers
-        } else {
-            self.judged.not += 1;
-            self.turns.unknown += 1;
-            return;
-        };
+    }
+
+    fn count_answers(&mut self, trace: &Trace, answers: &[Answer], limits: &Limits) {
         // Several answers of one attempt are its choices.
         let choices = answers.iter().filter(|answer| answer.attempt == 0).count();
-        let mut budget = Budget::of(trace, &judge.policy.limits, choices);
+        let mut budget = Budget::of(trace, limits, choices);
         let fates = answers.iter().filter_map(|answer| {
             let fates = budget.fates(answer);
             self.count_calls(&trace.model, answer, &fates);

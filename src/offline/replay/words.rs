@@ -1,9 +1,27 @@
 //! What the counts mean, in sentences.
 
+use serde::Serialize;
+
 use super::Replay;
 use crate::domain::rules::Mode;
 
+/// What was counted, with what it means: the form for machines.
+#[derive(Debug, Serialize)]
+pub struct ReplayReport {
+    /// The whole in one sentence.
+    headline: String,
+    #[serde(flatten)]
+    replay: Replay,
+    /// What the reader must know to believe it.
+    notes: Vec<String>,
+}
+
 impl Replay {
+    /// The counts with what they mean.
+    pub fn into_report(self) -> ReplayReport {
+        ReplayReport { headline: self.headline(), notes: self.notes(), replay: self }
+    }
+
     /// The whole in one sentence.
     pub fn headline(&self) -> String {
         let calls = grouped(self.calls.all());

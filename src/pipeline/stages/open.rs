@@ -82,17 +82,8 @@ pub(crate) fn open(
     let name = chat.model().to_owned();
     let alias = snapshot.aliases.get(&name).cloned();
     let settings = alias.clone().unwrap_or_default();
-    let policy = snapshot
-        .policies
-        .resolve(&TurnFacts {
-            model: &name,
-            alias: alias.as_ref().map(|_| name.as_str()),
-            alias_policy: Some(settings.policy.as_str()).filter(|policy| !policy.is_empty()),
-            key: caller.as_deref().map(facts),
-            headers: &headers,
-            requested: text(&headers, POLICY_HEADER),
-        })
-        .map_err(|error| {
+    let policy =
+        snapshot.policies.resolve(&facts(&name, alias.as_ref(), caller.as_deref(), &headers)).map_err(|error| {
             let error = RequestError {
                 message: error.to_string(),
                 param: Some(POLICY_HEADER.to_owned()),
@@ -170,7 +161,7 @@ fn admit<'a>(
 }
 
 /// What of a key selects a policy.
-fn facts(known: &KnownKey) -> KeyFacts<'_> {
+fn key_facts(known: &KnownKey) -> KeyFacts<'_> {
     let key = known.key();
     KeyFacts { name: &key.name, group: &key.group, policy: &key.policy, selectable: key.selectable.as_deref() }
 }
@@ -207,6 +198,23 @@ fn scope(policy: &Policy, tenant: &str) -> Scope {
 
 fn refuse(status: StatusCode, error: ErrorBody) -> Box<Refusal> {
     Box::new(Refusal { status, headers: HeaderMap::new(), error })
+}
+
+/// What selects the policy of a request for this model, which may be an alias, with this virtual key, if any.
+pub(in crate::pipeline) fn facts<'a>(
+    model: &'a str,
+    alias: Option<&'a AliasSettings>,
+    key: Option<&'a KnownKey>,
+    headers: &'a HeaderMap,
+) -> TurnFacts<'a> {
+    TurnFacts {
+        model,
+        alias: alias.map(|_| model),
+        alias_policy: alias.map(|alias| alias.policy.as_str()).filter(|policy| !policy.is_empty()),
+        key: key.map(key_facts),
+        headers,
+        requested: text(headers, POLICY_HEADER),
+    }
 }
 
 fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {

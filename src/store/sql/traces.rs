@@ -256,6 +256,7 @@ fn list_query(filter: &TraceFilter, limit: u32) -> Result<Statement, StoreError>
         (" AND t.model = ", filter.model.clone()),
         (" AND t.session = ", filter.session.clone()),
         (" AND t.policy = ", filter.policy.clone()),
+        (" AND t.mode = ", filter.mode.map(|mode| mode.label().to_owned())),
         (" AND t.tenant = ", filter.key.clone()),
     ];
     for (condition, value) in texts {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{ConnectOptions, SqlitePool};
+use sqlx::{ConnectOptions, Connection, SqliteConnection, SqlitePool};
 
 use super::Sqlite;
 use crate::store::{Location, migrations};
@@ -65,7 +65,8 @@ impl Sqlite {
 
     async fn file(path: &Path) -> Result<Self, sqlx::Error> {
         let options = options().filename(path).create_if_missing(true).journal_mode(SqliteJournalMode::Wal);
-        let writer = pool(1).connect_with(options.clone()).await?;
+        let writer = pool(1).before_acquire(|connection, _| Box::pin(is_usable(connection)));
+        let writer = writer.connect_with(options.clone()).await?;
         let reader = pool(READERS).connect_lazy_with(options.pragma("query_only", "ON"));
         Ok(Self { writer, reader })
     }
@@ -109,6 +110,12 @@ fn pool(connections: u32) -> SqlitePoolOptions {
         .idle_timeout(None)
         .max_lifetime(None)
         .test_before_acquire(false)
+}
+
+/// What cannot be written because the disk is full is rolled back by SQLite itself (<https://www.sqlite.org/lang_transaction.html>, section 3). The
+/// driver then still counts the transaction, and begins no other on that connection: it is replaced.
+async fn is_usable(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
+    Ok(!connection.is_in_transaction())
 }
 
 async fn prove_writable(writer: &SqlitePool) -> Result<(), sqlx::Error> {

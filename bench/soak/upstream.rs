@@ -1,0 +1,194 @@
+//! A provider and an API in one: the request's `seed` says what the provider's answer is, and how it is broken.
+
+use std::convert::Infallible;
+
+use bytes::Bytes;
+use futures_util::stream;
+use http::{Request, Response, StatusCode};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full, StreamBody};
+use hyper::body::{Frame, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+type Body = UnsyncBoxBody<Bytes, std::io::Error>;
+
+/// One answer of so many is broken: 5 %.
+pub(crate) const BROKEN_ONE_OF: u64 = 20;
+
+/// What a request of this number shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scene {
+    /// A text.
+    Text,
+    /// A call that is right.
+    Clean,
+    /// A call that is repaired.
+    Repaired,
+    /// A call that is sent back, and then right.
+    Corrected,
+    /// A call that the proxy executes, and a text.
+    Executed,
+}
+
+impl Scene {
+    pub(crate) fn of(number: u64) -> Self {
+        [Self::Text, Self::Clean, Self::Repaired, Self::Corrected, Self::Executed][(number % 5) as usize]
+    }
+}
+
+/// Is the answer of this number broken?
+pub(crate) fn is_broken(number: u64) -> bool {
+    number % BROKEN_ONE_OF == 7
+}
+
+/// Where it listens.
+pub(crate) struct Upstream {
+    port: u16,
+}
+
+impl Upstream {
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+}
+
+/// Serves until the process ends.
+pub(crate) async fn start() -> std::io::Result<Upstream> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let port = listener.local_addr()?.port();
+    tokio::spawn(async move {
+        while let Ok((socket, _)) = listener.accept().await {
+            let _ = socket.set_nodelay(true);
+            tokio::spawn(async move {
+                // A connection that breaks off is what is wanted of some.
+                let _ = http1::Builder::new().serve_connection(TokioIo::new(socket), service_fn(respond)).await;
+            });
+        }
+    });
+    Ok(Upstream { port })
+}
+
+async fn respond(request: Request<Incoming>) -> Result<Response<Body>, std::io::Error> {
+    if request.uri().path().starts_with("/api/") {
+        return Ok(whole(StatusCode::OK, json!({"rooms": ["blue", "green"]}).to_string()));
+    }
+    let body = request.into_body().collect().await.map_err(std::io::Error::other)?.to_bytes();
+    let asked: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let number = asked["seed"].as_u64().unwrap_or_default();
+    let is_stream = asked["stream"] == true;
+    if is_broken(number) {
+        return broken(number / BROKEN_ONE_OF, is_stream);
+    }
+    let turns = asked["messages"].as_array().map_or(0, Vec::len);
+    let call = |name: &str, arguments: &str| Some((name.to_owned(), arguments.to_owned()));
+    let said = match (Scene::of(number), turns) {
+        (Scene::Clean, _) => call("get_weather", r#"{"city":"Paris","days":3}"#),
+        (Scene::Repaired, _) => call("getWeather", r#"{"City":"Paris","days":"3"}"#),
+        (Scene::Corrected, 1) => call("get_weather", r#"{"days":3}"#),
+        (Scene::Corrected, _) => call("get_weather", r#"{"city":"Paris"}"#),
+        (Scene::Executed, 1) => call("listRooms", r#"{"floor":5}"#),
+        (Scene::Text | Scene::Executed, _) => None,
+    };
+    Ok(if is_stream { events(said.as_ref()) } else { whole(StatusCode::OK, message(said.as_ref())) })
+}
+
+fn broken(kind: u64, is_stream: bool) -> Result<Response<Body>, std::io::Error> {
+    match kind % 5 {
+        0 => Ok(whole(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            json!({"error": {"message": "broken", "type": "server_error"}}).to_string(),
+        )),
+        1 => Err(std::io::Error::other("closed without an answer")),
+        2 => Ok(whole(StatusCode::OK, "<html>not what was asked for</html>".to_owned())),
+        3 if is_stream => {
+            let begun = vec![
+                Ok(Frame::data(event(&json!({"role": "assistant", "content": "half of"}), None))),
+                Err(std::io::Error::other("cut off")),
+            ];
+            Ok(head("text/event-stream")
+                .body(StreamBody::new(stream::iter(begun)).boxed_unsync())
+                .unwrap_or_default_body())
+        }
+        3 => {
+            let begun =
+                vec![Ok(Frame::data(Bytes::from_static(b"{\"id\":\"x\","))), Err(std::io::Error::other("cut off"))];
+            Ok(head("application/json")
+                .body(StreamBody::new(stream::iter(begun)).boxed_unsync())
+                .unwrap_or_default_body())
+        }
+        _ => Ok(whole(
+            StatusCode::TOO_MANY_REQUESTS,
+            json!({"error": {"message": "slow down", "type": "rate_limit"}}).to_string(),
+        )),
+    }
+}
+
+fn head(kind: &str) -> http::response::Builder {
+    Response::builder().header("content-type", kind).header("x-request-id", "req_soak")
+}
+
+/// A response cannot fail to be built of constant parts; an empty one would be noticed as wrong.
+trait OrEmpty {
+    fn unwrap_or_default_body(self) -> Response<Body>;
+}
+
+impl OrEmpty for http::Result<Response<Body>> {
+    fn unwrap_or_default_body(self) -> Response<Body> {
+        self.unwrap_or_else(|_| Response::new(full(String::new())))
+    }
+}
+
+fn full(text: String) -> Body {
+    Full::new(Bytes::from(text)).map_err(|never: Infallible| match never {}).boxed_unsync()
+}
+
+fn whole(status: StatusCode, text: String) -> Response<Body> {
+    head("application/json").status(status).body(full(text)).unwrap_or_default_body()
+}
+
+fn message(call: Option<&(String, String)>) -> String {
+    let (message, reason) = match call {
+        None => (json!({"role": "assistant", "content": "It rains in Paris."}), "stop"),
+        Some((name, arguments)) => {
+            let call =
+                json!({"id": "call_Zk3nQ9vR1", "type": "function", "function": {"name": name, "arguments": arguments}});
+            (json!({"role": "assistant", "content": null, "tool_calls": [call]}), "tool_calls")
+        }
+    };
+    json!({"id": "chatcmpl-1", "object": "chat.completion", "created": 1_750_000_000, "model": "soak",
+        "choices": [{"index": 0, "message": message, "finish_reason": reason}],
+        "usage": {"prompt_tokens": 182, "completion_tokens": 41, "total_tokens": 223}})
+    .to_string()
+}
+
+fn event(delta: &Value, reason: Option<&str>) -> Bytes {
+    let chunk = json!({"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1_750_000_000, "model": "soak",
+        "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]});
+    Bytes::from(format!("data: {chunk}\n\n"))
+}
+
+fn events(call: Option<&(String, String)>) -> Response<Body> {
+    let mut events = vec![event(&json!({"role": "assistant", "content": ""}), None)];
+    match call {
+        None => {
+            events.extend("It rains in Paris.".split_inclusive(' ').map(|word| event(&json!({"content": word}), None)));
+            events.push(event(&json!({}), Some("stop")));
+        }
+        Some((name, arguments)) => {
+            let begin = json!({"index": 0, "id": "call_Zk3nQ9vR1", "type": "function", "function": {"name": name, "arguments": ""}});
+            events.push(event(&json!({"tool_calls": [begin]}), None));
+            let (first, rest) = arguments.split_at(arguments.len() / 2);
+            for piece in [first, rest] {
+                events.push(event(&json!({"tool_calls": [{"index": 0, "function": {"arguments": piece}}]}), None));
+            }
+            events.push(event(&json!({}), Some("tool_calls")));
+        }
+    }
+    events.push(Bytes::from_static(b"data: [DONE]\n\n"));
+    let frames = stream::iter(events.into_iter().map(|bytes| Ok(Frame::data(bytes))));
+    head("text/event-stream").body(StreamBody::new(frames).boxed_unsync()).unwrap_or_default_body()
+}

@@ -1,0 +1,75 @@
+//! `GET /admin/shadow`: what guarding would have done with the turns that ran in mode `shadow`.
+
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::rules::Mode;
+use crate::http::router::OperatorSide;
+use crate::http::{error, json};
+use crate::offline::{Replay, ReplayReport};
+use crate::store::{MAX_PAGE, StoreError, TraceFilter, Traces};
+
+/// Which turns are counted.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(in crate::http) struct ShadowQuery {
+    /// Of this policy.
+    policy: Option<String>,
+    /// Arrived at this time or later.
+    since: Option<Timestamp>,
+    /// Arrived before this time.
+    until: Option<Timestamp>,
+    /// The newest so many of them; none means 1,000, and more means that.
+    limit: Option<u32>,
+}
+
+/// The table that persuades.
+#[derive(Serialize)]
+struct Summary {
+    /// When the oldest turn that is counted arrived.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    since: Option<Timestamp>,
+    /// Are there older ones that are not counted?
+    more: bool,
+    #[serde(flatten)]
+    report: ReplayReport,
+}
+
+/// The newest turns in mode `shadow`, counted as `callwright replay` counts them.
+pub(in crate::http) async fn show(
+    State(side): State<OperatorSide>,
+    query: Result<Query<ShadowQuery>, QueryRejection>,
+) -> Response {
+    let query = match query {
+        Ok(Query(query)) => query,
+        Err(rejection) => {
+            return error::invalid_request(StatusCode::BAD_REQUEST, rejection.body_text(), "invalid_query");
+        }
+    };
+    match summary(&side, query).await {
+        Ok(summary) => json::value(StatusCode::OK, &summary),
+        Err(error) => error::store(&error),
+    }
+}
+
+async fn summary(side: &OperatorSide, query: ShadowQuery) -> Result<Summary, StoreError> {
+    let ShadowQuery { policy, since, until, limit } = query;
+    let limit = Some(limit.unwrap_or(MAX_PAGE));
+    let filter = TraceFilter { mode: Some(Mode::Shadow), policy, since, until, limit, ..TraceFilter::default() };
+    let page = side.store.list(&filter).await?;
+    let policies = side.pipeline.policies();
+    let limits = &policies.default_policy().limits;
+    let mut replay = Replay::default();
+    // One at a time: a trace may be large.
+    for listed in &page.traces {
+        if let Some(trace) = side.store.get(&listed.id).await? {
+            replay.count_recorded(&trace, limits);
+        }
+    }
+    let since = page.traces.last().map(|oldest| oldest.started_at);
+    Ok(Summary { since, more: page.next.is_some(), report: replay.into_report() })
+}
