@@ -1,3 +1,4 @@
+DROP TABLE key_tellings;
 DROP TABLE key_requests;
 DROP TABLE key_usage;
 DROP TABLE virtual_keys;

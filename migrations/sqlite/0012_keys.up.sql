@@ -35,3 +35,10 @@ CREATE TABLE key_requests (
     seen_at  INTEGER NOT NULL, -- milliseconds since 1970-01-01T00:00:00Z
     PRIMARY KEY (subject, owner)
 );
+
+-- How often each process told what keys used: what it tells again, because the answer was lost, counts once.
+CREATE TABLE key_tellings (
+    owner   TEXT    NOT NULL PRIMARY KEY,
+    number  INTEGER NOT NULL,
+    told_at INTEGER NOT NULL -- milliseconds since 1970-01-01T00:00:00Z
+);

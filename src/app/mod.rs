@@ -168,8 +168,7 @@ impl App {
         }
         self.pipeline.flush(FLUSH_TIME).await;
         if self.access.is_required() {
-            // What the last turns used; a store that does not take it has been told of.
-            let _ = self.access.exchange().await;
+            self.access.finish().await;
         }
         self.store.close().await;
         self.operator_ending.cancel();

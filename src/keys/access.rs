@@ -19,7 +19,7 @@ use super::report::{KeyReport, UsageSummary};
 use super::settings::{Settings, Unmetered};
 use super::standing::Standing;
 use crate::domain::{KeyLimits, VirtualKey};
-use crate::store::{KeyUsage, Keys, Revision, Store, StoreError, UsageReport};
+use crate::store::{KeyUsage, Keys, Revision, Store, StoreError, UsageReport, UsageRow};
 
 /// Keys that are read from the store at a time.
 const PAGE: u32 = 500;
@@ -57,8 +57,18 @@ pub struct Access {
     store: Arc<Store>,
     /// The revision up to which keys are known.
     upto: Mutex<Revision>,
+    exchange: Mutex<Exchange>,
+}
+
+/// How far this process is with telling what was used, and being told.
+#[derive(Debug)]
+struct Exchange {
     /// The revision up to which it is known what was used.
-    used_upto: Mutex<Revision>,
+    seen: Revision,
+    /// The number of the next telling.
+    number: u64,
+    /// What was told and not confirmed: it may have been heard, so it is told again as it was, under the same number.
+    told: Vec<UsageRow>,
 }
 
 impl Access {
@@ -72,7 +82,7 @@ impl Access {
             ledger: Arc::default(),
             store,
             upto: Mutex::new(0),
-            used_upto: Mutex::new(NOTHING_SEEN),
+            exchange: Mutex::new(Exchange { seen: NOTHING_SEEN, number: 1, told: Vec::new() }),
         }
     }
 
@@ -165,19 +175,35 @@ impl Access {
     /// # Errors
     /// [`StoreError`]; what was not told is told the next time.
     pub async fn exchange(&self) -> Result<(), StoreError> {
-        let mut upto = self.used_upto.lock().await;
-        let (used, under_way, now) = (self.ledger.untold(), self.ledger.under_way(), Moment::now());
-        let report = UsageReport { used: &used, under_way: &under_way, after: *upto, since: now.month() };
+        let mut exchange = self.exchange.lock().await;
+        let Exchange { seen, number, told } = &mut *exchange;
+        if told.is_empty() {
+            *told = self.ledger.untold();
+        }
+        let (under_way, now) = (self.ledger.under_way(), Moment::now());
+        let report =
+            UsageReport { number: *number, used: told, under_way: &under_way, after: *seen, since: now.month() };
         match self.store.exchange_usage(report).await {
-            Ok(seen) => {
-                self.ledger.exchanged(&now, &used, &seen, *upto == NOTHING_SEEN);
-                *upto = seen.upto.max(0);
+            Ok(news) => {
+                self.ledger.exchanged(&now, told, &news, *seen == NOTHING_SEEN);
+                *seen = news.upto.max(0);
+                *number += 1;
+                told.clear();
                 Ok(())
             }
             Err(error) => {
                 self.ledger.alone();
                 Err(error)
             }
+        }
+    }
+
+    /// Tells the store everything, before the process ends; what it does not take then is lost.
+    pub async fn finish(&self) {
+        // What could not be told before goes first, by itself.
+        let was_interrupted = !self.exchange.lock().await.told.is_empty();
+        if self.exchange().await.is_ok() && was_interrupted {
+            let _ = self.exchange().await;
         }
     }
 

@@ -25,6 +25,8 @@ pub struct UsageRow {
 /// What a process tells.
 #[derive(Debug, Clone, Copy)]
 pub struct UsageReport<'a> {
+    /// The number of this telling, from 1: one that was lost on its way is made again with the same number and the same use, and counts once.
+    pub number: u64,
     /// What was used since it told last: it is added to what is known.
     pub used: &'a [UsageRow],
     /// Requests that are under way in this process now, by subject, in place of what it told last.

@@ -119,7 +119,7 @@ async fn fill(store: &Store) {
     store.put_key(&virtual_key("key_1", "lobby"), None).await.unwrap();
     let day = "2026-11-23".parse().unwrap();
     let used = UsageRow { subject: "key:key_1".to_owned(), day, requests: 1, tokens: 2, nanos: 3 };
-    let report = UsageReport { used: &[used], under_way: &[], after: 0, since: day };
+    let report = UsageReport { number: 1, used: &[used], under_way: &[], after: 0, since: day };
     store.exchange_usage(report).await.unwrap();
     store.give(&verdict("0001")).await.unwrap();
     store.give(&verdict("b")).await.unwrap();

@@ -3,8 +3,8 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::support::answer::{text, text_chunks};
-use super::support::request::{plain, streamed};
+use super::support::answer::{one_call, text, text_chunks};
+use super::support::request::{plain, streamed, with_tools};
 use super::support::{Answer, Gate, POLL, Proxy, Reply, Server, guarded};
 use super::{JSON, Key, configuration, draft, post, usage};
 
@@ -107,6 +107,37 @@ async fn a_stream_whose_tokens_nobody_tells_is_charged_by_its_length() {
     assert!(attempt["estimate"]["completion_tokens"].as_u64().unwrap() >= 100, "{attempt}");
     assert_eq!(attempt["usage"]["total_tokens"], 0, "what the upstream told: {attempt}");
     assert_eq!(attempt["model"], "gpt-test");
+}
+
+#[tokio::test]
+async fn a_turn_is_charged_for_all_its_attempts() {
+    let replies = [one_call("get_weather", r#"{"town": "Oslo"}"#), one_call("get_weather", r#"{"city": "Oslo"}"#)];
+    let upstream = Server::replying(replies).await;
+    let proxy = Proxy::start(configuration(&upstream, "", PRICES)).await;
+    let key = Key::create(&proxy, draft("ada", json!({}))).await;
+    let answer = proxy.client().chat_with(&with_tools("What is the weather in Oslo?"), &[key.field()]).await;
+    assert_eq!(answer.verdict(), "corrected");
+    assert_eq!(answer.ok()["usage"]["total_tokens"], 25, "the client is told what its answer cost");
+    proxy.metric_reaches("key_tokens_total", &[], 50.0).await;
+    let used = usage(&proxy, "ada").await["month"].clone();
+    assert_eq!((&used["requests"], &used["tokens"]), (&json!(1), &json!(50)));
+    assert!((used["cost"].as_f64().unwrap() - 2.0 * COST).abs() < 1e-9, "{used}");
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_a_stream_is_charged_for_what_came() {
+    let words: Vec<Value> = text_chunks(&"word ".repeat(100));
+    let stream = words.iter().fold(Reply::stream(), Reply::event).then_silence();
+    let upstream = Server::always(stream).await;
+    let proxy = Proxy::start(configuration(&upstream, "", "")).await;
+    let key = Key::create(&proxy, draft("ada", json!({"tokens_per_minute": 60}))).await;
+    let mut left = proxy.client().chat_stream_with(&streamed(plain("Hello")), &[key.field()]).await;
+    left.await_raw("word").await;
+    while left.next_chunk().await["choices"][0]["finish_reason"].is_null() {}
+    drop(left);
+    upstream.hangup().await;
+    proxy.metric_reaches("key_tokens_total", &[("kind", "completion")], 100.0).await;
+    limited(&key.chat(&proxy).await, "tokens", "rate_limit_exceeded");
 }
 
 #[tokio::test]

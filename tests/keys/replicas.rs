@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::support::answer::text;
 use super::support::postgres::{self, Postgres};
 use super::support::request::plain;
-use super::support::{Gate, POLL, Proxy, Server, guarded};
+use super::support::{GUARD, Gate, POLL, Proxy, Server, guarded};
 use super::{Key, configuration_with_store, draft, post, usage, verb};
 
 async fn proxy(upstream: &Server, url: &str) -> Proxy {
@@ -14,16 +14,19 @@ async fn proxy(upstream: &Server, url: &str) -> Proxy {
 
 /// Waits until a proxy says this of a key.
 async fn until(proxy: &Proxy, key: &str, is_so: impl Fn(&Value) -> bool) {
-    guarded("the proxy hears of it", async {
+    let mut heard = String::new();
+    let heard_it = async {
         loop {
             let answer = proxy.operator().get(&format!("/admin/keys/{key}")).await;
             if answer.status == 200 && is_so(&answer.json()) {
                 return;
             }
+            heard = answer.text();
             tokio::time::sleep(POLL).await;
         }
-    })
-    .await;
+    };
+    let is_over = tokio::time::timeout(GUARD, heard_it).await.is_err();
+    assert!(!is_over, "the last that was heard: {heard}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

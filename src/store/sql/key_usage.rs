@@ -3,10 +3,15 @@
 use jiff::civil::Date;
 
 use super::revisions::Topic;
-use super::{Database, Lock, Statement, Transaction, Value};
+use super::{Database, Lock, Statement, Transaction, Value, now};
 use crate::store::{Revision, StoreError, UsageReport, UsageRow, UsageSeen};
 
-/// What is told twice, because the answer was lost, counts twice: a limit holds too early then, never too late.
+/// Changes nothing where this telling was heard before.
+const NUMBER: &str = "\
+    INSERT INTO key_tellings (owner, number, told_at) VALUES ($1, $2, $3) \
+    ON CONFLICT (owner) DO UPDATE SET number = excluded.number, told_at = excluded.told_at \
+        WHERE key_tellings.number < excluded.number";
+
 const ADD: &str = "\
     INSERT INTO key_usage (subject, day, revision, requests, tokens, nanos) VALUES ($1, $2, $3, $4, $5, $6) \
     ON CONFLICT (subject, day) DO UPDATE SET revision = excluded.revision, requests = key_usage.requests + excluded.requests, \
@@ -41,11 +46,14 @@ impl Database {
     ) -> Result<UsageSeen, StoreError> {
         if !report.used.is_empty() {
             let mut transaction = self.begin(Lock::Rows).await?;
-            let first = transaction.revisions(Topic::KeyUsage, report.used.len()).await?;
-            for (row, revision) in report.used.iter().zip(first..) {
-                add(&mut transaction, row, revision).await?;
+            let number = Statement::new(NUMBER).bind(owner).bind(number(report.number)).bind(now());
+            if transaction.execute(number).await? > 0 {
+                let first = transaction.revisions(Topic::KeyUsage, report.used.len()).await?;
+                for (row, revision) in report.used.iter().zip(first..) {
+                    add(&mut transaction, row, revision).await?;
+                }
+                transaction.commit().await?;
             }
-            transaction.commit().await?;
         }
         let rows: Vec<Row> =
             self.fetch_all(Statement::new(CHANGED).bind(report.after).bind(report.since.to_string())).await?;
@@ -122,6 +130,8 @@ fn number(count: u64) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
     use super::*;
     use crate::store::contract::on_every_database;
 
@@ -135,15 +145,21 @@ mod tests {
         }
     }
 
-    async fn exchange(store: &Database, used: &[UsageRow], after: Revision) -> UsageSeen {
-        let report = UsageReport { used, under_way: &[], after, since: "2026-11-01".parse().unwrap() };
+    async fn tell(store: &Database, number: u64, used: &[UsageRow], after: Revision) -> UsageSeen {
+        let report = UsageReport { number, used, under_way: &[], after, since: "2026-11-01".parse().unwrap() };
         store.exchange_usage(report, "this", 15).await.unwrap()
+    }
+
+    async fn exchange(store: &Database, used: &[UsageRow], after: Revision) -> UsageSeen {
+        static NUMBER: AtomicU64 = AtomicU64::new(1);
+        tell(store, NUMBER.fetch_add(1, Ordering::Relaxed), used, after).await
     }
 
     async fn under_way(store: &Database, owner: &str, requests: u64, silence: u64) -> Vec<(String, u64)> {
         let told = [("key:a".to_owned(), requests)];
         let since = "2026-11-01".parse().unwrap();
-        let report = UsageReport { used: &[], under_way: if requests > 0 { &told } else { &[] }, after: 0, since };
+        let report =
+            UsageReport { number: 1, used: &[], under_way: if requests > 0 { &told } else { &[] }, after: 0, since };
         store.exchange_usage(report, owner, silence).await.unwrap().elsewhere
     }
 
@@ -155,6 +171,16 @@ mod tests {
             assert_eq!(second.rows, [row("key:a", "2026-11-23", 3)]);
             assert_eq!(exchange(&store, &[], second.upto).await, UsageSeen { upto: second.upto, ..UsageSeen::default() });
             assert_eq!(exchange(&store, &[], -1).await.rows.len(), 2, "a process that begins is told everything");
+        }
+
+        async fn what_is_told_again_because_the_answer_was_lost_counts_once(store: Database) {
+            let used = [row("key:a", "2026-11-23", 1)];
+            for number in [1, 1, 2, 1, 2] {
+                tell(&store, number, &used, -1).await;
+            }
+            let other = UsageReport { number: 1, used: &used, under_way: &[], after: -1, since: used[0].day };
+            store.exchange_usage(other, "other", 15).await.unwrap();
+            assert_eq!(tell(&store, 3, &[], -1).await.rows, [row("key:a", "2026-11-23", 3)]);
         }
 
         async fn days_of_earlier_months_are_not_told_and_are_still_there(store: Database) {

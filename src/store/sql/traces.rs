@@ -76,6 +76,10 @@ const EXPIRE_KEY_REQUESTS: &str = "\
     DELETE FROM key_requests WHERE (subject, owner) IN \
         (SELECT subject, owner FROM key_requests WHERE seen_at < $1 ORDER BY seen_at LIMIT $2)";
 
+/// A process that goes on tells so again and again.
+const EXPIRE_KEY_TELLINGS: &str = "\
+    DELETE FROM key_tellings WHERE owner IN (SELECT owner FROM key_tellings WHERE told_at < $1 ORDER BY told_at LIMIT $2)";
+
 const EXPIRE_KEY_USAGE: &str = "\
     DELETE FROM key_usage WHERE (subject, day) IN (SELECT subject, day FROM key_usage WHERE day < $1 ORDER BY day LIMIT $2)";
 
@@ -150,6 +154,7 @@ impl Database {
             (EXPIRE_REPRESENTATIONS, ages.before),
             (EXPIRE_SAMPLES, ages.before),
             (EXPIRE_KEY_REQUESTS, ages.before),
+            (EXPIRE_KEY_TELLINGS, ages.before),
         ];
         for (statement, before) in statements {
             let Some(before) = before else { continue };

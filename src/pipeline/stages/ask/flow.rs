@@ -39,6 +39,8 @@ pub(crate) struct Streamed {
     pub(crate) unsent: Vec<Chunk>,
     /// Has the client the whole last attempt, `[DONE]` included?
     pub(crate) delivered: bool,
+    /// Chunks of the last attempt that came.
+    pub(super) chunks: u64,
 }
 
 impl Streamed {
@@ -80,6 +82,7 @@ impl Streamed {
         self.held.clear();
         self.unsent.clear();
         self.verbatim = false;
+        self.chunks = 0;
         for text in self.texts.values_mut() {
             text.held.clear();
             text.released = 0;
@@ -225,6 +228,7 @@ impl Flow<'_> {
         }
         match self.assembler.take(&event) {
             Ok(StreamItem::Chunk(chunk)) => {
+                turn.streamed.chunks += 1;
                 if turn.streamed.head.is_none() {
                     turn.streamed.head = self.assembler.head().cloned();
                 }

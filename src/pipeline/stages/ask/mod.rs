@@ -210,7 +210,8 @@ fn note(
         }
         _ => None,
     };
-    let is_served = notes.status.is_some_and(|status| status.is_success());
+    // What a client leaves is paid for, as far as it has come.
+    let is_served = notes.status.is_some_and(|status| status.is_success()) || matches!(asked, Asked::ClientGone);
     let estimate = (turn.admission.is_some() && is_served && told.is_none()).then(|| estimate(turn, request, asked));
     let usage = told.unwrap_or_default();
     if let Some(first_chunk) = notes.first_chunk {
@@ -232,11 +233,12 @@ fn note(
 /// broke off. Who is charged nothing then would have no limit.
 fn estimate(turn: &Turn, request: &ChatRequest, asked: &Asked) -> Usage {
     let tokens = |bytes: usize| bytes.div_ceil(BYTES_PER_TOKEN) as u64;
-    let answer = match asked {
-        Asked::Completion(completion) => completion.to_bytes().len(),
-        Asked::Relay(Relay::Answer { body, .. }) => body.len(),
-        _ => turn.streamed.texts.values().map(|text| text.text.len()).sum(),
+    let prompt_tokens = tokens(request.to_bytes().len());
+    let completion_tokens = match asked {
+        Asked::Completion(completion) => tokens(completion.to_bytes().len()),
+        Asked::Relay(Relay::Answer { body, .. }) => tokens(body.len()),
+        // Models send a chunk for each token, or for some.
+        _ => turn.streamed.chunks,
     };
-    let (prompt_tokens, completion_tokens) = (tokens(request.to_bytes().len()), tokens(answer));
     Usage { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens, cached_tokens: 0 }
 }
