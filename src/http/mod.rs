@@ -3,6 +3,7 @@
 //! Owns routes, layers, the map from errors to statuses. Must not hold logic of a turn.
 
 mod admin;
+mod asked;
 mod caller;
 mod chat;
 mod console;

@@ -4,12 +4,13 @@
 //! it may (<https://fetch.spec.whatwg.org/#http-cors-protocol>), which it never does: so decisions are taken as JSON alone.
 
 use axum::body::Bytes;
-use axum::extract::rejection::{BytesRejection, QueryRejection};
-use axum::extract::{Path, Query, State};
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use serde::Deserialize;
 
+use crate::http::asked::Asked;
 use crate::http::router::OperatorSide;
 use crate::http::{error, json};
 use crate::store::{Approval, ApprovalFilter, Decided, Ruling};
@@ -24,19 +25,9 @@ const MAX_COMMENT: usize = 2_000;
 pub(in crate::http) const MAX_BODY: usize = 64 * 1024;
 
 /// A page of approvals, newest first. The query's fields are those of [`ApprovalFilter`].
-pub(in crate::http) async fn list(
-    State(side): State<OperatorSide>,
-    filter: Result<Query<ApprovalFilter>, QueryRejection>,
-) -> Response {
-    match filter {
-        Ok(Query(filter)) => side
-            .pipeline
-            .approvals()
-            .list(&filter)
-            .await
-            .map_or_else(|error| error::store(&error), |page| json::value(StatusCode::OK, &page)),
-        Err(rejection) => error::invalid_request(StatusCode::BAD_REQUEST, rejection.body_text(), "invalid_query"),
-    }
+pub(in crate::http) async fn list(State(side): State<OperatorSide>, Asked(filter): Asked<ApprovalFilter>) -> Response {
+    let page = side.pipeline.approvals().list(&filter).await;
+    page.map_or_else(|error| error::store(&error), |page| json::value(StatusCode::OK, &page))
 }
 
 /// One approval, whole.

@@ -1,14 +1,15 @@
 //! `GET`, `POST /admin/keys`, `GET`, `PATCH /admin/keys/{id}`, `POST /admin/keys/{id}/rotate`, `.../revoke`: virtual keys.
 
 use axum::body::Bytes;
-use axum::extract::rejection::{BytesRejection, QueryRejection};
-use axum::extract::{Path, Query, State};
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use jiff::SignedDuration;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::http::asked::Asked;
 use crate::http::router::OperatorSide;
 use crate::http::{error, json};
 use crate::keys::{Issued, KeyChange, KeyDraft, KeyError, KeyReport, KeyState, Registrar};
@@ -63,16 +64,7 @@ struct Update {
 struct Nothing {}
 
 /// The keys that this process knows, in the order in which they were made, with what they used.
-pub(in crate::http) async fn list(
-    State(side): State<OperatorSide>,
-    filter: Result<Query<KeyFilter>, QueryRejection>,
-) -> Response {
-    let filter = match filter {
-        Ok(Query(filter)) => filter,
-        Err(rejection) => {
-            return error::invalid_request(StatusCode::BAD_REQUEST, rejection.body_text(), "invalid_query");
-        }
-    };
+pub(in crate::http) async fn list(State(side): State<OperatorSide>, Asked(filter): Asked<KeyFilter>) -> Response {
     if let Err(failure) = side.access.refresh().await {
         return error::store(&failure);
     }

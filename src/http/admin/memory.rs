@@ -2,8 +2,8 @@
 //! learned, and what people think of it.
 
 use axum::body::Bytes;
-use axum::extract::rejection::{BytesRejection, QueryRejection};
-use axum::extract::{Path, Query, State};
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use jiff::Timestamp;
@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use crate::domain::memory::Retirement;
 use crate::domain::{Evidence, EvidenceKind, Lesson, Procedure, Tally};
+use crate::http::asked::Asked;
 use crate::http::router::OperatorSide;
 use crate::http::{error, json};
 use crate::store::{Memorable, Memory, MemoryFilter, Revision, Revisions, Store};
@@ -71,17 +72,14 @@ impl Judged for Procedure {
 /// A page, in the order in which they were learned. The query's fields are those of [`MemoryFilter`].
 pub(in crate::http) async fn list<M: Judged>(
     State(side): State<OperatorSide>,
-    filter: Result<Query<MemoryFilter>, QueryRejection>,
+    Asked(filter): Asked<MemoryFilter>,
 ) -> Response
 where
     Store: Memory<M>,
 {
-    match filter {
-        Ok(Query(filter)) => match Memory::<M>::page(&*side.store, &filter).await {
-            Ok(page) => json::value(StatusCode::OK, &page),
-            Err(error) => error::store(&error),
-        },
-        Err(rejection) => error::invalid_request(StatusCode::BAD_REQUEST, rejection.body_text(), "invalid_query"),
+    match Memory::<M>::page(&*side.store, &filter).await {
+        Ok(page) => json::value(StatusCode::OK, &page),
+        Err(error) => error::store(&error),
     }
 }
 

@@ -1,13 +1,13 @@
 //! `GET /admin/shadow`: what guarding would have done with the turns that ran in mode `shadow`.
 
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::rules::Mode;
+use crate::http::asked::Asked;
 use crate::http::router::OperatorSide;
 use crate::http::{error, json};
 use crate::offline::{Replay, ReplayReport};
@@ -40,16 +40,7 @@ struct Summary {
 }
 
 /// The newest turns in mode `shadow`, counted as `callwright replay` counts them.
-pub(in crate::http) async fn show(
-    State(side): State<OperatorSide>,
-    query: Result<Query<ShadowQuery>, QueryRejection>,
-) -> Response {
-    let query = match query {
-        Ok(Query(query)) => query,
-        Err(rejection) => {
-            return error::invalid_request(StatusCode::BAD_REQUEST, rejection.body_text(), "invalid_query");
-        }
-    };
+pub(in crate::http) async fn show(State(side): State<OperatorSide>, Asked(query): Asked<ShadowQuery>) -> Response {
     match summary(&side, query).await {
         Ok(summary) => json::value(StatusCode::OK, &summary),
         Err(error) => error::store(&error),

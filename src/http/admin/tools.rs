@@ -2,14 +2,15 @@
 //! models are shown of tools. `PUT`, `DELETE` and `POST .../preview` of `/admin/tools/{toolset}/{tool}/representation` edit what was learned of one.
 
 use axum::body::Bytes;
-use axum::extract::rejection::{BytesRejection, QueryRejection};
-use axum::extract::{Path, Query, State};
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::http::asked::Asked;
 use crate::http::router::OperatorSide;
 use crate::http::{error, json};
 use crate::pipeline::{Editing, Inspection, ToolShown};
@@ -53,14 +54,8 @@ pub(in crate::http) async fn report(State(side): State<OperatorSide>, Path(tools
 /// A page of tools, by toolset, in the order of their documents.
 pub(in crate::http) async fn list(
     State(side): State<OperatorSide>,
-    query: Result<Query<ToolsQuery>, QueryRejection>,
+    Asked(ToolsQuery { toolset, name, limit, after }): Asked<ToolsQuery>,
 ) -> Response {
-    let ToolsQuery { toolset, name, limit, after } = match query {
-        Ok(Query(query)) => query,
-        Err(rejection) => {
-            return error::invalid_request(StatusCode::BAD_REQUEST, rejection.body_text(), "invalid_query");
-        }
-    };
     let limit = limit.unwrap_or(DEFAULT_PAGE).clamp(1, MAX_PAGE);
     let (tools, total) = side.pipeline.inspect().tools(toolset.as_deref(), &name, after, limit);
     let next = after.saturating_add(tools.len());

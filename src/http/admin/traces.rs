@@ -1,33 +1,25 @@
 //! `GET /admin/traces`, `GET /admin/traces/{id}`.
 
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::http::header::ACCEPT;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 
 use super::trace_text;
+use crate::http::asked::Asked;
 use crate::http::router::OperatorSide;
 use crate::http::{error, json};
 use crate::store::{TraceFilter, Traces};
 
 /// A page of traces, newest first. The query's fields are those of [`TraceFilter`].
-pub(in crate::http) async fn list(
-    State(side): State<OperatorSide>,
-    filter: Result<Query<TraceFilter>, QueryRejection>,
-) -> Response {
-    match filter {
-        Ok(Query(mut filter)) => {
-            // Traces are found by the ids of keys; people know their names.
-            if let Some(known) = filter.key.as_ref().and_then(|name| side.access.keys().get(name).cloned()) {
-                filter.key = Some(known.key().id.clone());
-            }
-            let page = side.store.list(&filter).await;
-            page.map_or_else(|error| error::store(&error), |page| json::value(StatusCode::OK, &page))
-        }
-        Err(rejection) => error::invalid_request(StatusCode::BAD_REQUEST, rejection.body_text(), "invalid_query"),
+pub(in crate::http) async fn list(State(side): State<OperatorSide>, Asked(mut filter): Asked<TraceFilter>) -> Response {
+    // Traces are found by the ids of keys; people know their names.
+    if let Some(known) = filter.key.as_ref().and_then(|name| side.access.keys().get(name).cloned()) {
+        filter.key = Some(known.key().id.clone());
     }
+    let page = side.store.list(&filter).await;
+    page.map_or_else(|error| error::store(&error), |page| json::value(StatusCode::OK, &page))
 }
 
 /// In what form a trace is wanted.
@@ -55,15 +47,10 @@ pub(in crate::http) struct ShowQuery {
 pub(in crate::http) async fn show(
     State(side): State<OperatorSide>,
     Path(id): Path<String>,
-    query: Result<Query<ShowQuery>, QueryRejection>,
+    Asked(ShowQuery { format }): Asked<ShowQuery>,
     headers: HeaderMap,
 ) -> Response {
-    let format = match query {
-        Ok(Query(query)) => query.format.unwrap_or_else(|| accepted(&headers)),
-        Err(rejection) => {
-            return error::invalid_request(StatusCode::BAD_REQUEST, rejection.body_text(), "invalid_query");
-        }
-    };
+    let format = format.unwrap_or_else(|| accepted(&headers));
     match side.store.get(&id).await {
         Ok(Some(trace)) if format == Format::Text => trace_text::write(&trace).into_response(),
         Ok(Some(trace)) if format == Format::Mermaid => match trace.plan.and_then(|note| note.plan) {

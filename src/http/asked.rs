@@ -1,0 +1,26 @@
+//! The query of a request.
+
+use axum::extract::{FromRequestParts, Query};
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use axum::response::Response;
+use serde::de::DeserializeOwned;
+
+use super::error;
+
+/// What the query asks for. One that cannot be read is refused with what is wrong with it.
+#[derive(Debug)]
+pub(super) struct Asked<T>(pub(super) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Asked<T> {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Response> {
+        match Query::from_request_parts(parts, state).await {
+            Ok(Query(asked)) => Ok(Self(asked)),
+            Err(rejection) => {
+                Err(error::invalid_request(StatusCode::BAD_REQUEST, rejection.body_text(), "invalid_query"))
+            }
+        }
+    }
+}
