@@ -5,6 +5,7 @@ use std::sync::Arc;
 use http::Method;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
+use tracing::Instrument;
 
 use super::address::{Lookup, SystemLookup};
 use super::approval::Grant;
@@ -133,7 +134,8 @@ impl Executor {
         };
         let sending = Sending { key, turn: trace_id.to_owned(), idempotency_key, grant, parcel, _running: running };
         let executor = self.clone();
-        let sending = tokio::spawn(async move { executor.send_at_most_once(sending).await });
+        let sending = async move { executor.send_at_most_once(sending).await };
+        let sending = tokio::spawn(sending.in_current_span());
         // The task ends early only when the process does.
         sending
             .await

@@ -60,8 +60,8 @@ impl ApprovalDesk {
             self.metrics.approvals.inc(if ruling.approved { Decision::Approved } else { Decision::Denied });
             self.decided.send_replace(());
             tracing::info!(
-                id,
-                status = approval.summary.note.status.label(),
+                approval = id,
+                decision = approval.summary.note.status.label(),
                 by = ruling.by,
                 "a call was decided about"
             );

@@ -35,6 +35,7 @@ use http::header::CONTENT_TYPE;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tracing::Instrument;
 
 use crate::executor::Executor;
 use crate::feedback::Templates;
@@ -183,22 +184,26 @@ impl Pipeline {
         let mut outlet = Outlet::new(head, self.settings.stream_buffer_chunks);
         match open::open(self, request, cancelled.clone()) {
             Ok(turn) => {
+                // At the level of errors, so that what is logged of a turn names it whatever else is logged.
+                let span = tracing::error_span!("turn", trace = turn.record.trace().id);
                 let stream = turn.request.is_stream();
                 // What it sends to APIs has deadlines, and must not stand still while a client takes nothing.
                 let executes = !turn.toolsets.is_empty();
                 let pipeline = self.clone();
                 if !executes {
-                    let turn = Box::pin(async move { drop(turn::take(&pipeline, turn, outlet).await) });
+                    let turn = async move { drop(turn::take(&pipeline, turn, outlet).await) };
+                    let turn = Box::pin(turn.instrument(span));
                     return Pending::new(answer, Running::here(turn, cancelled, &self.running), stream);
                 }
                 let (receipt, delivered) = Receipt::new();
-                self.running.spawn(async move {
+                let executing = async move {
                     if let Some(told) = turn::take(&pipeline, turn, outlet).await
                         && delivered.await.is_ok()
                     {
                         pipeline.executor.told(&told.trace_id).await;
                     }
-                });
+                };
+                self.running.spawn(executing.instrument(span));
                 Pending::new(answer, Running::elsewhere(cancelled, &self.running), stream).with_receipt(Some(receipt))
             }
             Err(refusal) => {
@@ -270,6 +275,16 @@ impl Pipeline {
         let Turn { mut record, in_flight, admission, span, .. } = turn;
         record.end();
         let trace = record.trace();
+        tracing::debug!(
+            model = trace.model,
+            policy = trace.policy,
+            upstream = trace.upstream,
+            status = trace.status,
+            verdict = trace.verdict.label(),
+            attempts = trace.attempts.len(),
+            duration_ms = trace.duration_ms,
+            "the turn has ended"
+        );
         self.metrics.turn_ended(trace);
         charge::charge(self, admission, trace);
         if let Some(span) = span {

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::domain::rules::Mode;
 use crate::domain::trace::{Attempt, Execution, Round};
-use crate::domain::{KeyNote, Plan, RepairKind, Trace, Usage, Verdict};
+use crate::domain::{KeyNote, Plan, RepairKind, SecretValues, Trace, Usage, Verdict};
 use crate::telemetry::{Operation, OperationKind};
 
 /// The trace of a running turn, and the clock of its times.
@@ -21,6 +21,8 @@ pub(crate) struct Record {
     answered_rounds: usize,
     /// What helping stages did.
     operations: Vec<Operation>,
+    /// Arguments that must not be stored.
+    secrets: SecretValues,
 }
 
 /// What is known about a turn when it begins.
@@ -82,6 +84,7 @@ impl Record {
             keep_bodies: opening.keep_bodies,
             answered_rounds: 0,
             operations: Vec::new(),
+            secrets: SecretValues::default(),
         }
     }
 
@@ -129,6 +132,16 @@ impl Record {
         &self.operations
     }
 
+    /// Arguments that must not be stored, as far as they are known.
+    pub(crate) fn secrets(&self) -> &SecretValues {
+        &self.secrets
+    }
+
+    /// Stores none of these.
+    pub(crate) fn keep_secret(&mut self, secrets: SecretValues) {
+        self.secrets = secrets;
+    }
+
     /// Adds a round of the feedback loop.
     pub(crate) fn round(&mut self, round: Round) {
         self.trace.record.push(round);
@@ -169,6 +182,8 @@ impl Record {
     pub(crate) fn close(mut self) -> Trace {
         if !self.keep_bodies {
             redact(&mut self.trace);
+        } else if !self.secrets.is_empty() {
+            mask(&mut self.trace, &self.secrets);
         }
         self.trace
     }
@@ -178,6 +193,18 @@ impl Record {
 pub(crate) fn milliseconds(duration: Duration) -> f64 {
     // Microseconds are precise enough, and read well.
     (duration.as_secs_f64() * 1_000_000.0).round() / 1_000.0
+}
+
+/// Masks secrets wherever they stand. What cannot be masked is not stored.
+fn mask(trace: &mut Trace, secrets: &SecretValues) {
+    let masked = serde_json::to_value(&*trace).and_then(|mut value| {
+        secrets.mask(&mut value);
+        serde_json::from_value(value)
+    });
+    match masked {
+        Ok(masked) => *trace = masked,
+        Err(_) => redact(trace),
+    }
 }
 
 /// Removes everything that holds what users, models or APIs wrote.
@@ -327,6 +354,19 @@ mod tests {
         let trace = record.close();
         let thoughts: Vec<_> = trace.record.iter().map(|round| round.thought.as_deref()).collect();
         assert_eq!(thoughts, [Some("canary"), None, Some("I see.")]);
+    }
+
+    #[test]
+    fn with_bodies_all_but_secrets_is_stored() {
+        let mut record = record(true);
+        let schema = json!({"properties": {"city": {"format": "password"}}});
+        let mut secrets = SecretValues::default();
+        secrets.note(&schema, &json!({"city": "canary"}));
+        record.keep_secret(secrets);
+        let trace = record.close();
+        let text = serde_json::to_string(&trace).unwrap();
+        assert!(!text.contains("canary") && text.contains("***"), "{text}");
+        assert_eq!(trace.attempts[0].calls[0].arguments, r#"{"city":"***"}"#);
     }
 
     #[test]

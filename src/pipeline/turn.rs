@@ -33,7 +33,7 @@ use super::stages::keep::Mixed;
 use super::stages::offer::Offering;
 use super::stages::plan::Course;
 use super::stages::{
-    answer, ask, compose, feed_back, gather, hand_back, judge, keep, observe, offer, plan, recall, rejoin, run,
+    answer, ask, compose, feed_back, gather, hand_back, judge, keep, observe, offer, plan, recall, rejoin, run, secrets,
 };
 
 /// What is known about a turn from its start to its end.
@@ -144,6 +144,7 @@ pub(crate) async fn take(pipeline: &Pipeline, mut turn: Turn, mut outlet: Outlet
 async fn converse(pipeline: &Pipeline, turn: &mut Turn, outlet: &mut Outlet) -> Result<(), ClientGone> {
     let mut offering = offer::offer(pipeline, turn).await;
     let mut draft = timed(pipeline, Stage::Compose, || compose::first(turn, offering.offer()));
+    secrets::of_conversation(turn, offering.offer());
     recall::recall(pipeline, turn, offering.offer(), &mut draft).await;
     observe::observe(pipeline, turn, offering.offer(), &mut draft).await;
     rejoin::rejoin(pipeline, turn, &mut draft).await;
@@ -228,6 +229,7 @@ async fn hear(
         && let Some(completion) = plan::speak(pipeline, turn, (offering, draft), course, purpose).await
     {
         let judged = timed(pipeline, Stage::Judge, || judge::planned(turn, offering.offer(), draft, completion));
+        secrets::of_answer(turn, offering.offer(), &judged);
         if plan::accepts(turn, course, &judged) {
             dialogue.planned();
             return Heard::Answer(judged);
@@ -255,7 +257,9 @@ fn judge(
         if offering.take_in(pipeline, turn, completion.called()) {
             draft.offer(offering.offer());
         }
-        judge::judge(turn, offering.offer(), draft, completion, expectations)
+        let judged = judge::judge(turn, offering.offer(), draft, completion, expectations);
+        secrets::of_answer(turn, offering.offer(), &judged);
+        judged
     })
 }
 

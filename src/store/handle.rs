@@ -153,7 +153,7 @@ impl Store {
             Err(StoreError::Unavailable(message)) => {
                 let is_new = trouble.swap(Some(Arc::new(message.clone()))).is_none();
                 if is_new {
-                    tracing::warn!(%message, "the store fails");
+                    tracing::warn!(reason = %message, "the store fails");
                 }
             }
             Ok(_) if trouble.load().is_some() => {
@@ -177,7 +177,7 @@ impl State {
                 Self::Open(database)
             }
             Err(message) => {
-                tracing::warn!(%message, "the store does not work; turns are served without it");
+                tracing::warn!(reason = %message, "the store does not work; turns are served without it");
                 Self::Down(message)
             }
         }

@@ -7,7 +7,9 @@ use tracing::subscriber::SetGlobalDefaultError;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::ParseError;
 use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::fmt::format::JsonFields;
 
+use super::json_line::JsonLine;
 use super::{LogFormat, Settings};
 
 /// Logs cannot be set up.
@@ -47,7 +49,7 @@ where
         .map_err(|source| LogError::Filter { text: settings.log.clone(), source })?;
     let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer);
     Ok(match settings.format {
-        LogFormat::Json => Box::new(logs.json().flatten_event(true).finish()),
+        LogFormat::Json => Box::new(logs.fmt_fields(JsonFields::new()).event_format(JsonLine).finish()),
         LogFormat::Text if colours => Box::new(logs.finish()),
         LogFormat::Text => Box::new(logs.with_ansi(false).finish()),
     })
@@ -89,6 +91,26 @@ mod tests {
             (&line["level"], &line["upstream"], &line["message"]),
             (&"WARN".into(), &"main".into(), &"slow".into())
         );
+    }
+
+    #[test]
+    fn a_line_has_the_fields_of_its_turn_and_no_other_can_pass_for_its_head() {
+        let settings = Settings { log: "warn".to_owned(), format: LogFormat::Json, ..Settings::default() };
+        let text = logged(&settings, || {
+            tracing::error_span!("turn", trace = "t1").in_scope(|| {
+                tracing::error_span!("inner").in_scope(|| {
+                    tracing::warn!(target = "mine", level = 3, timestamp = 0, n = 1.5, ok = true, "quoted \"{}\"", "x");
+                });
+            });
+            tracing::warn!("outside");
+        });
+        let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let keys: Vec<&String> = lines[0].as_object().unwrap().keys().collect();
+        assert_eq!(keys, ["timestamp", "level", "target", "message", "trace", "n", "ok"]);
+        assert_eq!((&lines[0]["message"], &lines[0]["trace"]), (&"quoted \"x\"".into(), &"t1".into()));
+        assert_eq!((&lines[0]["level"], &lines[0]["n"], &lines[0]["ok"]), (&"WARN".into(), &1.5.into(), &true.into()));
+        assert!(lines[0]["timestamp"].as_str().unwrap().parse::<jiff::Timestamp>().is_ok());
+        assert!(lines[1].get("trace").is_none());
     }
 
     #[test]

@@ -7,6 +7,7 @@
 
 mod family;
 mod instance;
+mod json_line;
 pub mod labels;
 mod logs;
 mod settings;

@@ -15,6 +15,7 @@ use hyper::body::Incoming;
 use serde::de::IgnoredAny;
 use tokio::time::sleep;
 
+use super::echo::Echo;
 use super::failure::Failures;
 use super::gate::Passage;
 use super::gunzip::{Gunzip, Gunzipped};
@@ -33,6 +34,10 @@ pub struct Answer {
     /// Undoes the encoding of a judged answer, where it has one.
     gunzip: Option<Gunzip>,
     failures: Failures,
+    /// The operator's keys, which no client is to see.
+    echo: Echo,
+    /// The end of what came, which may be the beginning of a key.
+    held: BytesMut,
     /// Holds the request's place among those under way.
     passage: Passage,
     idle_timeout: Duration,
@@ -46,12 +51,13 @@ impl Answer {
     pub(super) fn new(
         response: Response<Incoming>,
         passage: Passage,
-        failures: &Failures,
+        (failures, echo): (&Failures, &Echo),
         settings: &Settings,
         judged: bool,
     ) -> Self {
         let (head, body) = response.into_parts();
         let mut headers = headers::of_answer(&head.headers, !judged);
+        echo.strip(&mut headers);
         let is_gzipped = judged && headers.get(CONTENT_ENCODING).is_some_and(|encoding| is_gzip(encoding.as_bytes()));
         if is_gzipped {
             headers.remove(CONTENT_ENCODING);
@@ -63,6 +69,8 @@ impl Answer {
             body,
             gunzip: is_gzipped.then(Gunzip::new),
             failures: failures.clone(),
+            echo: echo.clone(),
+            held: BytesMut::new(),
             passage,
             idle_timeout: Duration::from_secs(settings.idle_timeout_seconds),
             max_bytes: settings.max_answer_bytes,
@@ -88,11 +96,16 @@ impl Answer {
     /// When it breaks off, falls silent or is longer than the limit.
     pub async fn whole(mut self) -> Result<Bytes, UpstreamFailure> {
         self.bounded = true;
-        let Some(first) = self.next().await.transpose()? else { return Ok(Bytes::new()) };
-        let Some(second) = self.next().await.transpose()? else { return Ok(first) };
+        let body = self.rest().await?;
+        Ok(self.echo.mask(body))
+    }
+
+    async fn rest(&mut self) -> Result<Bytes, UpstreamFailure> {
+        let Some(first) = self.next_decoded().await.transpose()? else { return Ok(Bytes::new()) };
+        let Some(second) = self.next_decoded().await.transpose()? else { return Ok(first) };
         let mut body = BytesMut::from(first);
         body.extend_from_slice(&second);
-        while let Some(piece) = self.next().await.transpose()? {
+        while let Some(piece) = self.next_decoded().await.transpose()? {
             body.extend_from_slice(&piece);
         }
         Ok(body.freeze())
@@ -113,8 +126,29 @@ impl Answer {
         }
     }
 
-    /// The next piece of the body; `None` at its end.
+    /// The next piece of the body; `None` at its end. Keys are written over; in a stream of events each event is passed on at once, so there
+    /// one that is torn apart is not seen.
     pub async fn next(&mut self) -> Option<Result<Bytes, UpstreamFailure>> {
+        if self.echo.is_empty() || self.is_event_stream() {
+            return Some(self.next_decoded().await?.map(|piece| self.echo.mask(piece)));
+        }
+        loop {
+            match self.next_decoded().await {
+                Some(Ok(piece)) => self.held.extend_from_slice(&piece),
+                Some(Err(failure)) => return Some(Err(failure)),
+                None if self.held.is_empty() => return None,
+                None => return Some(Ok(self.echo.mask(self.held.split().freeze()))),
+            }
+            let whole = self.echo.mask(self.held.split().freeze());
+            let ready = whole.len().saturating_sub(self.echo.longest() - 1);
+            self.held.extend_from_slice(&whole.slice(ready..));
+            if ready > 0 {
+                return Some(Ok(whole.slice(..ready)));
+            }
+        }
+    }
+
+    async fn next_decoded(&mut self) -> Option<Result<Bytes, UpstreamFailure>> {
         loop {
             let piece = match self.next_as_sent().await {
                 Some(Ok(piece)) => piece,
@@ -251,6 +285,26 @@ mod tests {
         assert!(answer.is_event_stream());
         assert_eq!(answer.next().await.unwrap().unwrap(), "hello");
         answer.next().await.unwrap().unwrap_err()
+    }
+
+    #[tokio::test]
+    async fn a_key_that_is_repeated_in_pieces_is_not_passed_on() {
+        const KEY: &str = "sk-0123456789abcdef";
+        let text = format!("before {KEY} after");
+        for cut in 1..text.len() {
+            let (one, two) = text.split_at(cut);
+            let chunk = |piece: &str| format!("{:x}\r\n{piece}\r\n", piece.len());
+            let head = "HTTP/1.1 401 No\r\ncontent-type: text/plain\r\ntransfer-encoding: chunked\r\n\r\n";
+            let body = [head, &chunk(one)].concat();
+            let steps =
+                vec![Step::Write(body.into_bytes()), Step::Write(format!("{}0\r\n\r\n", chunk(two)).into_bytes())];
+            let server = TestServer::start(steps).await;
+            let settings = Settings { base_url: server.base_url(), api_key: KEY.into(), ..Settings::default() };
+            let upstream = Upstream::build("u", &settings, true).unwrap();
+            let answer = upstream.forward(Method::GET, "/x", &HeaderMap::new(), "".into()).await.unwrap();
+            let pieces: Vec<Bytes> = answer.into_stream().map(Result::unwrap).collect().await;
+            assert_eq!(pieces.concat(), format!("before {} after", "*".repeat(KEY.len())).as_bytes(), "cut at {cut}");
+        }
     }
 
     #[tokio::test]

@@ -12,6 +12,7 @@ use url::Url;
 
 use super::body::RequestBody;
 use super::connection::Connection;
+use super::echo::Echo;
 use super::failure::{Failures, is_the_upstreams};
 use super::gate::{Gate, Load, Passage};
 use super::headers::HeaderRules;
@@ -30,6 +31,7 @@ pub struct Upstream {
     base_url: Url,
     chat_uri: Uri,
     rules: HeaderRules,
+    echo: Echo,
     native: NativeModels,
     connection: Connection,
     gate: Arc<Gate>,
@@ -46,9 +48,11 @@ impl Upstream {
         let invalid = || setting(name, "base_url", "cannot be extended by a path");
         let chat_url = Url::parse(&format!("{base}/chat/completions")).map_err(|_| invalid())?;
         let chat_uri: Uri = chat_url.as_str().parse().map_err(|_| invalid())?;
+        let rules = HeaderRules::build(name, settings, is_default)?;
         Ok(Self {
             failures: Failures::of(name),
-            rules: HeaderRules::build(name, settings, is_default)?,
+            echo: rules.echo(),
+            rules,
             native: NativeModels::default(),
             connection: Connection::build(name, settings, &chat_uri)?,
             gate: Arc::new(Gate::new(settings)),
@@ -103,6 +107,11 @@ impl Upstream {
         Retries::new(&self.settings)
     }
 
+    /// What it said, without the keys that it was sent.
+    pub fn without_keys(&self, said: Bytes) -> Bytes {
+        self.echo.mask(said)
+    }
+
     /// Does an answer with this status and these fields ask for its request to be made again?
     pub fn again(&self, status: StatusCode, headers: &HeaderMap) -> Option<Again> {
         retry::again(&self.settings.retry_statuses, status, headers)
@@ -138,7 +147,7 @@ impl Upstream {
     }
 
     fn judged(&self, response: Response<Incoming>, passage: Passage) -> Result<Answer, UpstreamFailure> {
-        let answer = Answer::new(response, passage, &self.failures, &self.settings, true);
+        let answer = Answer::new(response, passage, (&self.failures, &self.echo), &self.settings, true);
         match answer.undecodable() {
             Some(failure) if answer.status.is_success() => Err(failure),
             _ => Ok(answer),
@@ -162,7 +171,7 @@ impl Upstream {
         *request.uri_mut() = self.uri_below(path_and_query)?;
         *request.headers_mut() = self.rules.of_forward(client_headers);
         let (response, passage) = self.send(request).await?;
-        Ok(Answer::new(response, passage, &self.failures, &self.settings, false))
+        Ok(Answer::new(response, passage, (&self.failures, &self.echo), &self.settings, false))
     }
 
     /// `..` must not lead to what the operator did not configure.

@@ -2,6 +2,7 @@
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
+use super::echo::Echo;
 use super::{BuildError, Settings};
 use crate::domain::Secret;
 
@@ -68,6 +69,11 @@ impl HeaderRules {
         let bearer = settings.api_key_header.eq_ignore_ascii_case("authorization");
         set("api_key", &settings.api_key_header, &settings.api_key, bearer)?;
         Ok(Self { configured, forward_credentials: is_default && settings.api_key.is_empty() })
+    }
+
+    /// The keys among what the configuration says.
+    pub(super) fn echo(&self) -> Echo {
+        Echo::of(&self.configured)
     }
 
     /// The headers of a request that the proxy makes itself: a JSON body, an answer that it can read.

@@ -11,6 +11,7 @@ mod circuit;
 mod client;
 mod connection;
 mod connector;
+mod echo;
 mod failure;
 mod gate;
 mod gunzip;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::{Instant, timeout_at};
+use tracing::Instrument;
 
 use super::token_request::TokenRequest;
 use crate::domain::Secret;
@@ -42,10 +43,11 @@ impl Shared {
         let use_for = SignedDuration::try_from(use_for).unwrap_or(SignedDuration::ZERO);
         let use_until = Timestamp::now().saturating_add(use_for).unwrap_or(Timestamp::MAX);
         let token = SharedToken { secret: secret.clone(), use_until };
-        tokio::spawn(async move {
+        let share = async move {
             if let Err(error) = tokens.share(&name, &token).await {
                 tracing::debug!(%error, scheme, "a token is not shared");
             }
-        });
+        };
+        tokio::spawn(share.in_current_span());
     }
 }

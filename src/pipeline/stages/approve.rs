@@ -6,11 +6,12 @@
 use std::time::Duration;
 
 use jiff::SignedDuration;
+use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::catalog::{Operation, Toolset};
 use crate::domain::rules::{ApprovalMode, ApprovalRules};
-use crate::domain::{ApprovalNote, ApprovalStatus, Outcome};
+use crate::domain::{ApprovalNote, ApprovalStatus, Outcome, SecretValues};
 use crate::executor::{Application, Clearance};
 use crate::pipeline::Pipeline;
 use crate::pipeline::turn::Turn;
@@ -69,7 +70,9 @@ pub(super) async fn ask(
         return Leave::Settled(Outcome::Refused { reason });
     }
     let most = pipeline.settings.max_pending_approvals;
-    let question = question(turn, *application, (operation, toolset), patience);
+    let mut secrets = SecretValues::default();
+    secrets.note(&call.tool().tool.parameters, &Value::Object(call.arguments().clone()));
+    let question = question(turn, *application, (operation, toolset), patience, &secrets);
     match pipeline.approvals.ask(&question, most).await {
         Ok(Asked::Queued(note)) => Leave::Asked(note, Instant::now() + patience),
         Ok(Asked::Full) => {
@@ -131,6 +134,7 @@ fn question(
     application: Application,
     (operation, toolset): (&Operation, &Toolset),
     patience: Duration,
+    secrets: &SecretValues,
 ) -> Question {
     let Application { operation: label, method, target, arguments, digest } = application;
     let trace = turn.record.trace();
@@ -149,8 +153,9 @@ fn question(
         tool: operation.tool.name.clone(),
         operation: label,
         method,
-        target,
-        arguments,
+        // For a person to read; what is approved is told by the digest.
+        target: secrets.mask_text(&target).into_owned(),
+        arguments: secrets.mask_text(&arguments).into_owned(),
         digest,
         keep: turn.record.keeps_bodies(),
     }

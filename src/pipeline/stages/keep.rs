@@ -56,7 +56,7 @@ pub(crate) async fn run_and_keep(
     let ids: usize = own.iter().map(|(_, call)| call.id.len()).sum();
     let room = pipeline.settings.max_kept_bytes.saturating_sub(part.len() + ids) / own.len().max(1);
     if room < LEAST_RESULT_BYTES {
-        return refused(pipeline, turn, &too_large(pipeline));
+        return refused(pipeline, &too_large(pipeline));
     }
     if !commit(pipeline, turn, &part).await {
         return;
@@ -122,7 +122,7 @@ async fn commit(pipeline: &Pipeline, turn: &Turn, part: &KeptPart) -> bool {
     };
     pipeline.metrics.overhead.observe(Stage::Keep, started.elapsed());
     if let Err(error) = &committed {
-        refused(pipeline, turn, error);
+        refused(pipeline, error);
     }
     committed.is_ok()
 }
@@ -133,9 +133,9 @@ fn too_large(pipeline: &Pipeline) -> StoreError {
 }
 
 /// Tells of a part that is not kept, unless the operator wants it so.
-fn refused(pipeline: &Pipeline, turn: &Turn, error: &StoreError) {
+fn refused(pipeline: &Pipeline, error: &StoreError) {
     if *error != StoreError::Off {
-        tracing::warn!(trace = turn.record.trace().id, %error, "the proxy's part of an answer cannot be kept");
+        tracing::warn!(%error, "the proxy's part of an answer cannot be kept");
         pipeline.metrics.stage_degraded.inc(Stage::Keep);
     }
 }

@@ -19,6 +19,7 @@ pub(crate) mod ask;
 
 pub(crate) mod judge;
 mod known;
+pub(crate) mod secrets;
 
 pub(crate) mod feed_back;
 

@@ -119,7 +119,7 @@ async fn execute(pipeline: &Pipeline, turn: &Turn, checked: CheckedCall, leave: 
         Some(FailureKind::NotAsPromised(shortfall)) => Some(shortfall),
         _ => None,
     };
-    let credential = credential_fault(turn, found, &outcome, explanation.as_ref());
+    let credential = credential_fault(found, &outcome, explanation.as_ref());
     let failed = setback::costs_a_round(turn, &checked, &outcome, explanation.as_ref(), credential);
     let mut execution = trace_of(&checked, found, &outcome, took);
     (execution.approval, execution.credential) = (approval, credential);
@@ -131,7 +131,6 @@ async fn execute(pipeline: &Pipeline, turn: &Turn, checked: CheckedCall, leave: 
 
 /// What is wrong with the toolset's credential, where the call failed because of that. The operator is told: nobody else can mend it.
 fn credential_fault(
-    turn: &Turn,
     found: Option<Found<'_>>,
     outcome: &Outcome,
     explanation: Option<&Explanation>,
@@ -143,11 +142,10 @@ fn credential_fault(
         (_, explanation) => explanation.is_some_and(Explanation::is_hit),
     };
     let fault = executor::credential_fault(operation, toolset, outcome, is_explained)?;
-    let (trace, tool) = (&turn.record.trace().id, &operation.tool.name);
+    let tool = &operation.tool.name;
     if let Some(status) = outcome.status() {
         let toolset = &toolset.name;
         tracing::warn!(
-            trace,
             toolset,
             tool,
             status,

@@ -156,7 +156,7 @@ pub(super) async fn flow(
                 return Asked::ClientGone;
             }
             return Asked::Relay(match broken {
-                Broken::ErrorEvent(event) => Relay::ErrorEvent(event),
+                Broken::ErrorEvent(event) => Relay::ErrorEvent(turn.upstream.without_keys(event)),
                 Broken::Upstream(failure) => Relay::Failure(failure),
                 Broken::Client => return Asked::ClientGone,
             });

@@ -27,7 +27,7 @@ pub(crate) fn gather(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, draft:
     }
     // A helping stage: whatever breaks here costs nobody anything.
     if catch_unwind(AssertUnwindSafe(|| note(turn, offer, draft, is_last_word))).is_err() {
-        tracing::error!(trace = turn.record.trace().id, "nothing can be gathered from the turn");
+        tracing::error!("nothing can be gathered from the turn");
         pipeline.metrics.stage_degraded.inc(Stage::Gather);
     }
 }

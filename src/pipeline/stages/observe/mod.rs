@@ -43,7 +43,7 @@ pub(crate) async fn observe(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer,
     match AssertUnwindSafe(failures(pipeline, turn, offer)).catch_unwind().await {
         Ok(failures) => note(turn, draft, failures),
         Err(_) => {
-            tracing::error!(trace = turn.record.trace().id, "tool messages cannot be read: the turn goes on without");
+            tracing::error!("tool messages cannot be read: the turn goes on without");
             pipeline.metrics.stage_degraded.inc(Stage::Observe);
         }
     }

@@ -47,10 +47,10 @@ pub use search::NAME as SEARCH_TOOL;
 pub(crate) async fn offer(pipeline: &Pipeline, turn: &mut Turn) -> Offering {
     let started = Instant::now();
     let mut offering = begin(pipeline, turn);
-    if !offering.pools.is_empty() {
-        if let Some(started) = choose(pipeline, turn, &mut offering).await {
-            turn.record.operation(OperationKind::Retrieval, started, offering.chosen.picks.len());
-        }
+    if !offering.pools.is_empty()
+        && let Some(started) = choose(pipeline, turn, &mut offering).await
+    {
+        turn.record.operation(OperationKind::Retrieval, started, offering.chosen.picks.len());
     }
     offering.offer = offering.compile(pipeline, turn);
     offering.note(pipeline, turn);

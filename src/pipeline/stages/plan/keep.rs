@@ -43,14 +43,14 @@ pub(crate) async fn keep(pipeline: &Pipeline, turn: &mut Turn, course: &mut Opti
         Ok(_) => {
             let limit = pipeline.settings.max_kept_bytes;
             let error = StoreError::Refused(format!("it is larger than pipeline.max_kept_bytes ({limit}) allows"));
-            return refused(pipeline, turn, &error);
+            return refused(pipeline, &error);
         }
-        Err(error) => return refused(pipeline, turn, &StoreError::Refused(error.to_string())),
+        Err(error) => return refused(pipeline, &StoreError::Refused(error.to_string())),
     };
     let (tenant, turn_id) = (turn.tenant().to_owned(), turn.record.trace().id.clone());
     let row = PlanRow { tenant, key, turn: turn_id, document };
     if let Err(error) = pipeline.plans.keep_plan(&row).await {
-        refused(pipeline, turn, &error);
+        refused(pipeline, &error);
     }
 }
 
@@ -58,7 +58,7 @@ pub(crate) async fn keep(pipeline: &Pipeline, turn: &mut Turn, course: &mut Opti
 pub(super) async fn ended(pipeline: &Pipeline, turn: &Turn, course: &Course) {
     let Some(key) = &course.found_by else { return };
     if let Err(error) = pipeline.plans.end_plan(turn.tenant(), key).await {
-        refused(pipeline, turn, &error);
+        refused(pipeline, &error);
     }
 }
 
@@ -73,9 +73,9 @@ pub(super) fn question_key<'a>(before: impl Iterator<Item = &'a MessageView<'a>>
 }
 
 /// Tells of a plan that is not kept, unless the operator wants it so.
-fn refused(pipeline: &Pipeline, turn: &Turn, error: &StoreError) {
+fn refused(pipeline: &Pipeline, error: &StoreError) {
     if *error != StoreError::Off {
-        tracing::warn!(trace = turn.record.trace().id, %error, "the state of a plan cannot be kept");
+        tracing::warn!(%error, "the state of a plan cannot be kept");
         pipeline.metrics.stage_degraded.inc(Stage::Plan);
     }
 }

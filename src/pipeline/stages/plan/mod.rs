@@ -71,7 +71,7 @@ pub(crate) async fn plan(
         turn.record.operation(OperationKind::Plan, started, calls);
     }
     begun.unwrap_or_else(|_| {
-        tracing::error!(trace = turn.record.trace().id, "no plan can be made: the turn goes on without");
+        tracing::error!("no plan can be made: the turn goes on without");
         pipeline.metrics.stage_degraded.inc(Stage::Plan);
         None
     })
@@ -170,7 +170,7 @@ pub(crate) async fn speak(
     let mut scene = Scene { pipeline, turn, offering, draft };
     let said = AssertUnwindSafe(speak::speak(&mut scene, course, purpose)).catch_unwind().await;
     said.unwrap_or_else(|_| {
-        tracing::error!(trace = turn.record.trace().id, "a plan breaks: the turn goes on without");
+        tracing::error!("a plan breaks: the turn goes on without");
         pipeline.metrics.stage_degraded.inc(Stage::Plan);
         course.end(PlanResult::GivenUp, "");
         None

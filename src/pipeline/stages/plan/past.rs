@@ -103,7 +103,7 @@ impl Past {
         model.charge(scene);
         scene.pipeline.metrics.recalls.inc(MemoryKind::Procedure, !made.steps.is_empty());
         if let Some(stopped) = &made.stopped {
-            tracing::debug!(trace = scene.turn.record.trace().id, stopped, "an outline ended before its end");
+            tracing::debug!(stopped, "an outline ended before its end");
         }
         let mut procedures: Vec<Recalled> = made.fitting.iter().map(|id| lot.falls_on(id)).collect();
         // Those that only a question found would not have been found for another draft.

@@ -47,7 +47,7 @@ pub(crate) async fn recall(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, 
     match AssertUnwindSafe(notes(pipeline, turn, offer, &scope, may_show)).catch_unwind().await {
         Ok(notes) => add(pipeline, turn, draft, notes),
         Err(_) => {
-            tracing::error!(trace = turn.record.trace().id, "lessons cannot be recalled: the turn goes on without");
+            tracing::error!("lessons cannot be recalled: the turn goes on without");
             pipeline.metrics.stage_degraded.inc(Stage::Recall);
         }
     }

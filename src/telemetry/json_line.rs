@@ -1,0 +1,92 @@
+//! A log line as one JSON object, in which every field stands at the top. The fields are those of docs/logs.md.
+
+use std::error::Error;
+use std::fmt;
+
+use jiff::Timestamp;
+use serde_json::{Map, Number, Value};
+use tracing::field::{Field, Visit};
+use tracing::{Event, Subscriber};
+use tracing_subscriber::fmt::format::{JsonFields, Writer};
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormattedFields};
+use tracing_subscriber::registry::LookupSpan;
+
+/// Fields that every line has, in their order.
+const TIMESTAMP: &str = "timestamp";
+const LEVEL: &str = "level";
+const TARGET: &str = "target";
+const MESSAGE: &str = "message";
+
+/// Writes a line: time, level, target, message, then the fields of the turn it belongs to and its own.
+#[derive(Debug)]
+pub(super) struct JsonLine;
+
+impl<S> FormatEvent<S, JsonFields> for JsonLine
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+{
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, JsonFields>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
+        let mut line = Map::new();
+        let mut add = |key: &str, value: String| line.insert(key.to_owned(), Value::String(value));
+        add(TIMESTAMP, format!("{:.6}", Timestamp::now()));
+        add(LEVEL, event.metadata().level().to_string());
+        add(TARGET, event.metadata().target().to_owned());
+        add(MESSAGE, String::new());
+        for span in context.event_scope().into_iter().flat_map(|scope| scope.from_root()) {
+            let extensions = span.extensions();
+            // What was formatted as an object is one.
+            let fields = extensions.get::<FormattedFields<JsonFields>>().map(|fields| fields.fields.as_str());
+            let fields = fields.and_then(|fields| serde_json::from_str::<Map<String, Value>>(fields).ok());
+            line.extend(fields.unwrap_or_default());
+        }
+        event.record(&mut Fields(&mut line));
+        writeln!(writer, "{}", Value::Object(line))
+    }
+}
+
+/// Adds an event's fields to a line.
+struct Fields<'l>(&'l mut Map<String, Value>);
+
+impl Fields<'_> {
+    fn add(&mut self, field: &Field, value: Value) {
+        // A field of a library must not pass for ours.
+        if ![TIMESTAMP, LEVEL, TARGET].contains(&field.name()) {
+            self.0.insert(field.name().to_owned(), value);
+        }
+    }
+}
+
+impl Visit for Fields<'_> {
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.add(field, Number::from_f64(value).map_or(Value::Null, Value::Number));
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.add(field, value.into());
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.add(field, value.into());
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.add(field, value.into());
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.add(field, value.into());
+    }
+
+    fn record_error(&mut self, field: &Field, value: &(dyn Error + 'static)) {
+        self.add(field, value.to_string().into());
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.add(field, format!("{value:?}").into());
+    }
+}
