@@ -68,8 +68,14 @@ async fn every_query_of_every_board_and_rule_gives_data_of_a_loaded_proxy_and_pr
     }
 
     loaded.break_policy();
-    let provoked =
-        ["CallwrightReloadFailed", "CallwrightUpstreamFails", "CallwrightRequestsFail", "CallwrightCredentialRefused"];
+    loaded.let_certificate_run_out();
+    let provoked = [
+        "CallwrightReloadFailed",
+        "CallwrightCertificateExpires",
+        "CallwrightUpstreamFails",
+        "CallwrightRequestsFail",
+        "CallwrightCredentialRefused",
+    ];
     fires(&prometheus, &loaded, &provoked).await;
     let firing = prometheus.firing().await;
     for quiet in ["CallwrightDown", "CallwrightStoreDown", "CallwrightTracesLost"] {

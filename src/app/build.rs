@@ -9,7 +9,7 @@ use crate::config::Settings;
 use crate::embedding::{self, DownloadWatcher};
 use crate::executor::Executor;
 use crate::feedback::TemplateError;
-use crate::http::ServeError;
+use crate::http::{ServeError, TlsError};
 use crate::keys::Access;
 use crate::pipeline::{Parts, Pipeline, SEARCH_TOOL};
 use crate::planner::producers::EdgesError;
@@ -17,7 +17,7 @@ use crate::policy::PolicyError;
 use crate::representation::RepresentationError;
 use crate::scanner::Validators;
 use crate::store::{SealKeyError, SealedTokens, SharedTokens, Store, TraceQueue};
-use crate::telemetry::Metrics;
+use crate::telemetry::{Metrics, OtlpError, Spans};
 use crate::upstream::Upstreams;
 use crate::watch::Watcher;
 use crate::{executor, upstream};
@@ -36,6 +36,12 @@ pub enum StartError {
     /// A listener does not tell its address.
     #[error("a listener does not tell its address: {0}")]
     Address(io::Error),
+    /// A certificate or its key is of no use.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// Spans cannot be sent with the settings.
+    #[error(transparent)]
+    Otlp(#[from] OtlpError),
     /// An upstream's settings are of no use.
     #[error(transparent)]
     Upstream(#[from] upstream::BuildError),
@@ -111,6 +117,9 @@ pub(super) async fn build(
     let (templates, template_watcher) = templates::load(&settings.feedback)?;
     let (policies, policy_watcher) = policies::load(&settings.policies, &settings.aliases, base_dir, &metrics)?;
 
+    let addresses = settings.upstreams.iter().map(|(name, upstream)| (name.as_str(), upstream.base_url.as_str()));
+    let spans = Spans::start(&settings.telemetry, base_dir, addresses, metrics.clone())?;
+
     let pipeline = Pipeline::new(Parts {
         settings: settings.pipeline,
         aliases: settings.aliases,
@@ -129,6 +138,7 @@ pub(super) async fn build(
         memory: memories.memory.clone(),
         traces,
         metrics: metrics.clone(),
+        spans,
     });
     let watchers = document_watchers.into_iter().chain(policy_watcher).chain(template_watcher).collect();
     Ok(Built { pipeline: Arc::new(pipeline), store, access, metrics, memories, representations, take_over, watchers })

@@ -1,9 +1,10 @@
-//! The composition root: builds every room from the settings, reloads documents, policies and templates, shuts down in order.
+//! The composition root: builds every room from the settings, reloads documents, policies, templates and certificates, shuts down in order.
 //!
 //! Owns the order of construction and of shutdown. The only place that knows everything, so it must not be known by
 //! any room but `cli`.
 
 mod build;
+mod certificates;
 mod documents;
 mod edges;
 mod embedder;
@@ -17,7 +18,6 @@ mod representations;
 mod shutdown;
 mod templates;
 
-use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,7 +35,10 @@ use crate::store::Store;
 use crate::telemetry::{self, LogError};
 use crate::watch::Watcher;
 
+use certificates::Certificates;
+
 pub use build::StartError;
+pub use certificates::{CertificateState, certificates};
 pub use documents::{load_catalog, public_fetcher};
 pub use shutdown::asked_to_end;
 
@@ -50,8 +53,8 @@ pub fn start_logs(settings: &Settings) -> Result<(), LogError> {
 /// A running proxy: both listeners are open.
 #[derive(Debug)]
 pub struct App {
-    client: SocketAddr,
-    operator: SocketAddr,
+    client_url: String,
+    operator_url: String,
     pipeline: Arc<Pipeline>,
     store: Arc<Store>,
     access: Arc<Access>,
@@ -61,7 +64,7 @@ pub struct App {
     operator_ending: CancellationToken,
     client_task: JoinHandle<()>,
     operator_task: JoinHandle<()>,
-    /// Documents, policies and templates are watched while these live.
+    /// Documents, policies, templates and certificates are watched while these live.
     _watchers: Vec<Watcher>,
 }
 
@@ -89,6 +92,9 @@ impl App {
         let operator_listener = http::bind(server.operator_listen, "operator_listen").await?;
         let client = client_listener.local_addr().map_err(StartError::Address)?;
         let operator = operator_listener.local_addr().map_err(StartError::Address)?;
+        let certificates = Certificates::load(&server, &built.metrics)?;
+        let client_url = format!("{}://{client}", certificates.client_scheme());
+        let operator_url = format!("{}://{operator}", certificates.operator_scheme());
 
         let draining = Arc::new(AtomicBool::new(false));
         let client_router = http::client_router(ClientSide {
@@ -107,8 +113,10 @@ impl App {
             draining: draining.clone(),
         });
         let (client_ending, operator_ending) = (CancellationToken::new(), CancellationToken::new());
-        let client_task = tokio::spawn(http::serve(client_listener, client_router, client_ending.clone()));
-        let operator_task = tokio::spawn(http::serve(operator_listener, operator_router, operator_ending.clone()));
+        let Certificates { client: client_tls, operator: operator_tls, watcher } = certificates;
+        let client_task = tokio::spawn(http::serve(client_listener, client_tls, client_router, client_ending.clone()));
+        let operator_task =
+            tokio::spawn(http::serve(operator_listener, operator_tls, operator_router, operator_ending.clone()));
         expiry::start(built.store.clone(), built.pipeline.clone(), operator_ending.clone());
         shutdown::switch_by_signal(built.pipeline.clone(), operator_ending.clone());
         keys::start(&built.access, built.store.clone(), built.metrics, operator_ending.clone());
@@ -116,8 +124,8 @@ impl App {
         built.representations.start(operator_ending.clone(), built.take_over);
         tracing::info!(%client, %operator, "listening; paths below /v1/ other than chat/completions and models pass unguarded");
         Ok(Self {
-            client,
-            operator,
+            client_url,
+            operator_url,
             pipeline: built.pipeline,
             store: built.store,
             access: built.access,
@@ -127,18 +135,18 @@ impl App {
             operator_ending,
             client_task,
             operator_task,
-            _watchers: built.watchers,
+            _watchers: built.watchers.into_iter().chain([watcher]).collect(),
         })
     }
 
     /// Base URL of the client side, without `/v1`.
-    pub fn client_url(&self) -> String {
-        format!("http://{}", self.client)
+    pub fn client_url(&self) -> &str {
+        &self.client_url
     }
 
     /// Base URL of the operator side.
-    pub fn operator_url(&self) -> String {
-        format!("http://{}", self.operator)
+    pub fn operator_url(&self) -> &str {
+        &self.operator_url
     }
 
     /// Ends the proxy in order: no new connections, running turns finish without waiting for people, traces are written, then the operator side

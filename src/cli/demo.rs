@@ -27,9 +27,9 @@ pub(super) fn run(arguments: Arguments) -> VerbResult {
         let loaded = config::load(&request, &config::process_environment)?;
         let app = App::start(loaded.settings, &loaded.base_dir).await?;
         let mut out = anstream::stdout();
-        let played = demo::play(&app.client_url(), &app.operator_url(), &mut out).await?;
+        let played = demo::play(app.client_url(), app.operator_url(), &mut out).await?;
         if serve {
-            demo::invite(&app.client_url(), &app.operator_url(), &mut out)?;
+            demo::invite(app.client_url(), app.operator_url(), &mut out)?;
             app::asked_to_end().await;
         }
         app.stop().await;

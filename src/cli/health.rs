@@ -8,10 +8,13 @@ use bytes::Bytes;
 use clap::Args;
 use http::{StatusCode, Uri};
 use http_body_util::Empty;
+use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 
 use super::errors::VerbResult;
+use super::own_tls;
 use crate::config;
 
 /// Arguments of `health`.
@@ -23,6 +26,15 @@ pub(super) struct Arguments {
     /// Address of the operator side, where it is not the configured one.
     #[arg(long, value_name = "ADDRESS:PORT")]
     operator: Option<SocketAddr>,
+    /// Speak TLS with the address of --operator; the configured one is spoken to as configured. The proxy's certificate is not checked.
+    #[arg(long, requires = "operator")]
+    tls: bool,
+    /// Certificate to show the proxy, PEM, where `server.operator_tls.client_ca` asks for one.
+    #[arg(long, value_name = "FILE", requires = "client_key")]
+    client_certificate: Option<PathBuf>,
+    /// Private key of that certificate, PEM.
+    #[arg(long, value_name = "FILE", requires = "client_certificate")]
+    client_key: Option<PathBuf>,
     /// Ask whether turns can be served (`/readyz`), not only whether the process runs (`/healthz`).
     #[arg(long)]
     ready: bool,
@@ -32,21 +44,27 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: Arguments) -> VerbResult {
-    let Arguments { config: file, operator, ready, timeout } = arguments;
-    let address = match operator {
-        Some(address) => address,
+    let Arguments { config: file, operator, tls, client_certificate, client_key, ready, timeout } = arguments;
+    let (address, is_secured) = match operator {
+        Some(address) => (address, tls),
         None => {
             let request = config::Request { file, ..config::Request::default() };
-            config::load(&request, &config::process_environment)?.settings.server.operator_listen
+            let server = config::load(&request, &config::process_environment)?.settings.server;
+            (server.operator_listen, server.operator_tls.is_on())
         }
     };
     let path = if ready { "/readyz" } else { "/healthz" };
-    let uri: Uri = format!("http://{}{path}", reachable(address)).parse()?;
+    let scheme = if is_secured { "https" } else { "http" };
+    let uri: Uri = format!("{scheme}://{}{path}", reachable(address)).parse()?;
+    let tls = own_tls::config(client_certificate.as_deref().zip(client_key.as_deref()))?;
     super::runtime()?.block_on(async {
-        let client = Client::builder(TokioExecutor::new()).build_http::<Empty<Bytes>>();
+        let mut tcp = HttpConnector::new();
+        tcp.enforce_http(false);
+        let connector = HttpsConnector::from((tcp, tls));
+        let client = Client::builder(TokioExecutor::new()).build::<_, Empty<Bytes>>(connector);
         let answer = tokio::time::timeout(Duration::from_secs(timeout), client.get(uri.clone())).await;
         let answer = answer.map_err(|_| format!("{uri}: no answer within {timeout} s"))?;
-        match answer.map_err(|error| format!("{uri}: {error}; is the proxy running?"))?.status() {
+        match answer.map_err(|error| format!("{uri}: {}; is the proxy running?", causes(&error)))?.status() {
             StatusCode::OK => {
                 anstream::println!("{uri}: OK");
                 Ok(())
@@ -54,6 +72,20 @@ pub(super) fn run(arguments: Arguments) -> VerbResult {
             status => Err(format!("{uri}: answers {status}").into()),
         }
     })
+}
+
+/// The error with all that caused it: the library's own words say little.
+fn causes(error: &dyn std::error::Error) -> String {
+    let mut said = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let words = cause.to_string();
+        if !said.ends_with(&words) {
+            said = format!("{said}: {words}");
+        }
+        next = cause.source();
+    }
+    said
 }
 
 /// An address that one can connect to: who listens on all addresses listens on loopback too.

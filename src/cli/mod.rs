@@ -19,6 +19,7 @@ mod learn;
 mod lines;
 mod man;
 mod memory_store;
+mod own_tls;
 mod plain;
 mod plan;
 mod policy;

@@ -106,7 +106,10 @@ fn with_paths_from(base_dir: &Path, mut settings: Settings) -> Settings {
     let secrets = settings.toolsets.values_mut().flat_map(|toolset| toolset.credentials.values_mut());
     let secrets = secrets.flat_map(|credential| credential.files_mut());
     let certificates = settings.upstreams.values_mut().map(|upstream| &mut upstream.ca_file);
+    let server = &mut settings.server;
     for path in certificates
+        .chain(server.tls.files_mut())
+        .chain(server.operator_tls.files_mut())
         .chain([&mut settings.executor.ca_file, &mut settings.feedback.templates])
         .chain(secrets)
         .filter(|path| !path.is_empty())

@@ -38,6 +38,9 @@ fn listener_problems(settings: &Settings) -> Vec<Problem> {
         );
         problems.push(problem("server.operator_listen", message));
     }
+    let tables = [("server.tls", &server.tls), ("server.operator_tls", &server.operator_tls)];
+    let faults = tables.into_iter().filter_map(|(table, tls)| tls.fault(table));
+    problems.extend(faults.map(|(key, message)| problem(&key, message)));
     problems
 }
 

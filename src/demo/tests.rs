@@ -44,7 +44,7 @@ async fn play_cut(cut: Cut) -> (DemoWorld, Vec<Played>, String) {
     let loaded = config::load(&request, &|_| None).unwrap();
     let app = App::start(loaded.settings, &loaded.base_dir).await.unwrap();
     let mut out = Vec::new();
-    let played = play(&app.client_url(), &app.operator_url(), &mut out).await.unwrap();
+    let played = play(app.client_url(), app.operator_url(), &mut out).await.unwrap();
     app.stop().await;
     (world, played, anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string())
 }

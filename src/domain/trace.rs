@@ -137,7 +137,7 @@ pub struct Attempt {
     pub purpose: String,
     /// Upstream that was asked.
     pub upstream: String,
-    /// The model's name there.
+    /// The model's name there; empty where it was not noted.
     #[serde(skip_serializing_if = "String::is_empty", default)]
     pub model: String,
     /// HTTP status, where there was one.
@@ -165,6 +165,12 @@ pub struct Attempt {
     /// What the attempt is charged for where the upstream told no tokens, by the length of the texts; only where tokens are charged.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub estimate: Option<Usage>,
+    /// From the request's arrival to the sending, in milliseconds.
+    #[serde(default)]
+    pub started_ms: f64,
+    /// From sending to the first chunk of a streamed answer, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub first_chunk_ms: Option<f64>,
     /// From sending to the answer's last byte, in milliseconds.
     pub duration_ms: f64,
 }
@@ -186,6 +192,8 @@ impl Attempt {
             repairs: Vec::new(),
             usage,
             estimate: None,
+            started_ms: 0.0,
+            first_chunk_ms: None,
             duration_ms,
         }
     }
@@ -217,6 +225,9 @@ pub struct Execution {
     /// What is wrong with the toolset's credential, where the call failed because of that: for its operator to mend.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub credential: Option<CredentialFault>,
+    /// From the request's arrival to the beginning, in milliseconds; the wait for an approval is before it.
+    #[serde(default)]
+    pub started_ms: f64,
     /// Milliseconds.
     pub duration_ms: f64,
 }

@@ -20,7 +20,9 @@ mod router;
 mod serve;
 mod settings;
 mod stream_body;
+mod tls;
 
 pub use router::{ClientSide, OperatorSide, client_router, operator_router};
 pub use serve::{ServeError, bind, serve};
-pub use settings::Settings;
+pub use settings::{Settings, TlsSettings};
+pub use tls::{Identity, Tls, TlsError};

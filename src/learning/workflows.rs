@@ -170,7 +170,7 @@ mod tests {
             let call = Call { id: "1".to_owned(), name: "book_room".to_owned(), arguments: "{}".to_owned() };
             let (toolset, operation, outcome) = Default::default();
             let (body, approval, explanation, credential) = Default::default();
-            let duration_ms = 1.0;
+            let (started_ms, duration_ms) = (0.0, 1.0);
             Execution {
                 call,
                 toolset,
@@ -181,6 +181,7 @@ mod tests {
                 approval,
                 explanation,
                 credential,
+                started_ms,
                 duration_ms,
             }
         };

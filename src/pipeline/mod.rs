@@ -43,7 +43,7 @@ use crate::planner;
 use crate::policy::PolicyBook;
 use crate::scanner::Validators;
 use crate::store::{Approvals, KeptParts, PlanStates, TraceQueue};
-use crate::telemetry::Metrics;
+use crate::telemetry::{Metrics, Spans};
 use crate::upstream::{Upstream, Upstreams};
 
 pub use answer::{Answer, AnswerBody, NoAnswer, Pending, Receipt, Running};
@@ -106,6 +106,8 @@ pub struct Parts {
     pub traces: TraceQueue,
     /// What is counted.
     pub metrics: Arc<Metrics>,
+    /// Where OpenTelemetry spans go.
+    pub spans: Spans,
 }
 
 /// What all turns share.
@@ -127,6 +129,7 @@ pub struct Pipeline {
     planning_models: PlanningModels,
     traces: TraceQueue,
     metrics: Arc<Metrics>,
+    spans: Spans,
     offered_before: OfferedBefore,
     recalled_before: RecalledBefore,
     outlined_before: OutlinedBefore,
@@ -140,20 +143,8 @@ impl Pipeline {
     /// A pipeline of its parts.
     pub fn new(parts: Parts) -> Self {
         let Parts { settings, aliases, upstreams, passing, tooling, policies, .. } = parts;
-        let Parts {
-            validators,
-            templates,
-            executor,
-            kept,
-            approvals,
-            planner,
-            plans,
-            access,
-            memory,
-            traces,
-            metrics,
-            ..
-        } = parts;
+        let Parts { validators, templates, executor, kept, approvals, planner, plans, access, .. } = parts;
+        let Parts { memory, traces, metrics, spans, .. } = parts;
         let offered_before = OfferedBefore::new(settings.remembered_tools);
         let recalled_before = RecalledBefore::new(settings.remembered_notes_bytes);
         let outlined_before = OutlinedBefore::new(settings.remembered_notes_bytes);
@@ -174,6 +165,7 @@ impl Pipeline {
             plans,
             traces,
             metrics,
+            spans,
             offered_before,
             recalled_before,
             outlined_before,
@@ -250,9 +242,9 @@ impl Pipeline {
         self.running.wait().await;
     }
 
-    /// Writes what is still queued; gives up at `deadline`.
+    /// Writes traces and sends spans that are still queued; gives up at `deadline`.
     pub async fn flush(&self, deadline: Duration) {
-        self.traces.drain(deadline).await;
+        tokio::join!(self.traces.drain(deadline), self.spans.flush(deadline));
     }
 
     /// Traces that wait to be written.
@@ -275,11 +267,14 @@ impl Pipeline {
 
     /// Ends a turn: counts it and hands its trace to the queue.
     fn finish(&self, turn: Turn) {
-        let Turn { mut record, in_flight, admission, .. } = turn;
+        let Turn { mut record, in_flight, admission, span, .. } = turn;
         record.end();
         let trace = record.trace();
         self.metrics.turn_ended(trace);
         charge::charge(self, admission, trace);
+        if let Some(span) = span {
+            self.spans.turn_ended(&span, trace, record.operations());
+        }
         self.traces.push(record.close());
         drop(in_flight);
     }

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use crate::domain::rules::Mode;
 use crate::domain::trace::{Attempt, Execution, Round};
 use crate::domain::{KeyNote, Plan, RepairKind, Trace, Usage, Verdict};
+use crate::telemetry::{Operation, OperationKind};
 
 /// The trace of a running turn, and the clock of its times.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub(crate) struct Record {
     keep_bodies: bool,
     /// Rounds that the model has reacted to.
     answered_rounds: usize,
+    /// What helping stages did.
+    operations: Vec<Operation>,
 }
 
 /// What is known about a turn when it begins.
@@ -72,7 +75,14 @@ impl Record {
             request: None,
             answer: None,
         };
-        Self { trace, arrived, elsewhere: Duration::ZERO, keep_bodies: opening.keep_bodies, answered_rounds: 0 }
+        Self {
+            trace,
+            arrived,
+            elsewhere: Duration::ZERO,
+            keep_bodies: opening.keep_bodies,
+            answered_rounds: 0,
+            operations: Vec::new(),
+        }
     }
 
     /// The trace so far.
@@ -106,6 +116,17 @@ impl Record {
     pub(crate) fn executions(&mut self, executions: Vec<Execution>, duration: Duration) {
         self.elsewhere += duration;
         self.trace.executions.extend(executions);
+    }
+
+    /// Adds what a helping stage began at `started` and has done now; `found` is how many things it found.
+    pub(crate) fn operation(&mut self, kind: OperationKind, started: Instant, found: usize) {
+        let started_after = started.saturating_duration_since(self.arrived);
+        self.operations.push(Operation { kind, started_after, took: started.elapsed(), found });
+    }
+
+    /// What helping stages did, in the order of their ends.
+    pub(crate) fn operations(&self) -> &[Operation] {
+        &self.operations
     }
 
     /// Adds a round of the feedback loop.
@@ -263,6 +284,8 @@ mod tests {
                 }],
                 usage: Usage { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3, cached_tokens: 0 },
                 estimate: None,
+                started_ms: 0.5,
+                first_chunk_ms: None,
                 duration_ms: 1.0,
             },
             Duration::from_millis(1),

@@ -4,6 +4,7 @@
 //! only loop is the one that [`dialogue`](super::dialogue) decides. Everything a turn knows is in [`Turn`]; what all
 //! turns share is in [`Pipeline`].
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,8 +17,8 @@ use crate::keys::Admission;
 use crate::openai::{ChatRequest, Completion};
 use crate::policy::Policy;
 use crate::scanner::Expectations;
-use crate::telemetry::InFlight;
 use crate::telemetry::labels::Stage;
+use crate::telemetry::{InFlight, SpanContext, TRACEPARENT};
 use crate::upstream::Upstream;
 
 use super::Pipeline;
@@ -68,6 +69,8 @@ pub(crate) struct Turn {
     pub(crate) answer_headers: HeaderMap,
     /// What of a stream the client has.
     pub(crate) streamed: Streamed,
+    /// The turn's OpenTelemetry span, where spans are made.
+    pub(crate) span: Option<SpanContext>,
     /// Counts the turn among those under way.
     pub(crate) in_flight: InFlight,
     /// The turn's place among those of its key; `None` where keys are not the proxy's own.
@@ -84,6 +87,14 @@ impl Turn {
     /// Whose turn it is: the id of the virtual key, or the hash of the client's own.
     pub(crate) fn tenant(&self) -> &str {
         &self.record.trace().tenant
+    }
+
+    /// The client's header fields as the next attempt's upstream is to see them: told which span asks.
+    pub(crate) fn headers_of_attempt(&self) -> Cow<'_, HeaderMap> {
+        let Some(span) = &self.span else { return Cow::Borrowed(&self.headers) };
+        let mut headers = self.headers.clone();
+        headers.insert(TRACEPARENT, span.header_of_attempt(self.record.trace().attempts.len()));
+        Cow::Owned(headers)
     }
 
     /// Has the turn asked its upstream in vain, and is there another one? Then that is the turn's from here on.

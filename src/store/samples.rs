@@ -29,7 +29,7 @@ pub(super) fn trace_calling(id: &str, millisecond: i64, tools: &[&str]) -> Trace
     let attempt = Attempt {
         purpose: "first".to_owned(),
         upstream: "default".to_owned(),
-        model: String::new(),
+        model: "m".to_owned(),
         status: Some(200),
         outcome: "success".to_owned(),
         request_id: None,
@@ -40,6 +40,8 @@ pub(super) fn trace_calling(id: &str, millisecond: i64, tools: &[&str]) -> Trace
         repairs: Vec::new(),
         usage: Usage::default(),
         estimate: None,
+        started_ms: 0.5,
+        first_chunk_ms: None,
         duration_ms: 1.0,
     };
     Trace { attempts: vec![attempt], verdict: Verdict::Clean, ..trace(id, millisecond) }

@@ -8,8 +8,9 @@ use prometheus::{Histogram, IntCounter, IntGauge, IntGaugeVec, Registry, TextEnc
 
 use super::family::{Counters, Counters2, Family, Histograms, NamedAmounts, NamedCounters, Spec, StatusCounters};
 use super::labels::{
-    AttemptOutcome, Decision, Endpoint, ExecutionOutcome, Exhausted, FeedbackKind, HoldEnd, KeyResult, KnownNames,
-    Label, LearningJob, LearningRun, MemoryKind, OperationState, Purpose, ResultLabel, Stage, TokenKind, TurnMode,
+    AttemptOutcome, Decision, Endpoint, ExecutionOutcome, Exhausted, FeedbackKind, HandshakeFailure, HoldEnd,
+    KeyResult, KnownNames, Label, LearningJob, LearningRun, Listener, MemoryKind, OperationState, Purpose, ResultLabel,
+    SpanEnd, Stage, TokenKind, TurnMode,
 };
 use crate::domain::outcome::CredentialFault;
 use crate::domain::{CircuitState, EvidenceKind, FaultCode, PlanResult, PrefixChange, RepairKind, Verdict};
@@ -168,6 +169,15 @@ metrics! {
     /// Seconds of ranking tools for what a user or a model said, the vectors of that included.
     retrieval_duration: Histogram = "retrieval_duration_seconds" in OWN_TIME;
 
+    /// OpenTelemetry spans of turns, by what became of them; none where no collector is configured.
+    spans: Counters<SpanEnd> = "spans_total" ["result"];
+    /// TLS handshakes that came to nothing, by listener and why.
+    tls_handshake_failures: Counters2<Listener, HandshakeFailure> = "tls_handshake_failures_total" ["listener", "reason"];
+    /// When the certificate of a listener expires, as Unix time; of a chain the first that does.
+    tls_certificate_expiry: IntGaugeVec = "tls_certificate_expiry_seconds" ["listener"];
+    /// Reloads of changed certificates and keys, by result; after a failure those before stay in use.
+    tls_reloads: Counters<ResultLabel> = "tls_reloads_total" ["result"];
+
     /// Helping stages that failed and were skipped, by stage.
     stage_degraded: Counters<Stage> = "stage_degraded_total" ["stage"];
     /// Reloads of OpenAPI documents that changed; a failed one leaves what was loaded before.
@@ -251,6 +261,11 @@ impl Metrics {
         }
     }
 
+    /// Sets when the certificate that a listener shows expires, in seconds of Unix time.
+    pub fn certificate_expires(&self, listener: Listener, at: i64) {
+        self.tls_certificate_expiry.with_label_values(&[listener.label()]).set(at);
+    }
+
     /// Counts a turn as running until the guard is dropped.
     pub fn turn_started(&self) -> InFlight {
         self.turns_in_flight.inc();
@@ -318,6 +333,7 @@ mod tests {
         metrics.key_requests.inc("", KeyResult::Denied);
         metrics.key_tokens.add("team", TokenKind::Prompt, 5);
         metrics.key_cost.add("team", 0.25);
+        metrics.certificate_expires(Listener::Operator, 4_102_444_800);
         let text = metrics.render();
         for (name, help) in HELP {
             let line = format!("# HELP callwright_{name} {}", help.trim());

@@ -70,6 +70,44 @@ labels! {
 }
 
 labels! {
+    /// Which listener.
+    Listener {
+        /// The one that OpenAI clients speak to.
+        Client = "client",
+        /// The one for health, metrics, administration.
+        Operator = "operator",
+    }
+}
+
+labels! {
+    /// Why a TLS handshake came to nothing.
+    HandshakeFailure {
+        /// The client took too long.
+        Timeout = "timeout",
+        /// The client went away.
+        Closed = "closed",
+        /// The client refused what it was shown: it does not trust the certificate, or the name is another.
+        Refused = "refused",
+        /// The client's own certificate is absent or not good.
+        ClientCertificate = "client_certificate",
+        /// What came is no TLS, or none that both sides speak.
+        Protocol = "protocol",
+    }
+}
+
+labels! {
+    /// What became of an OpenTelemetry span.
+    SpanEnd {
+        /// The collector took it.
+        Exported = "exported",
+        /// The queue was full.
+        Dropped = "dropped",
+        /// The collector did not take it.
+        Failed = "failed",
+    }
+}
+
+labels! {
     /// A stage of a turn, by which the proxy's own time is told apart.
     Stage {
         /// Request → turn.
@@ -429,6 +467,9 @@ mod tests {
     #[test]
     fn every_value_knows_its_place_and_has_a_label_of_its_own() {
         check::<Endpoint>();
+        check::<Listener>();
+        check::<HandshakeFailure>();
+        check::<SpanEnd>();
         check::<Stage>();
         check::<AttemptOutcome>();
         check::<HoldEnd>();

@@ -4,8 +4,10 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::answer::{self, finish, one_call, role, text_chunk};
+use crate::support::config::config_with_server;
 use crate::support::request::{plain, streamed, with_tools};
-use crate::support::{Proxy, Received, Reply, Server, config, policy, rooms};
+use crate::support::tls::{Authority, Issued};
+use crate::support::{Proxy, Received, Reply, Server, policy, rooms};
 
 /// A call in text, as models without tool calls write it.
 const WRITTEN: &str = "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Paris\"}}\n</tool_call>";
@@ -22,6 +24,7 @@ pub(crate) struct Loaded {
     key: String,
     upstream: Server,
     api: Server,
+    authority: Authority,
 }
 
 impl Loaded {
@@ -29,12 +32,19 @@ impl Loaded {
         let (upstream, api) = (Server::scripted(model).await, Server::scripted(api).await);
         let config = config_of(&upstream, &api);
         let rules = policy::file("usual", "mode: guard");
-        let files = [("rooms.yaml", rooms::DOCUMENT), ("policies/usual.yaml", rules.as_str())];
-        let proxy = Proxy::start_with_files(config, &files).await;
+        let authority = Authority::new();
+        let Issued { certificate, key } = authority.issue();
+        let files = [
+            ("rooms.yaml", rooms::DOCUMENT),
+            ("policies/usual.yaml", rules.as_str()),
+            ("cert.pem", certificate.as_str()),
+            ("key.pem", key.as_str()),
+        ];
+        let proxy = Proxy::start_with_files(config, &files).await.trusting(&authority.pem());
         let (fields, draft) = ([("content-type", "application/json")], json!({"name": "desk", "group": "office"}));
         let made = proxy.operator().send(Method::POST, "/admin/keys", &fields, draft.to_string()).await.json();
         let key = made["secret"].as_str().unwrap_or_else(|| panic!("no key: {made}")).to_owned();
-        Self { proxy, key, upstream, api }
+        Self { proxy, key, upstream, api, authority }
     }
 
     /// One of everything.
@@ -60,11 +70,19 @@ impl Loaded {
     pub(crate) fn break_policy(&self) {
         self.proxy.write("policies/usual.yaml", &policy::file("usual", "mode: sideways"));
     }
+
+    /// The certificate is replaced by one that is good for a few days more.
+    pub(crate) fn let_certificate_run_out(&self) {
+        let Issued { certificate, key } = self.authority.issue_for_days(5);
+        self.proxy.write("cert.pem", &certificate);
+        self.proxy.write("key.pem", &key);
+    }
 }
 
-/// The rooms' alias, one whose upstream is down, and an upstream that takes fewer tools than there are, so that they are ranked.
+/// TLS, the rooms' alias, one whose upstream is down, and an upstream that takes fewer tools than there are, so that they are ranked.
 fn config_of(upstream: &Server, api: &Server) -> String {
-    config(&upstream.url("/v1"))
+    let tls = r#"tls = { certificate = "cert.pem", key = "key.pem" }"#;
+    config_with_server(&upstream.url("/v1"), "sqlite:traces.sqlite3", tls)
         + "max_tools = 2\napi_key = \"k\"\n"
         + &format!(
             "[upstreams.down]\nbase_url = \"http://{}/v1\"\nconnect_retries = 0\napi_key = \"k\"\n",

@@ -16,10 +16,29 @@ pub(crate) struct Client {
 impl Client {
     /// A client of the server at `base`, such as `http://127.0.0.1:9000`.
     pub(crate) fn new(base: impl Into<String>) -> Self {
+        Self::built(base, |builder| builder)
+    }
+
+    /// Like [`Self::new`], of a server whose certificate this authority issued (PEM).
+    pub(crate) fn trusting(base: impl Into<String>, authority: &str) -> Self {
+        let authority = reqwest::Certificate::from_pem(authority.as_bytes()).unwrap();
+        Self::built(base, |builder| builder.tls_certs_only([authority]))
+    }
+
+    /// Like [`Self::new`], with what `configure` adds.
+    pub(crate) fn built(
+        base: impl Into<String>,
+        configure: impl FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder,
+    ) -> Self {
         // Fails where another test of this process has installed it: that is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let http = reqwest::Client::builder().no_proxy().no_gzip().timeout(GUARD).build().unwrap();
-        Self { http, base: base.into() }
+        let builder = reqwest::Client::builder().no_proxy().no_gzip().timeout(GUARD);
+        Self { http: configure(builder).build().unwrap(), base: base.into() }
+    }
+
+    /// `GET path` as it comes, or why it does not.
+    pub(crate) async fn try_get(&self, path: &str) -> Result<reqwest::Response, reqwest::Error> {
+        guarded(path, self.request(Method::GET, path, &[], Bytes::new()).send()).await
     }
 
     /// The URL of `path` at this server.

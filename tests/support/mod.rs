@@ -9,6 +9,7 @@ pub(crate) mod answer;
 pub(crate) mod assembled;
 pub(crate) mod bookings;
 pub(crate) mod client;
+pub(crate) mod collector;
 pub(crate) mod config;
 pub(crate) mod documented;
 pub(crate) mod learned;

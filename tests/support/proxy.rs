@@ -131,6 +131,13 @@ impl Proxy {
         &self.operator
     }
 
+    /// The same proxy, spoken to by clients that trust this authority (PEM) and nobody else.
+    pub(crate) fn trusting(mut self, authority: &str) -> Self {
+        self.client = Client::trusting(self.client.url(""), authority);
+        self.operator = Client::trusting(self.operator.url(""), authority);
+        self
+    }
+
     /// The metrics when no turn is running: a turn is counted at its end, which is a moment behind its answer's.
     pub(crate) async fn metrics(&self) -> Metrics {
         guarded("waiting for the turns to end", async {

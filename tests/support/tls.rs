@@ -1,15 +1,74 @@
-//! TLS in front of a scripted server, with an authority made for the test.
+//! Certificates made for a test, and TLS in front of a scripted server.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
 use rustls::ServerConfig;
-use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
 use super::server::Server;
+
+/// Years in which a certificate is good whenever the test runs.
+const VALID: (i32, i32) = (1975, 4096);
+
+/// An authority that issues certificates.
+pub(crate) struct Authority(CertifiedIssuer<'static, KeyPair>);
+
+/// A certificate and its private key, PEM.
+pub(crate) struct Issued {
+    pub(crate) certificate: String,
+    pub(crate) key: String,
+}
+
+impl Authority {
+    pub(crate) fn new() -> Self {
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        Self(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
+    }
+
+    /// Its own certificate, PEM.
+    pub(crate) fn pem(&self) -> String {
+        self.0.pem()
+    }
+
+    /// A certificate for this machine.
+    pub(crate) fn issue(&self) -> Issued {
+        self.issue_valid(VALID)
+    }
+
+    /// A certificate for this machine whose time is over.
+    pub(crate) fn issue_expired(&self) -> Issued {
+        let (from, until) = (2001, 2002);
+        self.issue_valid((from, until))
+    }
+
+    /// A certificate for this machine, valid from the beginning of one year to the beginning of another.
+    pub(crate) fn issue_valid(&self, (from, until): (i32, i32)) -> Issued {
+        self.issue_between((from, 1, 1), (until, 1, 1))
+    }
+
+    /// A certificate for this machine that is good for so many days from now on.
+    pub(crate) fn issue_for_days(&self, days: i64) -> Issued {
+        let now = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date();
+        let until = now.checked_add(jiff::Span::new().days(days)).unwrap();
+        let part = |number: i8| u8::try_from(number).unwrap();
+        self.issue_between((VALID.0, 1, 1), (until.year().into(), part(until.month()), part(until.day())))
+    }
+
+    fn issue_between(&self, from: (i32, u8, u8), until: (i32, u8, u8)) -> Issued {
+        let key = KeyPair::generate().unwrap();
+        let mut params = CertificateParams::new(vec!["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap();
+        params.not_before = date_time_ymd(from.0, from.1, from.2);
+        params.not_after = date_time_ymd(until.0, until.1, until.2);
+        let certificate = params.signed_by(&key, &self.0).unwrap();
+        Issued { certificate: certificate.pem(), key: key.serialize_pem() }
+    }
+}
 
 /// Terminates TLS for `localhost` and hands the bytes to a server.
 pub(crate) struct TlsFront {
@@ -21,19 +80,18 @@ pub(crate) struct TlsFront {
 impl TlsFront {
     /// Starts in front of `server`.
     pub(crate) async fn start(server: &Server) -> Self {
-        let (valid_from, valid_to) = (1975, 4096);
-        Self::start_valid(server, valid_from, valid_to).await
+        let authority = Authority::new();
+        Self::start_with(server, &authority, authority.issue()).await
     }
 
     /// Starts in front of `server` with a certificate whose time is over.
     pub(crate) async fn start_expired(server: &Server) -> Self {
-        let (valid_from, valid_to) = (2001, 2002);
-        Self::start_valid(server, valid_from, valid_to).await
+        let authority = Authority::new();
+        Self::start_with(server, &authority, authority.issue_expired()).await
     }
 
-    async fn start_valid(server: &Server, valid_from: i32, valid_to: i32) -> Self {
-        let (config, authority) = certified(valid_from, valid_to);
-        let acceptor = TlsAcceptor::from(Arc::new(config));
+    async fn start_with(server: &Server, authority: &Authority, issued: Issued) -> Self {
+        let acceptor = TlsAcceptor::from(Arc::new(config(&issued)));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let behind = server.url("").trim_start_matches("http://").to_owned();
@@ -48,7 +106,7 @@ impl TlsFront {
                 });
             }
         });
-        Self { authority, address }
+        Self { authority: authority.pem(), address }
     }
 
     /// The URL with `path` behind it; by name, because the certificate is for the name.
@@ -57,19 +115,10 @@ impl TlsFront {
     }
 }
 
-/// A server configuration for `localhost`, and the PEM of the authority that signed its certificate.
-fn certified(valid_from: i32, valid_to: i32) -> (ServerConfig, String) {
-    let mut params = CertificateParams::new(Vec::new()).unwrap();
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
-    let key = KeyPair::generate().unwrap();
-    let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
-    params.not_before = date_time_ymd(valid_from, 1, 1);
-    params.not_after = date_time_ymd(valid_to, 1, 1);
-    let certificate = params.signed_by(&key, &authority).unwrap();
-    let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
+fn config(issued: &Issued) -> ServerConfig {
+    let certificate = CertificateDer::from_pem_slice(issued.certificate.as_bytes()).unwrap();
+    let key = PrivateKeyDer::from_pem_slice(issued.key.as_bytes()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
-    let config = config.with_no_client_auth().with_single_cert(vec![certificate.der().clone()], key).unwrap();
-    (config, authority.pem())
+    config.with_no_client_auth().with_single_cert(vec![certificate], key).unwrap()
 }

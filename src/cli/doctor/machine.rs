@@ -1,17 +1,21 @@
-//! The machine: its clock, the listeners' addresses, ONNX Runtime, and how many files a process may open.
+//! The machine: its clock, the listeners' addresses and certificates, ONNX Runtime, and how many files a process may open.
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use tokio::net::TcpListener;
 
 use super::finding::Finding;
+use crate::app::{self, CertificateState};
 use crate::config::Loaded;
 use crate::embedding::{self, Kind};
 
 /// Tokens of APIs are refused by clocks that differ by more.
 const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_secs(60);
+
+/// Below this many days whoever renews a certificate should have done so; `dashboards/prometheus/alerts.yml` has the same number.
+const EXPIRES_SOON_DAYS: i64 = 14;
 
 /// Where Linux tells the limits of a process (proc(5)).
 const LIMITS: &str = "/proc/self/limits";
@@ -43,6 +47,8 @@ pub(super) async fn examine(loaded: &Loaded) -> Vec<Finding> {
     for (name, address) in [("server.listen", server.listen), ("server.operator_listen", server.operator_listen)] {
         findings.push(listener(name, address).await);
     }
+    let now = Timestamp::now();
+    findings.extend(app::certificates(server, now).into_iter().map(|state| certificate(state, now)));
     findings.push(onnx_runtime(loaded));
     findings.extend(std::fs::read_to_string(LIMITS).ok().and_then(|text| open_files(&text)));
     findings
@@ -57,6 +63,23 @@ async fn listener(name: &str, address: SocketAddr) -> Finding {
         }
         Err(error) => {
             Finding::fail(name, format!("{address}: {error}"), format!("give `{name}` an address of this machine"))
+        }
+    }
+}
+
+/// Judges the certificate of a listener.
+fn certificate(state: CertificateState, now: Timestamp) -> Finding {
+    const RENEW: &str = "renew it; the proxy takes the new one from the same files, without a restart";
+    let CertificateState { table, found } = state;
+    match found {
+        Err(error) => {
+            Finding::fail(table, error.to_string(), "correct what is named; the proxy does not start with it")
+        }
+        Ok((_, Some(fault))) => Finding::fail(table, format!("{fault}: clients refuse it"), RENEW),
+        Ok((expires, None)) => {
+            let days = expires.duration_since(now).as_hours() / 24;
+            let message = format!("the certificate expires at {expires}, in {days} days");
+            if days < EXPIRES_SOON_DAYS { Finding::warn(table, message, RENEW) } else { Finding::ok(table, message) }
         }
     }
 }
@@ -124,6 +147,20 @@ mod tests {
         );
         assert!(clock(Some(SignedDuration::from_secs(-90))).message.contains("90 s behind"));
         assert_eq!(clock(None).status, Status::Warn);
+    }
+
+    #[test]
+    fn a_certificate_is_good_until_it_expires_and_soon_is_worth_a_word() {
+        let now: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+        let judged = |expires: &str, fault: Option<&str>| {
+            let found = Ok((expires.parse().unwrap(), fault.map(str::to_owned)));
+            certificate(CertificateState { table: "server.tls", found }, now)
+        };
+        let good = judged("2026-01-15T00:00:00Z", None);
+        assert_eq!((good.status, good.check.as_str()), (Status::Ok, "server.tls"));
+        assert!(good.message.ends_with("in 14 days"), "{}", good.message);
+        assert_eq!(judged("2026-01-14T23:59:59Z", None).status, Status::Warn);
+        assert_eq!(judged("2025-12-31T00:00:00Z", Some("it expired")).status, Status::Fail);
     }
 
     #[tokio::test]

@@ -23,6 +23,7 @@ use crate::pipeline::targets::targets;
 use crate::pipeline::turn::Turn;
 use crate::policy::{KeyFacts, Policy, TurnFacts};
 use crate::telemetry::labels::KeyResult;
+use crate::telemetry::{TRACEPARENT, TRACESTATE};
 use crate::upstream::Upstream;
 
 use super::ask::Streamed;
@@ -73,7 +74,7 @@ pub(crate) fn open(
     request: TurnRequest,
     cancelled: CancellationToken,
 ) -> Result<Turn, Box<Refusal>> {
-    let TurnRequest { endpoint, deployment, caller, headers, body, arrived } = request;
+    let TurnRequest { endpoint, deployment, caller, mut headers, body, arrived } = request;
     let mut chat = ChatRequest::parse(body).map_err(|error| refuse(StatusCode::BAD_REQUEST, error.into()))?;
     if let Some(model) = &deployment {
         chat.set_model(model);
@@ -119,6 +120,14 @@ pub(crate) fn open(
     if record.keeps_bodies() {
         record.trace_mut().request = Some(chat.to_value());
     }
+    let span = pipeline.spans.begin(&headers, &record.trace().id);
+    if let Some(span) = &span {
+        headers.insert(TRACEPARENT, span.header());
+        if !span.has_parent() {
+            // What vendors added belongs to a trace that is not gone on with.
+            headers.remove(TRACESTATE);
+        }
+    }
     let toolsets = if policy.mode == Mode::Guard { settings.toolsets } else { Vec::new() };
     Ok(Turn {
         request: chat,
@@ -136,6 +145,7 @@ pub(crate) fn open(
         answer_status: StatusCode::OK,
         answer_headers: HeaderMap::new(),
         streamed: Streamed::default(),
+        span,
         in_flight: pipeline.metrics.turn_started(),
         admission,
     })

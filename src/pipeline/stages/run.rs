@@ -105,7 +105,7 @@ async fn leave(pipeline: &Pipeline, turn: &Turn, checked: &CheckedCall) -> Leave
 
 async fn execute(pipeline: &Pipeline, turn: &Turn, checked: CheckedCall, leave: Leave) -> (RanCall, Execution) {
     let decision = approve::decision(pipeline, turn, leave).await;
-    let started = Instant::now();
+    let (started, started_after) = (Instant::now(), turn.record.elapsed());
     let found = operation(turn, &checked);
     let (outcome, approval) =
         carry_out(pipeline, turn, &checked, found.map(|(_, toolset, operation)| (toolset, operation)), decision).await;
@@ -124,6 +124,7 @@ async fn execute(pipeline: &Pipeline, turn: &Turn, checked: CheckedCall, leave: 
     let mut execution = trace_of(&checked, found, &outcome, took);
     (execution.approval, execution.credential) = (approval, credential);
     execution.explanation.clone_from(&explanation);
+    execution.started_ms = milliseconds(started_after);
     let only_reads = found.is_some_and(|(.., operation)| operation.method.is_safe());
     (RanCall { checked, outcome, explanation, only_reads, credential, shortfall, failed }, execution)
 }
@@ -230,6 +231,7 @@ fn trace_of(checked: &CheckedCall, found: Option<Found<'_>>, outcome: &Outcome, 
         approval: None,
         explanation: None,
         credential: None,
+        started_ms: 0.0,
         duration_ms: milliseconds(took),
     }
 }

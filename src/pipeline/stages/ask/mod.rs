@@ -65,7 +65,7 @@ async fn attempt(
     purpose: Purpose,
 ) -> (Asked, Option<Again>) {
     let started = Instant::now();
-    let mut notes = Notes::default();
+    let mut notes = Notes { sent_after: turn.record.elapsed(), ..Notes::default() };
     turn.streamed.begin_attempt();
     let cancelled = turn.cancelled.clone();
     let upstream = turn.upstream.clone();
@@ -97,6 +97,8 @@ fn over(upstream: &str, limit: u64) -> UpstreamFailure {
 /// What is noted of an exchange besides its result.
 #[derive(Debug, Default)]
 struct Notes {
+    /// Time from the request's arrival to the sending.
+    sent_after: Duration,
     status: Option<StatusCode>,
     request_id: Option<String>,
     first_chunk: Option<Duration>,
@@ -111,7 +113,7 @@ async fn exchange(
     notes: &mut Notes,
     purpose: Purpose,
 ) -> Asked {
-    let mut answer = match turn.upstream.chat_once(request.to_bytes(), &turn.headers).await {
+    let mut answer = match turn.upstream.chat_once(request.to_bytes(), &turn.headers_of_attempt()).await {
         Ok(answer) => answer,
         Err(failure) => return Asked::Relay(Relay::Failure(failure)),
     };
@@ -220,6 +222,8 @@ fn note(
         estimate,
         status: notes.status.map(|status| status.as_u16()),
         request_id: notes.request_id,
+        started_ms: milliseconds(notes.sent_after),
+        first_chunk_ms: notes.first_chunk.map(milliseconds),
         ..Attempt::unjudged(purpose.label(), turn.upstream.name(), outcome, usage, milliseconds(took))
     };
     turn.record.attempt(attempt, took);

@@ -179,6 +179,7 @@ mod tests {
             approval: None,
             explanation: None,
             credential: None,
+            started_ms: 0.0,
             duration_ms: 1.0,
         }
     }

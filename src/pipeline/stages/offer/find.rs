@@ -10,6 +10,7 @@ use crate::pipeline::Pipeline;
 use crate::pipeline::record::milliseconds;
 use crate::pipeline::turn::Turn;
 use crate::scanner::CheckedCall;
+use crate::telemetry::OperationKind;
 
 use super::Offering;
 use super::choose::Rules;
@@ -29,8 +30,11 @@ pub(crate) async fn find(
     offering: &mut Offering,
     checked: &CheckedCall,
 ) -> (Outcome, Execution) {
-    let started = Instant::now();
+    let (started, started_after) = (Instant::now(), turn.record.elapsed());
     let found = found(pipeline, turn, offering, checked).await;
+    if let Some(tools) = &found {
+        turn.record.operation(OperationKind::Retrieval, started, tools.len());
+    }
     let text = match &found {
         Some(tools) => {
             let lines: Vec<FoundTool<'_>> = tools
@@ -54,6 +58,7 @@ pub(crate) async fn find(
         approval: None,
         explanation: None,
         credential: None,
+        started_ms: milliseconds(started_after),
         duration_ms: milliseconds(started.elapsed()),
     };
     (outcome, execution)

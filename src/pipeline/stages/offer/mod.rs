@@ -27,6 +27,7 @@ use crate::openai::{ToolChoice, WrittenTool};
 use crate::pipeline::Pipeline;
 use crate::pipeline::query_vectors::query_vectors;
 use crate::pipeline::turn::Turn;
+use crate::telemetry::OperationKind;
 use crate::telemetry::labels::Stage;
 
 use candidates::{Candidates, digest};
@@ -47,7 +48,9 @@ pub(crate) async fn offer(pipeline: &Pipeline, turn: &mut Turn) -> Offering {
     let started = Instant::now();
     let mut offering = begin(pipeline, turn);
     if !offering.pools.is_empty() {
-        choose(pipeline, turn, &mut offering).await;
+        if let Some(started) = choose(pipeline, turn, &mut offering).await {
+            turn.record.operation(OperationKind::Retrieval, started, offering.chosen.picks.len());
+        }
     }
     offering.offer = offering.compile(pipeline, turn);
     offering.note(pipeline, turn);
@@ -132,8 +135,8 @@ fn room(turn: &Turn, taken: usize) -> usize {
     }
 }
 
-/// Chooses by what the conversation asks for and what the session was offered before.
-async fn choose(pipeline: &Pipeline, turn: &Turn, offering: &mut Offering) {
+/// Chooses by what the conversation asks for and what the session was offered before; where there is a choice, tells when that began.
+async fn choose(pipeline: &Pipeline, turn: &Turn, offering: &mut Offering) -> Option<Instant> {
     let is_choice = offering.pools.iter().any(|pool| !pool.is_whole(&turn.policy.offer, offering.room));
     let conversation = if is_choice { Conversation::read(&turn.request) } else { Conversation::unread() };
     let rules = Rules { offer: &turn.policy.offer, room: offering.room, required: &conversation.required };
@@ -169,6 +172,7 @@ async fn choose(pipeline: &Pipeline, turn: &Turn, offering: &mut Offering) {
         "tools are chosen"
     );
     (offering.chosen, offering.words_alone) = (chosen, words_alone);
+    is_choice.then_some(started)
 }
 
 /// The vectors of what was said, where something is compared by them; and whether there should be some that are not.

@@ -29,6 +29,8 @@ pub(super) struct Metered {
     /// Time that is left of the turn's.
     deadline: Duration,
     started: Instant,
+    /// Time from the request's arrival to that.
+    started_after: Duration,
 }
 
 impl Metered {
@@ -46,6 +48,7 @@ impl Metered {
             cancelled: turn.cancelled.clone(),
             deadline: Duration::from_secs(turn.policy.limits.seconds).saturating_sub(turn.record.elapsed()),
             started: Instant::now(),
+            started_after: turn.record.elapsed(),
         }
     }
 
@@ -73,8 +76,10 @@ impl Metered {
     }
 
     fn note(&self, outcome: &str, requests: u64, usage: Usage, took: Duration) {
+        let ended_after = self.started_after + self.started.elapsed();
         let attempt = Attempt {
             model: self.name.clone(),
+            started_ms: milliseconds(ended_after.saturating_sub(took)),
             ..Attempt::unjudged(self.purpose.label(), &self.upstream, outcome, usage, milliseconds(took))
         };
         let cost = Cost { requests, prompt_tokens: usage.prompt_tokens, completion_tokens: usage.completion_tokens };

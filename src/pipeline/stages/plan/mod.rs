@@ -34,6 +34,7 @@ use crate::pipeline::plan_ground::PlanGround;
 use crate::pipeline::turn::Turn;
 use crate::planner::drawing::Tools;
 use crate::planner::when::{lacking, needs_plan};
+use crate::telemetry::OperationKind;
 use crate::telemetry::labels::Stage;
 
 use super::compose::Draft;
@@ -58,11 +59,17 @@ pub(crate) async fn plan(
         return None;
     }
     let (started, elsewhere) = (Instant::now(), turn.record.elsewhere());
+    let attempts = turn.record.trace().attempts.len();
     // A helping stage: whatever breaks here does not cost the turn.
     let mut scene = Scene { pipeline, turn: &mut *turn, offering, draft };
     let begun = AssertUnwindSafe(begin(&mut scene)).catch_unwind().await;
     let asking = turn.record.elsewhere().saturating_sub(elsewhere);
     pipeline.metrics.overhead.observe(Stage::Plan, started.elapsed().saturating_sub(asking));
+    let trace = turn.record.trace();
+    if trace.plan.is_some() || trace.attempts.len() > attempts {
+        let calls = trace.plan.as_ref().and_then(|note| note.plan.as_ref()).map_or(0, |plan| plan.nodes().len());
+        turn.record.operation(OperationKind::Plan, started, calls);
+    }
     begun.unwrap_or_else(|_| {
         tracing::error!(trace = turn.record.trace().id, "no plan can be made: the turn goes on without");
         pipeline.metrics.stage_degraded.inc(Stage::Plan);

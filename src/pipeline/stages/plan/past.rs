@@ -2,6 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
+use std::time::Instant;
 
 use crate::domain::memory::Recalled;
 use crate::domain::rules::ProceduresMode;
@@ -14,6 +15,7 @@ use crate::pipeline::turn::Turn;
 use crate::planner::drawing::Tools;
 use crate::procedures::workflow::{Budget, Lookup, Wanted, outline};
 use crate::procedures::{Query, ToolInPlay, template};
+use crate::telemetry::OperationKind;
 use crate::telemetry::labels::{MemoryKind, Purpose, Stage};
 
 use super::metered::Metered;
@@ -47,6 +49,7 @@ impl Past {
         ground: &PlanGround,
         request: &str,
     ) -> Option<Arc<Procedure>> {
+        let started = Instant::now();
         let vector = vector(scene, request).await;
         let in_play = |name: &str| ground.position(name).is_some();
         let query = Query { scope: &self.scope, text: request, vector: vector.as_ref(), in_play: &in_play };
@@ -59,6 +62,8 @@ impl Past {
         let found = found.filter(|_| drawn.as_ref().is_some_and(|drawn| !drawn.withheld));
         note(scene.turn, drawn);
         scene.pipeline.metrics.recalls.inc(MemoryKind::Procedure, found.is_some());
+        let kind = OperationKind::SearchMemory(MemoryKind::Procedure);
+        scene.turn.record.operation(kind, started, usize::from(found.is_some()));
         found
     }
 

@@ -21,6 +21,7 @@ use crate::openai::ChatRequest;
 use crate::pipeline::Pipeline;
 use crate::pipeline::query_vectors::query_vectors;
 use crate::pipeline::turn::Turn;
+use crate::telemetry::OperationKind;
 use crate::telemetry::labels::{MemoryKind, Stage};
 
 use before::Shown;
@@ -51,6 +52,9 @@ pub(crate) async fn recall(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, 
         }
     }
     pipeline.metrics.overhead.observe(Stage::Recall, started.elapsed());
+    let shown = turn.record.trace().memory.iter().flat_map(|memory| &memory.lessons);
+    let found = shown.filter(|lesson| !lesson.withheld).count();
+    turn.record.operation(OperationKind::SearchMemory(MemoryKind::Lesson), started, found);
 }
 
 /// What stands behind a message of the user.

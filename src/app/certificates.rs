@@ -1,0 +1,113 @@
+//! The certificates that the listeners show, and their reload when files change.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::http::{Settings, Tls, TlsError};
+use crate::telemetry::Metrics;
+use crate::telemetry::labels::{Listener, ResultLabel};
+use crate::watch::{self, Watched, Watcher};
+
+/// TLS of both sides, each where the settings name it.
+pub(super) struct Certificates {
+    pub(super) client: Option<Arc<Tls>>,
+    pub(super) operator: Option<Arc<Tls>>,
+    /// Files are watched while it lives.
+    pub(super) watcher: Watcher,
+}
+
+impl Certificates {
+    /// Reads the files that the settings name, and watches them.
+    pub(super) fn load(settings: &Settings, metrics: &Arc<Metrics>) -> Result<Self, TlsError> {
+        let client = Tls::load(Listener::Client, settings, metrics.clone())?;
+        let operator = Tls::load(Listener::Operator, settings, metrics.clone())?;
+        let sides: Vec<Reloading> = [&client, &operator].into_iter().flatten().map(Reloading::of).collect();
+        let quiet = Duration::from_millis(settings.tls_reload_quiet_milliseconds);
+        Ok(Self { client, operator, watcher: watch(sides, quiet, metrics.clone()) })
+    }
+
+    /// How the client side's URL begins.
+    pub(super) fn client_scheme(&self) -> &'static str {
+        scheme(self.client.is_some())
+    }
+
+    /// How the operator side's URL begins.
+    pub(super) fn operator_scheme(&self) -> &'static str {
+        scheme(self.operator.is_some())
+    }
+}
+
+fn scheme(is_secured: bool) -> &'static str {
+    if is_secured { "https" } else { "http" }
+}
+
+/// A side whose files are watched.
+struct Reloading {
+    tls: Arc<Tls>,
+    /// What the last reading gave, good or bad.
+    seen: Result<[u8; 32], TlsError>,
+}
+
+impl Reloading {
+    fn of(tls: &Arc<Tls>) -> Self {
+        Self { seen: Ok(tls.digest()), tls: Arc::clone(tls) }
+    }
+
+    /// Reads the files together, and shows what they hold where that is good and new.
+    fn look(&mut self, metrics: &Metrics) {
+        let read = self.tls.read();
+        let now = read.as_ref().map(|identity| identity.digest()).map_err(TlsError::clone);
+        if now == self.seen {
+            return;
+        }
+        self.seen = now;
+        metrics.tls_reloads.inc(if read.is_ok() { ResultLabel::Success } else { ResultLabel::Failure });
+        match read {
+            Ok(identity) => {
+                tracing::info!(expires = %identity.not_after(), "{}: certificate and key reloaded", self.tls.table());
+                self.tls.show(identity);
+            }
+            Err(error) => tracing::error!(%error, "certificate and key not reloaded: those before stay in use"),
+        }
+    }
+}
+
+fn watch(mut sides: Vec<Reloading>, quiet: Duration, metrics: Arc<Metrics>) -> Watcher {
+    let files: BTreeSet<PathBuf> = sides.iter().flat_map(|side| side.tls.files()).collect();
+    if files.is_empty() {
+        return Watcher::idle();
+    }
+    let watched = Watched { files, ..Watched::default() };
+    let again = watched.clone();
+    let watcher = watch::watch_files(watched, quiet, "tls-reload", move || {
+        sides.iter_mut().for_each(|side| side.look(&metrics));
+        again.clone()
+    });
+    // A certificate that is in use and does not reload is better than no proxy.
+    watcher.inspect_err(|error| tracing::error!(%error, "certificates will not reload")).unwrap_or_default()
+}
+
+/// How it stands with the certificate of a listener.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CertificateState {
+    /// The table of the configuration.
+    pub table: &'static str,
+    /// When it expires, and why it is not good now where it is not; or why it cannot be used.
+    pub found: Result<(Timestamp, Option<String>), TlsError>,
+}
+
+/// Reads the certificates that the settings name, as a start does, and tells how it stands with them at this time.
+pub fn certificates(settings: &Settings, now: Timestamp) -> Vec<CertificateState> {
+    let sides = [Listener::Client, Listener::Operator].into_iter();
+    let found = sides.filter_map(|side| Some((Tls::table_of(side), Tls::examine(side, settings)?)));
+    found
+        .map(|(table, read)| CertificateState {
+            table,
+            found: read.map(|identity| (identity.not_after(), identity.time_fault(now))),
+        })
+        .collect()
+}

@@ -1,0 +1,115 @@
+//! TLS on a listener: what it shows its clients, and the handshakes.
+
+mod error;
+mod identity;
+mod listener;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use rustls::ServerConfig;
+
+use super::{Settings, TlsSettings};
+use crate::telemetry::Metrics;
+use crate::telemetry::labels::Listener;
+
+pub use error::TlsError;
+pub use identity::Identity;
+pub(super) use listener::TlsListener;
+
+/// TLS of one listener. What it shows can be replaced while it listens: handshakes from then on see the new, connections go on.
+#[derive(Debug)]
+pub struct Tls {
+    side: Listener,
+    settings: TlsSettings,
+    current: ArcSwap<Identity>,
+    handshake_timeout: Duration,
+    metrics: Arc<Metrics>,
+}
+
+impl Tls {
+    /// Reads what the settings name for a side; `None` where they name nothing.
+    ///
+    /// # Errors
+    /// [`TlsError`]: a file cannot be used.
+    pub fn load(side: Listener, settings: &Settings, metrics: Arc<Metrics>) -> Result<Option<Arc<Self>>, TlsError> {
+        let handshake_timeout = Duration::from_secs(settings.tls_handshake_timeout_seconds);
+        let settings = side_of(side, settings).clone();
+        if !settings.is_on() {
+            return Ok(None);
+        }
+        let identity = Identity::load(Self::table_of(side), &settings)?;
+        let current = ArcSwap::from_pointee(identity);
+        let tls = Self { side, settings, current, handshake_timeout, metrics };
+        tls.tell_expiry();
+        Ok(Some(Arc::new(tls)))
+    }
+
+    /// Reads what the settings name for a side, without listening; `None` where they name nothing.
+    ///
+    /// # Errors
+    /// As [`Tls::load`].
+    pub fn examine(side: Listener, settings: &Settings) -> Option<Result<Identity, TlsError>> {
+        let tls = side_of(side, settings);
+        tls.is_on().then(|| Identity::load(Self::table_of(side), tls))
+    }
+
+    /// Reads the files as they are now.
+    ///
+    /// # Errors
+    /// [`TlsError`]: a file cannot be used, or they do not fit together.
+    pub fn read(&self) -> Result<Identity, TlsError> {
+        Identity::load(self.table(), &self.settings)
+    }
+
+    /// Shows this from now on.
+    pub fn show(&self, identity: Identity) {
+        self.current.store(Arc::new(identity));
+        self.tell_expiry();
+    }
+
+    /// The digest of what is shown now.
+    pub fn digest(&self) -> [u8; 32] {
+        self.current.load().digest()
+    }
+
+    /// The files that are read.
+    pub fn files(&self) -> impl Iterator<Item = PathBuf> + '_ {
+        let TlsSettings { certificate, key, client_ca } = &self.settings;
+        [certificate, key, client_ca].into_iter().filter(|file| !file.is_empty()).map(PathBuf::from)
+    }
+
+    /// The table of the configuration that is about it.
+    pub fn table(&self) -> &'static str {
+        Self::table_of(self.side)
+    }
+
+    /// The table of the configuration that is about a side.
+    pub fn table_of(side: Listener) -> &'static str {
+        match side {
+            Listener::Client => "server.tls",
+            Listener::Operator => "server.operator_tls",
+        }
+    }
+
+    fn config(&self) -> Arc<ServerConfig> {
+        self.current.load().config()
+    }
+
+    fn tell_expiry(&self) {
+        let identity = self.current.load();
+        self.metrics.certificate_expires(self.side, identity.not_after().as_second());
+        if let Some(fault) = identity.time_fault(jiff::Timestamp::now()) {
+            tracing::warn!(file = self.settings.certificate, "{}: {fault}; clients will refuse it", self.table());
+        }
+    }
+}
+
+fn side_of(side: Listener, settings: &Settings) -> &TlsSettings {
+    match side {
+        Listener::Client => &settings.tls,
+        Listener::Operator => &settings.operator_tls,
+    }
+}
