@@ -56,6 +56,7 @@ async fn what_cannot_be_is_refused_with_what_mends_it() {
         json!({"name": "a b"}),
         json!({"name": "key_1"}),
         json!({"name": "x", "budget": -1.0}),
+        json!({"name": "x", "expires_in_days": 36_501}),
         json!({"name": "x", "models": ["["]}),
         json!({"name": "x", "group": "a/b"}),
         json!({"name": "x", "secret": "cw-own"}),
