@@ -93,7 +93,12 @@ impl Access {
 
     /// Is it known which keys there are, if anybody wants to know?
     pub fn is_ready(&self) -> bool {
-        !self.is_required() || self.is_loaded.load(Ordering::Relaxed)
+        !self.is_required() || self.is_loaded()
+    }
+
+    /// Have the keys of the store been read since the process began?
+    pub fn is_loaded(&self) -> bool {
+        self.is_loaded.load(Ordering::Relaxed)
     }
 
     /// Whose request it is, by the key that was sent.

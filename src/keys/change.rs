@@ -59,6 +59,9 @@ fn some<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<Vec<
     Option::<Vec<String>>::deserialize(deserializer).map(Some)
 }
 
+/// Most days after which a key expires: a hundred years, which nobody means who writes more.
+const MAX_DAYS: u32 = 36_500;
+
 /// Hours of a day.
 const DAY_HOURS: i64 = 24;
 
@@ -94,6 +97,9 @@ impl KeyChange {
         match self.expires_in_days {
             None => {}
             Some(0) => key.expires_at = None,
+            Some(days) if days > MAX_DAYS => {
+                return Err(KeyError::Invalid(format!("`expires_in_days` may be {MAX_DAYS}; 0 is never")));
+            }
             Some(days) => {
                 let time = SignedDuration::from_hours(i64::from(days) * DAY_HOURS);
                 key.expires_at = Some(now.checked_add(time).unwrap_or(Timestamp::MAX));

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::support::answer::text;
 use super::support::config::config_with_server;
-use super::support::{Proxy, Server};
+use super::support::{Proxy, Reply, Server};
 use super::{JSON, Key, UPSTREAM_KEY, configuration, post};
 
 const TOKEN: &str = "operator-canary";
@@ -56,6 +56,7 @@ async fn what_cannot_be_is_refused_with_what_mends_it() {
         json!({"name": "a b"}),
         json!({"name": "key_1"}),
         json!({"name": "x", "budget": -1.0}),
+        json!({"name": "x", "expires_in_days": 36_501}),
         json!({"name": "x", "models": ["["]}),
         json!({"name": "x", "group": "a/b"}),
         json!({"name": "x", "secret": "cw-own"}),
@@ -107,6 +108,28 @@ async fn a_proxy_that_would_be_open_or_useless_does_not_start() {
     assert!(!operator.contains("keys.mode") && operator.contains("server.operator_token"), "{operator}");
     let proxy = Proxy::start(public("mode = \"required\"", "operator_token = \"t\"")).await;
     drop(proxy);
+}
+
+#[tokio::test]
+async fn the_doctor_says_whether_clients_can_come_in() {
+    let upstream = Server::always(Reply::json(200, &json!({"data": []}))).await;
+    let required = configuration(&upstream, "", "");
+    let examined = async |proxy: &Proxy| {
+        let folder = proxy.directory().to_owned();
+        let told = move || super::verb(&folder, &["doctor", "--format", "json"]);
+        let told = tokio::task::spawn_blocking(told).await.unwrap();
+        let findings = told.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        findings
+            .filter(|finding| finding["check"] == "keys")
+            .map(|finding| finding["status"].clone())
+            .collect::<Vec<_>>()
+    };
+    let proxy = Proxy::start(required.clone()).await;
+    assert_eq!(examined(&proxy).await, ["warn"], "nobody has a key");
+    Key::create(&proxy, json!({"name": "ada"})).await;
+    assert_eq!(examined(&proxy).await, ["ok"]);
+    let proxy = proxy.stop().await.start_again_as(required.replace("mode = \"required\"", "")).await;
+    assert_eq!(examined(&proxy).await, ["warn"], "there is a key, and nobody needs it");
 }
 
 #[tokio::test]

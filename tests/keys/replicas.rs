@@ -94,6 +94,7 @@ async fn while_the_database_is_away_known_keys_work_and_unknown_ones_do_not() {
     assert_eq!(key.chat(&running).await.status, 429, "limits hold by what the process knows");
     let unknown = Key { id: String::new(), secret: "cw-00000000-AAAA".to_owned() };
     unknown.chat(&running).await.error(401);
+    assert_eq!(usage(&running, "ada").await["month"]["requests"], 2, "operators are told what is known");
     assert_eq!(post(&running, "/admin/keys", json!({"name": "bob"})).await.status, 503);
 
     let begun = proxy(&upstream, &url).await;

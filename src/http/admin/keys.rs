@@ -65,8 +65,8 @@ struct Nothing {}
 
 /// The keys that this process knows, in the order in which they were made, with what they used.
 pub(in crate::http) async fn list(State(side): State<OperatorSide>, Asked(filter): Asked<KeyFilter>) -> Response {
-    if let Err(failure) = side.access.refresh().await {
-        return error::store(&failure);
+    if let Some(refusal) = unread(&side).await {
+        return refusal;
     }
     let mut keys: Vec<KeyReport> = side.access.keys().iter().map(|known| side.access.report(known.key())).collect();
     let state = filter.state.map(|state| match state {
@@ -83,8 +83,8 @@ pub(in crate::http) async fn list(State(side): State<OperatorSide>, Asked(filter
 
 /// One key.
 pub(in crate::http) async fn show(State(side): State<OperatorSide>, Path(id): Path<String>) -> Response {
-    if let Err(failure) = side.access.refresh().await {
-        return error::store(&failure);
+    if let Some(refusal) = unread(&side).await {
+        return refusal;
     }
     match side.access.keys().get(&id) {
         Some(known) => json::value(StatusCode::OK, &side.access.report(known.key())),
@@ -171,6 +171,12 @@ async fn changed(side: &OperatorSide, result: Result<KeyReport, KeyError>) -> Re
         }
         Err(error) => failed(&error),
     }
+}
+
+/// Reads what is new in the store. Where that does not work and was not done before, there is nothing to be told.
+async fn unread(side: &OperatorSide) -> Option<Response> {
+    let failure = side.access.refresh().await.err()?;
+    (!side.access.is_loaded()).then(|| error::store(&failure))
 }
 
 /// What was answered holds in this process at once; others hear of it.
