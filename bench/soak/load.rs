@@ -103,7 +103,7 @@ impl Load {
 
     /// One request and its whole answer.
     async fn one(&self, number: u64) -> Result<Came, String> {
-        let is_stream = number % 2 == 0;
+        let is_stream = number.is_multiple_of(2);
         let sent = self
             .client
             .post(&self.url)
@@ -112,7 +112,7 @@ impl Load {
             .send();
         let mut response = sent.await.map_err(|error| format!("{error:?}"))?;
         let status = response.status().as_u16();
-        if is_stream && number % LEAVES_ONE_OF == 0 {
+        if is_stream && number.is_multiple_of(LEAVES_ONE_OF) {
             let _ = response.chunk().await;
             return Ok(Came::Left);
         }
