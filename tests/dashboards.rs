@@ -69,10 +69,13 @@ async fn every_query_of_every_board_and_rule_gives_data_of_a_loaded_proxy_and_pr
 
     loaded.break_policy();
     loaded.let_certificate_run_out();
+    loaded.turn_a_policy_off().await;
     let provoked = [
         "CallwrightReloadFailed",
         "CallwrightCertificateExpires",
+        "CallwrightSwitchedOff",
         "CallwrightUpstreamFails",
+        "CallwrightUpstreamLeftAlone",
         "CallwrightRequestsFail",
         "CallwrightCredentialRefused",
     ];

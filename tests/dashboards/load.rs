@@ -31,12 +31,13 @@ impl Loaded {
     pub(crate) async fn start() -> Self {
         let (upstream, api) = (Server::scripted(model).await, Server::scripted(api).await);
         let config = config_of(&upstream, &api);
-        let rules = policy::file("usual", "mode: guard");
+        let (rules, spare) = (policy::file("usual", "mode: guard"), policy::file("spare", "mode: guard"));
         let authority = Authority::new();
         let Issued { certificate, key } = authority.issue();
         let files = [
             ("rooms.yaml", rooms::DOCUMENT),
             ("policies/usual.yaml", rules.as_str()),
+            ("policies/spare.yaml", spare.as_str()),
             ("cert.pem", certificate.as_str()),
             ("key.pem", key.as_str()),
         ];
@@ -71,6 +72,16 @@ impl Loaded {
         self.proxy.write("policies/usual.yaml", &policy::file("usual", "mode: sideways"));
     }
 
+    /// The kill switch is thrown for a policy that no turn has.
+    pub(crate) async fn turn_a_policy_off(&self) {
+        let body = json!({"off": true, "policy": "spare", "reason": "a rehearsal"}).to_string();
+        self.proxy
+            .operator()
+            .send(Method::POST, "/admin/switch", &[("content-type", "application/json")], body)
+            .await
+            .ok();
+    }
+
     /// The certificate is replaced by one that is good for a few days more.
     pub(crate) fn let_certificate_run_out(&self) {
         let Issued { certificate, key } = self.authority.issue_for_days(5);
@@ -85,7 +96,7 @@ fn config_of(upstream: &Server, api: &Server) -> String {
     config_with_server(&upstream.url("/v1"), "sqlite:traces.sqlite3", tls)
         + "max_tools = 2\napi_key = \"k\"\n"
         + &format!(
-            "[upstreams.down]\nbase_url = \"http://{}/v1\"\nconnect_retries = 0\napi_key = \"k\"\n",
+            "[upstreams.down]\nbase_url = \"http://{}/v1\"\nconnect_retries = 0\ncircuit_failures = 3\napi_key = \"k\"\n",
             Server::refusing()
         )
         + "[keys]\nmode = \"required\"\n[prices.gpt-test]\nprompt = 1.0\n"
