@@ -186,7 +186,7 @@ toolsets = ["rooms"]
 }
 
 fn policy(round: u64) -> String {
-    format!("name: default\nlimits:\n  static_feedback: {}\nrecord:\n  bodies: true\n", 2 + round % 2)
+    format!("name: default\nlimits:\n  static_feedback: {}\n", 2 + round % 2)
 }
 
 fn document(round: u64) -> String {
