@@ -78,12 +78,18 @@ async fn every_query_of_every_board_and_rule_gives_data_of_a_loaded_proxy_and_pr
         "CallwrightUpstreamLeftAlone",
         "CallwrightRequestsFail",
         "CallwrightCredentialRefused",
+        "CallwrightCallsFaulty",
+        "CallwrightToolFails",
+        "CallwrightApprovalsWait",
     ];
     fires(&prometheus, &loaded, &provoked).await;
     let firing = prometheus.firing().await;
     for quiet in ["CallwrightDown", "CallwrightStoreDown", "CallwrightTracesLost"] {
         assert!(!firing.iter().any(|name| name == quiet), "nothing of the kind was provoked: {firing:?}");
     }
+    loaded.break_store().await;
+    fires(&prometheus, &loaded, &["CallwrightStoreDown"]).await;
+    anstream::println!("{:?}", prometheus.firing().await);
     loaded.proxy.stop().await;
     guarded("CallwrightDown", async {
         while !prometheus.firing().await.iter().any(|name| name == "CallwrightDown") {

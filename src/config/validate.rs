@@ -23,8 +23,13 @@ pub(super) fn problems(settings: &Settings, place_of: impl Fn(&str) -> Option<Pl
 fn listener_problems(settings: &Settings) -> Vec<Problem> {
     let server = &settings.server;
     let listeners = [
-        ("server.listen", server.listen, settings.keys.is_required(), CLIENTS),
-        ("server.operator_listen", server.operator_listen, !server.operator_token.is_empty(), OPERATORS),
+        ("server.listen", server.listen, settings.keys.is_required() || server.tls.asks_clients(), CLIENTS),
+        (
+            "server.operator_listen",
+            server.operator_listen,
+            !server.operator_token.is_empty() || server.operator_tls.asks_clients(),
+            OPERATORS,
+        ),
     ];
     let mut problems: Vec<Problem> = listeners
         .into_iter()
@@ -50,11 +55,16 @@ fn is_loopback(address: &SocketAddr) -> bool {
 }
 
 /// What the client side lacks, what that means, and what mends it.
-const CLIENTS: [&str; 2] = ["use your provider's key", "set `keys.mode = \"required\"`, so that clients need keys"];
+const CLIENTS: [&str; 2] = [
+    "use your provider's key",
+    "set `keys.mode = \"required\"`, so that clients need keys, or `server.tls.client_ca`, so that they need certificates",
+];
 
 /// The same of the operator side.
-const OPERATORS: [&str; 2] =
-    ["read traces and approve calls", "set `server.operator_token`, so that operators need a credential"];
+const OPERATORS: [&str; 2] = [
+    "read traces and approve calls",
+    "set `server.operator_token` or `server.operator_tls.client_ca`, so that operators need a credential",
+];
 
 fn public_message(key: &str, address: &SocketAddr, [means, mends]: [&str; 2]) -> String {
     format!(
@@ -273,6 +283,12 @@ mod tests {
             })
         };
         assert_eq!(messages_of(true, "token"), Vec::<String>::new());
+        let with_certificates = messages(|settings| {
+            settings.server.operator_listen = public;
+            let tls = &mut settings.server.operator_tls;
+            (tls.certificate, tls.key, tls.client_ca) = ("c.pem".to_owned(), "k.pem".to_owned(), "ca.pem".to_owned());
+        });
+        assert_eq!(with_certificates, Vec::<String>::new());
         let no_token = messages_of(true, "");
         assert!(no_token.len() == 1 && no_token[0].contains("`server.operator_token`"), "{no_token:?}");
         let no_keys = messages_of(false, "token");

@@ -51,6 +51,11 @@ impl TlsSettings {
         !self.certificate.is_empty()
     }
 
+    /// Must clients show a certificate?
+    pub fn asks_clients(&self) -> bool {
+        self.is_on() && !self.client_ca.is_empty()
+    }
+
     /// Its files.
     pub fn files_mut(&mut self) -> impl Iterator<Item = &mut String> {
         [&mut self.certificate, &mut self.key, &mut self.client_ca].into_iter()

@@ -30,6 +30,8 @@ pub struct Answer {
     /// The headers for the client: without those that concern this connection alone, and, after [`super::Upstream::chat`], without
     /// the stale `content-length` and `content-encoding`.
     pub headers: HeaderMap,
+    /// Did the fields say that the body is a stream of events? They may have been taken since.
+    is_event_stream: bool,
     body: Incoming,
     /// Undoes the encoding of a judged answer, where it has one.
     gunzip: Option<Gunzip>,
@@ -65,6 +67,7 @@ impl Answer {
         }
         Self {
             status: head.status,
+            is_event_stream: is_event_stream(&headers),
             headers,
             body,
             gunzip: is_gzipped.then(Gunzip::new),
@@ -81,8 +84,7 @@ impl Answer {
 
     /// Is the body a stream of server-sent events?
     pub fn is_event_stream(&self) -> bool {
-        let kind = self.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("text/event-stream")
+        self.is_event_stream
     }
 
     /// The provider's `x-request-id`.
@@ -245,6 +247,11 @@ fn is_gzip(encoding: &[u8]) -> bool {
     encoding.eq_ignore_ascii_case(b"gzip") || encoding.eq_ignore_ascii_case(b"x-gzip")
 }
 
+fn is_event_stream(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("text/event-stream")
+}
+
 #[cfg(test)]
 mod tests {
     use futures_util::StreamExt;
@@ -285,6 +292,21 @@ mod tests {
         assert!(answer.is_event_stream());
         assert_eq!(answer.next().await.unwrap().unwrap(), "hello");
         answer.next().await.unwrap().unwrap_err()
+    }
+
+    #[tokio::test]
+    async fn an_event_is_passed_on_at_once_whoever_has_taken_the_fields() {
+        const EVENT: &str = "data: {}\n\n";
+        let head =
+            "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\ntransfer-encoding: chunked\r\n\r\n";
+        let begun = format!("{head}{:x}\r\n{EVENT}\r\n", EVENT.len());
+        let server = TestServer::start(vec![Step::Write(begun.into_bytes()), Step::Silence]).await;
+        let settings =
+            Settings { base_url: server.base_url(), api_key: "sk-0123456789abcdef".into(), ..Settings::default() };
+        let upstream = Upstream::build("u", &settings, true).unwrap();
+        let mut answer = upstream.forward(Method::GET, "/x", &HeaderMap::new(), "".into()).await.unwrap();
+        drop(std::mem::take(&mut answer.headers));
+        assert_eq!(answer.next().await.unwrap().unwrap(), EVENT);
     }
 
     #[tokio::test]

@@ -2,6 +2,8 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
+use sqlx::ConnectOptions;
+use sqlx::sqlite::SqliteConnectOptions;
 
 use crate::support::answer::{self, finish, one_call, role, text_chunk};
 use crate::support::config::config_with_server;
@@ -11,6 +13,10 @@ use crate::support::{Proxy, Received, Reply, Server, policy, rooms};
 
 /// A call in text, as models without tool calls write it.
 const WRITTEN: &str = "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Paris\"}}\n</tool_call>";
+
+/// What books waits for a person.
+const RULES: &str = "mode: guard\nexecute:\n  rules:\n    - {methods: [POST], tools: [\"rooms/book*\"], permission: approve}\n  \
+                     approval: {mode: notice}";
 
 /// Floors of the API that fail, each in its own way.
 const BROKEN_FLOOR: u64 = 7;
@@ -31,7 +37,7 @@ impl Loaded {
     pub(crate) async fn start() -> Self {
         let (upstream, api) = (Server::scripted(model).await, Server::scripted(api).await);
         let config = config_of(&upstream, &api);
-        let (rules, spare) = (policy::file("usual", "mode: guard"), policy::file("spare", "mode: guard"));
+        let (rules, spare) = (policy::file("usual", RULES), policy::file("spare", "mode: guard"));
         let authority = Authority::new();
         let Issued { certificate, key } = authority.issue();
         let files = [
@@ -51,9 +57,19 @@ impl Loaded {
     /// One of everything.
     pub(crate) async fn round(&self) {
         let key = ("api-key", self.key.as_str());
-        for (number, wish) in
-            ["forget", "repair", "stubborn", "floor 1", "floor 7", "floor 8", "floor 9"].iter().enumerate()
-        {
+        const WISHES: [&str; 10] = [
+            "forget",
+            "repair",
+            "stubborn",
+            "floor 1",
+            "floor 7",
+            "floor 7 again",
+            "floor 7 once more",
+            "floor 8",
+            "floor 9",
+            "book",
+        ];
+        for (number, wish) in WISHES.iter().enumerate() {
             let mut request = plain(&format!("List the rooms of the office: {wish}"));
             request["model"] = json!("helper");
             self.proxy.client().chat_with(&request, &[key, ("x-callwright-session", &format!("s{number}"))]).await;
@@ -80,6 +96,13 @@ impl Loaded {
             .send(Method::POST, "/admin/switch", &[("content-type", "application/json")], body)
             .await
             .ok();
+    }
+
+    /// The database is damaged behind the proxy's back.
+    pub(crate) async fn break_store(&self) {
+        let file = self.proxy.directory().join("traces.sqlite3");
+        let mut database = SqliteConnectOptions::new().filename(file).connect().await.unwrap();
+        sqlx::query("DROP TABLE traces").execute(&mut database).await.unwrap();
     }
 
     /// The certificate is replaced by one that is good for a few days more.
@@ -122,6 +145,10 @@ fn model(_: usize, received: &Received) -> Reply {
         _ if wish.contains("stubborn") => list(json!({})),
         0 if wish.contains("forget") => list(json!({})),
         1 if wish.contains("forget") => list(json!({"floor": 5})),
+        0 if wish.contains("book") => {
+            let booking = json!({"room": "blue", "from": "2026-03-01T09:00:00Z", "hours": 2});
+            one_call("bookRoom", &booking.to_string())
+        }
         0 if wish.contains("repair") => list(json!({"floor": "5"})),
         0 => {
             let floor = (0..10).find(|floor| wish.contains(&format!("floor {floor}"))).unwrap_or(1);
