@@ -89,7 +89,6 @@ async fn every_query_of_every_board_and_rule_gives_data_of_a_loaded_proxy_and_pr
     }
     loaded.break_store().await;
     fires(&prometheus, &loaded, &["CallwrightStoreDown"]).await;
-    anstream::println!("{:?}", prometheus.firing().await);
     loaded.proxy.stop().await;
     guarded("CallwrightDown", async {
         while !prometheus.firing().await.iter().any(|name| name == "CallwrightDown") {

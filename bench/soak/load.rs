@@ -82,7 +82,8 @@ impl Load {
                 let number = next.fetch_add(1, Ordering::Relaxed);
                 #[expect(clippy::cast_precision_loss, reason = "a time of sending, to the microsecond")]
                 let due = Duration::from_secs_f64(number as f64 / rate);
-                if due > length {
+                // Where the machine cannot keep the rate up, fewer are sent.
+                if due > length || started.elapsed() > length {
                     return;
                 }
                 tokio::time::sleep_until((started + due).into()).await;

@@ -57,10 +57,11 @@ impl Loaded {
     /// One of everything.
     pub(crate) async fn round(&self) {
         let key = ("api-key", self.key.as_str());
-        const WISHES: [&str; 10] = [
+        const WISHES: [&str; 11] = [
             "forget",
             "repair",
             "stubborn",
+            "stubborn too",
             "floor 1",
             "floor 7",
             "floor 7 again",
