@@ -133,7 +133,7 @@ def look(browser, width, height, scheme):
     watch(page)
     for section in ["turns", "approvals", "tools", "tool/rooms/bookRoom", "toolset/rooms", "lessons", "procedures", "policies", "shadow", "switch"]:
         page.goto(f"{OPERATOR}/console#/{section}")
-        page.wait_for_function("document.querySelector('main h1')")
+        expect(page.locator("main h1")).to_be_visible()
         page.wait_for_load_state("networkidle")
         wide = page.evaluate("document.documentElement.scrollWidth")
         assert wide <= width, f"{section} is {wide} wide on a screen of {width}"
