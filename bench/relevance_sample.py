@@ -1,27 +1,30 @@
 """Measures how precisely rescue finds tool calls that models wrote as plain text, against labels made by reading.
 
 Draws records from a file of text answers to questions for which no offered tool fits (JSON Lines, plain or .gz;
-records with "id", "mentions_tool" and "message"), and compares `callwright scan` with what people read in them:
+records with "id", "mentions_tool" and "message"), and compares the output of `callwright scan` with the labels:
 
-    python3 bench/relevance_sample.py ANSWERS                                       # the drawn ids, one per line
-    python3 bench/relevance_sample.py ANSWERS --labels LABELS --verdicts VERDICTS   # precision and recall
-    python3 bench/relevance_sample.py ANSWERS --labels LABELS --verdicts VERDICTS --show 5
+    python3 bench/relevance_sample.py ANSWERS                                 # ids of sample 1, one per line
+    python3 bench/relevance_sample.py ANSWERS --sample 2                      # ids of sample 2
+    python3 bench/relevance_sample.py ANSWERS --verdicts VERDICTS             # precision and recall on sample 1
+    python3 bench/relevance_sample.py ANSWERS --sample 1 2 --verdicts VERDICTS --show 5        # on both together
 
-Drawn: SAMPLE_SIZE of all records that name an offered tool in text ("mentions_tool", no native "tool_calls"), with a
-fixed seed from the sorted ids. Ids are printed in the order of the file.
+Population: all records that name an offered tool in text ("mentions_tool", no native "tool_calls"). Sample 1 is
+SAMPLE_SIZE of them, drawn with a fixed seed from the sorted ids. Sample 2 is drawn in the same way, with another seed,
+from the records that sample 1 leaves, so the two are disjoint. Ids are printed in the order of the file.
 
-LABELS (JSON Lines): {"id", "label": "call"|"no_call", "kind", "doubt"}; relevance_labels.jsonl beside this script.
+Labels (JSON Lines): {"id", "label": "call"|"no_call", "kind", "doubt"}. relevance_labels.jsonl (sample 1) and
+relevance_labels_2.jsonl (sample 2) are next to this script; --labels reads other files instead.
 VERDICTS (JSON Lines, from `callwright scan`): {"id", "verdict", "calls", ...}. A record counts as rescued when its
 verdict is not "text" and "calls" is not empty.
 
-How the labels were made. A reader who knew the names of the offered tools, and not what the program says of the text,
-asked of each text: if a proxy executed this call now, would the author of the text be surprised?
+How the labels were made. A reader knew the question and the names of the offered tools, but not the verdict of the
+program. Criterion for each text: would its author be surprised if a proxy executed this call now?
 
 call: the text as a whole is the attempt to make one or more calls to an offered tool now.
   * The notation does not matter: Python syntax, JSON, tags, a name and then an object, a list, strings in a list.
   * Nor do a code fence, print(...), a subscript on the result, or a broken bracket or quote.
-  * Wrong, invented, missing or unbound arguments (`birth_rate=deer_birth_rate`) do not make it less of a call, and
-    neither does a tool that cannot answer the question.
+  * Wrong, invented, missing or unbound arguments (`depth=tank_depth`) do not make it less of a call, and neither does a
+    tool that cannot answer the question.
   * Sentences before or after may announce the call, say what it does or claim a result. A caveat about the quality of
     the answer leaves it a call.
   * Where a tagged call is followed by code that would use its result, the tagged call still counts.
@@ -39,7 +42,7 @@ kind of a call: bare (one call, nothing else), listed (several, nothing else), f
 prose+call (with sentences around it), other. kind of no call: explanation, example, definition, program, refusal,
 mention, placeholder, unoffered, other.
 
-doubt: two careful readers could disagree. The line before the last gives the figures without these records.
+doubt: two careful readers could disagree. The scores are also printed without these records.
 """
 
 import argparse
@@ -50,7 +53,9 @@ from collections import Counter
 from pathlib import Path
 
 SAMPLE_SIZE = 300
-SAMPLE_SEED = 20261121
+# One seed per sample. The order matters: each sample excludes the ones before it.
+SAMPLE_SEEDS = {1: 20261121, 2: 20261123}
+LABEL_FILES = {1: "relevance_labels.jsonl", 2: "relevance_labels_2.jsonl"}
 
 
 def read_lines(path):
@@ -68,12 +73,20 @@ def by_id(records, path):
     return table
 
 
-def draw(answers, size, seed):
-    """Ids of the sample, in the order of the file. Sorting first makes the drawing independent of that order."""
+def draw(answers, size, samples):
+    """Ids of the requested samples, in the order of the file. Sorted ids make them independent of that order."""
     texts = [id for id, record in answers.items() if record["mentions_tool"] and not record["message"].get("tool_calls")]
-    if len(texts) < size:
-        raise SystemExit(f"{size} records wanted, {len(texts)} name an offered tool")
-    drawn = set(random.Random(seed).sample(sorted(texts), size))
+    remaining = set(texts)
+    drawn = set()
+    for sample, seed in SAMPLE_SEEDS.items():
+        if sample > max(samples):
+            break
+        if len(remaining) < size:
+            raise SystemExit(f"sample {sample} needs {size} records that name an offered tool, {len(remaining)} remain")
+        ids = set(random.Random(seed).sample(sorted(remaining), size))
+        remaining -= ids
+        if sample in samples:
+            drawn |= ids
     return [id for id in texts if id in drawn]
 
 
@@ -82,7 +95,7 @@ def is_rescued(verdict):
 
 
 def is_read_as_call(verdict):
-    """Was the text taken for a call, be it that it was sent back because no call could be recovered?"""
+    """Whether the text was taken for a call, including texts that were sent back because no call was recovered."""
     return verdict["verdict"] != "text"
 
 
@@ -115,7 +128,7 @@ def show(title, wrong, answers, verdicts, limit):
 
 def compare(answers, drawn, labels, verdicts, limit):
     if set(labels) != set(drawn):
-        raise SystemExit(f"the labels are not those of this drawing: {len(set(labels) ^ set(drawn))} ids differ")
+        raise SystemExit(f"the labels do not match the drawn records: {len(set(labels) ^ set(drawn))} ids differ")
     missing = [id for id in drawn if id not in verdicts]
     if missing:
         raise SystemExit(f"{len(missing)} labelled records have no verdict, the first is {missing[0]}")
@@ -135,24 +148,34 @@ def compare(answers, drawn, labels, verdicts, limit):
 
 def main():
     summary = __doc__.split("\n", 1)[0]
-    parser = argparse.ArgumentParser(description=summary, epilog="The labelling rules stand at the head of this script.")
+    parser = argparse.ArgumentParser(description=summary, epilog="The head of this script has the labelling rules.")
     parser.add_argument("answers", type=Path, help="text answers, JSON Lines, plain or .gz")
-    parser.add_argument("--size", type=int, default=SAMPLE_SIZE, help="records to draw (default %(default)s)")
-    parser.add_argument("--seed", type=int, default=SAMPLE_SEED, help="seed of the drawing (default %(default)s)")
-    parser.add_argument("--labels", type=Path, help="labels of the drawn records; needs --verdicts")
-    parser.add_argument("--verdicts", type=Path, help="output of `callwright scan` for the answers; needs --labels")
+    parser.add_argument(
+        "--sample",
+        type=int,
+        nargs="+",
+        choices=sorted(SAMPLE_SEEDS),
+        default=[1],
+        help="samples to draw or to score together (default 1)",
+    )
+    parser.add_argument("--size", type=int, default=SAMPLE_SIZE, help="records per sample (default %(default)s)")
+    parser.add_argument(
+        "--labels", type=Path, nargs="+", help="labels of the drawn records (default: the files next to this script)"
+    )
+    parser.add_argument("--verdicts", type=Path, help="output of `callwright scan` for the answers; prints the scores")
     parser.add_argument("--show", type=int, default=0, metavar="N", help="print N false positives and N false negatives")
     options = parser.parse_args()
-    if (options.labels is None) != (options.verdicts is None):
-        parser.error("--labels and --verdicts go together")
+    if options.labels and options.verdicts is None:
+        parser.error("--labels requires --verdicts")
     if options.show < 0 or options.size < 1:
-        parser.error("--show and --size count records")
+        parser.error("--show must be at least 0 and --size at least 1")
     answers = by_id(read_lines(options.answers), options.answers)
-    drawn = draw(answers, options.size, options.seed)
-    if options.labels is None:
+    drawn = draw(answers, options.size, options.sample)
+    if options.verdicts is None:
         print("\n".join(drawn))
         return
-    labels = by_id(read_lines(options.labels), options.labels)
+    files = options.labels or [Path(__file__).parent / LABEL_FILES[sample] for sample in sorted(set(options.sample))]
+    labels = by_id([label for file in files for label in read_lines(file)], ", ".join(map(str, files)))
     verdicts = by_id(read_lines(options.verdicts), options.verdicts)
     compare(answers, drawn, labels, verdicts, options.show)
 
