@@ -15,6 +15,7 @@ pub(crate) fn toolbook(tools: Vec<(String, Value)>) -> Toolbook {
             description: "Does what its name says.".to_owned(),
             parameters: Arc::new(parameters),
             free_text: false,
+            reads: None,
             owner: Owner::Client,
         })
     };

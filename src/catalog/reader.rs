@@ -65,6 +65,7 @@ impl<'d> OperationReader<'d> {
             description: tool_description(operation, &found.label(), self.limits.description_chars),
             parameters: Arc::new(schema),
             free_text: false,
+            reads: Some(found.method.is_safe()),
             owner: Owner::Proxy(OperationRef { toolset: self.toolset.to_owned(), tool: name.clone() }),
             name,
         };

@@ -8,6 +8,7 @@ mod offer;
 mod plan;
 mod procedures;
 mod recall;
+mod rescue;
 
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +20,7 @@ pub use offer::{ClientOffer, OfferRules, SearchRules};
 pub use plan::PlanMode;
 pub use procedures::ProceduresMode;
 pub use recall::RecallRules;
+pub use rescue::{Evidence, Expressions, RescueRules, Unsure};
 
 /// How far the proxy may go with a turn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -147,55 +149,11 @@ impl Default for RelevanceRules {
     }
 }
 
-/// How sure it is that a text is a call and not a text about one, from the surest to the least sure.
-///
-/// As a rule it is the weakest evidence that is accepted; `Off` accepts none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Evidence {
-    /// Nothing is taken for a call.
-    Off,
-    /// The call stands between marks that are reserved for calls, such as `<tool_call>` or `[TOOL_CALLS]`.
-    Marked,
-    /// The call, or several, is all that the answer says; a fence and a line such as "Here is the call:" do not count.
-    Alone,
-    /// The call is a statement of its own amid prose that does not explain, teach or quote it.
-    Amid,
-}
-
-impl Evidence {
-    /// Value in traces and policy files.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Marked => "marked",
-            Self::Alone => "alone",
-            Self::Amid => "amid",
-        }
-    }
-}
-
-/// Rules of rescue: the weakest evidence at which text becomes calls (E1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct RescueRules {
-    /// Towards an upstream that is not known to deliver native `tool_calls`.
-    pub text: Evidence,
-    /// Towards one that does: what such a model writes into its text is more often about a call than a call.
-    pub native: Evidence,
-}
-
-impl Default for RescueRules {
-    fn default() -> Self {
-        Self { text: Evidence::Amid, native: Evidence::Alone }
-    }
-}
-
 /// Rules of repair: which changes may be made without asking the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RepairRules {
-    /// Turn text that evidently is a call into one (E1).
+    /// When text becomes calls (E1).
     pub rescue: RescueRules,
     /// Rename tools and parameters that differ in case, separators or namespace only (E2.2, E3.2).
     pub names: bool,

@@ -46,6 +46,8 @@ pub struct Tool {
     pub parameters: Arc<Value>,
     /// A custom tool takes free text instead of a JSON object; its calls pass unjudged.
     pub free_text: bool,
+    /// Whether its calls only read, by the method of its operation (RFC 9110 section 9.2.1); `None` where no document says.
+    pub reads: Option<bool>,
     /// Who executes it.
     pub owner: Owner,
 }

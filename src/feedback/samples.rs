@@ -61,6 +61,7 @@ fn toolbook() -> Toolbook {
             description: "Books a room.".to_owned(),
             parameters: Arc::new(parameters),
             free_text: false,
+            reads: None,
             owner: Owner::Client,
         })
     };
@@ -191,6 +192,9 @@ fn unread() -> Vec<(Diagnosis, Toolbook)> {
         because("cut_off", ""),
         because("unknown_tool", "weather"),
         because("arguments", "book_room"),
+        because("expression", "book_room"),
+        because("unsure", "book_room"),
+        because("unsure", ""),
         json!({}),
     ]
     .map(of);

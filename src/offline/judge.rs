@@ -9,6 +9,7 @@ use crate::domain::{FaultCode, Message};
 use crate::openai::{AssistantMessage, RecordedAnswer, ToolChoice};
 use crate::policy::Policy;
 use crate::repair::rescue::Situation;
+use crate::repair::rescue::decision::Delivery;
 use crate::repair::{JudgedMessage, Spoken, judge_message};
 use crate::scanner::{Context, Conversation, Relevance, Transcript};
 
@@ -17,6 +18,7 @@ pub(super) struct Judge<'a> {
     /// The rules.
     pub(super) policy: &'a Policy,
     evidence: Evidence,
+    delivery: Delivery,
     toolbooks: Toolbooks,
 }
 
@@ -25,7 +27,8 @@ impl<'a> Judge<'a> {
     pub(super) fn new(policy: &'a Policy, native_tool_calls: bool) -> Self {
         let rescue = policy.repair.rescue;
         let evidence = if native_tool_calls { rescue.native } else { rescue.text };
-        Self { policy, evidence, toolbooks: Toolbooks::new() }
+        let delivery = if native_tool_calls { Delivery::Native } else { Delivery::Text };
+        Self { policy, evidence, delivery, toolbooks: Toolbooks::new() }
     }
 
     /// The tools of `key`; where they are not kept, the text that `read` gives is compiled.
@@ -51,6 +54,8 @@ impl<'a> Judge<'a> {
             cut_off,
             json_wanted: request.wants_json(),
             sent: 0,
+            delivery: self.delivery,
+            expressions: self.policy.repair.rescue.expressions,
         };
         // Beside calls that are not judged, text is only text.
         let said = if message.has_unjudged_calls() { None } else { message.text() };

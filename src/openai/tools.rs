@@ -34,6 +34,7 @@ fn read_function(function: &Fields<'_>) -> Option<Tool> {
         description: function.string("description").unwrap_or_default().into_owned(),
         parameters: Arc::new(function.get_as("parameters").unwrap_or(Value::Null)),
         free_text: false,
+        reads: None,
         owner: Owner::Client,
     })
 }

@@ -26,6 +26,8 @@ pub(crate) enum Purpose {
     First,
     /// The scan found faults; the model is told which.
     StaticFeedback,
+    /// The answer may be a call or about one; the model is requested to call if it meant to.
+    Confirmation,
     /// The proxy executed calls, and all of them succeeded.
     ToolResults,
     /// The proxy executed calls, and some failed; the model is told why.
@@ -40,6 +42,7 @@ impl Purpose {
         match self {
             Self::First => "first",
             Self::StaticFeedback => "static_feedback",
+            Self::Confirmation => "confirmation",
             Self::ToolResults => "tool_results",
             Self::DynamicFeedback => "dynamic_feedback",
             Self::Closing => "closing",
@@ -107,6 +110,8 @@ impl Limit {
 pub(crate) struct Judged {
     /// Are there faulty calls, or a text that should have been one?
     pub(crate) faulty: bool,
+    /// Whether the answer may be a call or about one, and nothing else is faulty.
+    pub(crate) unsure: bool,
     /// Could the client make use of what is faulty? Not if it is calls of the catalog's tools.
     pub(crate) faults_are_the_clients: bool,
     /// Calls that the client executes: checked ones, and those that are not ours to judge.
@@ -135,6 +140,8 @@ pub(crate) struct Dialogue {
     dynamic_rounds: u32,
     /// Answers that a plan gave in the upstream's place.
     planned: u32,
+    /// Whether the model was requested to confirm a call, which happens once.
+    confirmed: bool,
     /// The limit that made the last request a closing one.
     closing: Option<Limit>,
 }
@@ -142,7 +149,16 @@ pub(crate) struct Dialogue {
 impl Dialogue {
     /// A dialogue within `limits`; a `single` one never asks twice.
     pub(crate) fn new(limits: Limits, single: bool) -> Self {
-        Self { limits, single, requests: 0, static_rounds: 0, dynamic_rounds: 0, planned: 0, closing: None }
+        Self {
+            limits,
+            single,
+            requests: 0,
+            static_rounds: 0,
+            dynamic_rounds: 0,
+            planned: 0,
+            confirmed: false,
+            closing: None,
+        }
     }
 
     /// The first step is always to ask: the client's own request goes out, whatever the limits are.
@@ -168,8 +184,20 @@ impl Dialogue {
             return Step::Answer(Ending::Judged);
         }
         if let Some(limit) = self.closing {
-            let still_calls = judged.faulty || judged.proxy_calls > 0;
+            let still_calls = judged.faulty && !judged.unsure || judged.proxy_calls > 0;
             return Step::Answer(if still_calls { Ending::Handover(limit) } else { Ending::Closed(limit) });
+        }
+        if judged.unsure {
+            // Where the model cannot be requested to confirm, the answer is the text that it is.
+            return match self.exceeded(spent) {
+                None if self.static_rounds < self.limits.static_feedback && !self.confirmed => {
+                    self.confirmed = true;
+                    self.static_rounds += 1;
+                    self.requests += 1;
+                    Step::FeedBack(Purpose::Confirmation)
+                }
+                _ => Step::Answer(Ending::Judged),
+            };
         }
         if judged.faulty {
             return match self.exceeded(spent) {
@@ -251,11 +279,16 @@ mod tests {
 
     use super::*;
 
-    const CLEAN: Judged = Judged { faulty: false, faults_are_the_clients: false, client_calls: 1, proxy_calls: 0 };
-    const FAULTY: Judged = Judged { faulty: true, faults_are_the_clients: true, client_calls: 0, proxy_calls: 0 };
-    const OWN: Judged = Judged { faulty: false, faults_are_the_clients: false, client_calls: 0, proxy_calls: 1 };
-    const OWN_FAULTY: Judged = Judged { faulty: true, faults_are_the_clients: false, client_calls: 0, proxy_calls: 0 };
-    const TEXT: Judged = Judged { faulty: false, faults_are_the_clients: false, client_calls: 0, proxy_calls: 0 };
+    const CLEAN: Judged =
+        Judged { faulty: false, unsure: false, faults_are_the_clients: false, client_calls: 1, proxy_calls: 0 };
+    const FAULTY: Judged =
+        Judged { faulty: true, unsure: false, faults_are_the_clients: true, client_calls: 0, proxy_calls: 0 };
+    const OWN: Judged =
+        Judged { faulty: false, unsure: false, faults_are_the_clients: false, client_calls: 0, proxy_calls: 1 };
+    const OWN_FAULTY: Judged =
+        Judged { faulty: true, unsure: false, faults_are_the_clients: false, client_calls: 0, proxy_calls: 0 };
+    const TEXT: Judged =
+        Judged { faulty: false, unsure: false, faults_are_the_clients: false, client_calls: 0, proxy_calls: 0 };
     const NOTHING: Spent = Spent { tokens: 0, seconds: 0 };
 
     fn dialogue() -> Dialogue {
@@ -308,6 +341,17 @@ mod tests {
         assert_eq!(dialogue().judged(mixed, NOTHING), Step::RunAndAnswer);
         let faulty = Judged { faulty: true, faults_are_the_clients: true, ..mixed };
         assert_eq!(dialogue().judged(faulty, NOTHING), Step::FeedBack(Purpose::StaticFeedback));
+    }
+
+    #[test]
+    fn an_unsure_answer_is_confirmed_once_and_is_text_otherwise() {
+        let unsure = Judged { unsure: true, ..FAULTY };
+        let mut once = dialogue();
+        assert_eq!(once.judged(unsure, NOTHING), Step::FeedBack(Purpose::Confirmation));
+        assert_eq!(once.judged(unsure, NOTHING), Step::Answer(Ending::Judged));
+        let mut without = Dialogue::new(Limits { static_feedback: 0, ..Limits::default() }, false);
+        without.start();
+        assert_eq!(without.judged(unsure, NOTHING), Step::Answer(Ending::Judged));
     }
 
     #[test]
@@ -375,10 +419,12 @@ mod tests {
                         } else {
                             asks += 1;
                         }
-                        static_rounds += u32::from(purpose == Purpose::StaticFeedback);
+                        static_rounds +=
+                            u32::from(matches!(purpose, Purpose::StaticFeedback | Purpose::Confirmation));
                         dynamic_rounds += u32::from(purpose == Purpose::DynamicFeedback);
-                        let [faulty, faults_are_the_clients, ..] = flags;
-                        dialogue.judged(Judged { faulty, faults_are_the_clients, client_calls, proxy_calls }, spent)
+                        let [faulty, faults_are_the_clients, unsure, _] = flags;
+                        let unsure = faulty && unsure;
+                        dialogue.judged(Judged { faulty, unsure, faults_are_the_clients, client_calls, proxy_calls }, spent)
                     }
                     Step::Run => {
                         runs += 1;

@@ -66,6 +66,7 @@ fn tools(list: &str) -> Vec<Tool> {
         description: String::new(),
         parameters: Arc::new(listed["parameters"].clone()),
         free_text: listed["free_text"] == true,
+        reads: None,
         owner: Owner::Client,
     };
     listed.into_iter().map(tool).collect()

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::domain::rules::Mode;
 use crate::domain::trace::{Attempt, Execution, Round};
-use crate::domain::{KeyNote, Plan, RepairKind, SecretValues, Trace, Usage, Verdict};
+use crate::domain::{Diagnosis, FaultCode, KeyNote, Plan, RepairKind, SecretValues, Trace, Usage, Verdict};
 use crate::telemetry::{Operation, OperationKind};
 
 /// The trace of a running turn, and the clock of its times.
@@ -207,6 +207,17 @@ fn mask(trace: &mut Trace, secrets: &SecretValues) {
     }
 }
 
+/// The facts of a diagnosis that no user, model or API wrote: of E1 the reason and the notation, which come from closed lists.
+fn unwritten(diagnosis: &Diagnosis) -> serde_json::Value {
+    let mut kept = serde_json::Map::new();
+    if diagnosis.code == FaultCode::NoCall {
+        for fact in ["reason", "notation"] {
+            kept.extend(diagnosis.facts.get(fact).map(|value| (fact.to_owned(), value.clone())));
+        }
+    }
+    if kept.is_empty() { serde_json::Value::Null } else { kept.into() }
+}
+
 /// Removes everything that holds what users, models or APIs wrote.
 fn redact(trace: &mut Trace) {
     trace.request = None;
@@ -218,7 +229,7 @@ fn redact(trace: &mut Trace) {
         for diagnosis in attempt.diagnoses.iter_mut().chain(&mut attempt.advice) {
             // Messages and facts may quote values.
             diagnosis.message.clear();
-            diagnosis.facts = serde_json::Value::Null;
+            diagnosis.facts = unwritten(diagnosis);
             diagnosis.suggestion = None;
         }
         // A rescue tells a notation and a tool, which nobody wrote.

@@ -162,6 +162,20 @@ async fn converse(pipeline: &Pipeline, turn: &mut Turn, outlet: &mut Outlet) -> 
     let mut step = dialogue.judged(judged.summary(turn, offering.offer(), &draft.kept), turn.spent());
     loop {
         step = match step {
+            Step::FeedBack(Purpose::Confirmation) => {
+                timed(pipeline, Stage::FeedBack, || {
+                    feed_back::faults(pipeline, turn, offering.offer(), &mut draft, &judged, Purpose::Confirmation)
+                });
+                let aside = turn.streamed.set_aside();
+                let stages = (&mut course, &mut dialogue);
+                match hear(pipeline, turn, (&mut offering, &mut draft), outlet, stages, Purpose::Confirmation).await {
+                    Heard::Answer(answer) if answer.makes_calls() => judged = answer,
+                    // No call was meant: the client gets the first answer as it came.
+                    Heard::Answer(_) | Heard::Relay(_) => turn.streamed.restore(aside),
+                    Heard::ClientGone => return Err(ClientGone),
+                }
+                dialogue.judged(judged.summary(turn, offering.offer(), &draft.kept), turn.spent())
+            }
             Step::FeedBack(purpose) => {
                 timed(pipeline, Stage::FeedBack, || {
                     feed_back::faults(pipeline, turn, offering.offer(), &mut draft, &judged, purpose)

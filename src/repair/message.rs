@@ -1,9 +1,10 @@
 //! One message of a model, judged: native calls, or those that its text holds.
 
 use super::judge::judge;
-use super::rescue::{Reading, Rescued, Situation, rescue};
+use super::rescue::decision::{Case, Decision, Delivery, decide};
+use super::rescue::{Reading, Rescued, Situation, rescue, unsure};
 use crate::domain::json::Pointer;
-use crate::domain::rules::{Action, RepairRules, ScanRules};
+use crate::domain::rules::{Action, RepairRules, ScanRules, Unsure};
 use crate::domain::{Call, Diagnosis, FaultCode, Repair, RepairKind, Verdict};
 use crate::scanner::{CheckedCall, Context, Scan, Toolbook};
 use serde_json::Value;
@@ -52,8 +53,10 @@ pub struct JudgedMessage {
     pub calls: Vec<JudgedCall>,
     /// Where the calls come from, if not native.
     pub rescued: Option<Rescued>,
-    /// The message meant to call and holds no call that can be recovered (E1).
+    /// The message meant to call and holds no call that can be recovered, or it may be a call or about one (E1).
     pub no_call: Option<Diagnosis>,
+    /// Whether `no_call` says that the message may be a call or about one: the model is to confirm it, and it is text otherwise.
+    pub is_unsure: bool,
     /// The same, where policy says that it is only noted.
     pub no_call_advice: Option<Diagnosis>,
 }
@@ -97,7 +100,11 @@ pub fn judge_message(
         JudgedCall { made: call.clone(), mended: mended.call, repairs: mended.repairs, result, advice }
     };
     if !spoken.calls.is_empty() {
-        return JudgedMessage { calls: spoken.calls.iter().enumerate().map(judge).collect(), ..Default::default() };
+        let mut calls: Vec<JudgedCall> = spoken.calls.iter().enumerate().map(judge).collect();
+        if scan.faults.of(FaultCode::RepeatedCall) != Action::Off {
+            note_duplicates(&mut calls);
+        }
+        return JudgedMessage { calls, ..Default::default() };
     }
     let action = scan.faults.of(FaultCode::NoCall);
     let text = spoken.text.filter(|_| action != Action::Off);
@@ -111,12 +118,53 @@ pub fn judge_message(
             JudgedMessage { no_call_advice: Some(written_as_text(&rescued)), ..Default::default() }
         }
         Reading::Calls(rescued) => {
+            let case =
+                rescued.case(text.unwrap_or_default(), toolbook, context.conversation, spoken.situation.delivery);
+            if let Some(other) = not_calls(text.unwrap_or_default(), &rescued, case, action, repair) {
+                return other;
+            }
             let mut calls: Vec<JudgedCall> = rescued.calls.iter().enumerate().map(judge).collect();
             for (index, call) in calls.iter_mut().enumerate() {
                 call.repairs.insert(0, rescue_of(index, call, &rescued));
             }
             JudgedMessage { calls, rescued: Some(rescued), ..Default::default() }
         }
+    }
+}
+
+/// Notes calls that an earlier one of the same answer equals. They are not removed: both may be meant.
+fn note_duplicates(calls: &mut [JudgedCall]) {
+    for index in 1..calls.len() {
+        let (earlier, later) = calls.split_at_mut(index);
+        let Some(call) = later.first_mut() else { return };
+        let is_same = |other: &&JudgedCall| {
+            other.mended.name == call.mended.name && other.mended.arguments == call.mended.arguments
+        };
+        if earlier.iter().take(MAX_COMPARED).any(|other| is_same(&other)) {
+            call.advice.push(Diagnosis {
+                code: FaultCode::RepeatedCall,
+                call: index,
+                path: Pointer::root(),
+                message: "the answer makes the same call twice".to_owned(),
+                facts: serde_json::json!({ "name": call.mended.name, "rounds_ago": 0, "result": "", "failed": false }),
+                suggestion: None,
+            });
+        }
+    }
+}
+
+/// Calls of one answer with which each later one is compared, so that hostile answers take linear time.
+const MAX_COMPARED: usize = 128;
+
+/// The message where calls found in its text are not taken for calls.
+fn not_calls(text: &str, rescued: &Rescued, case: Case, action: Action, repair: &RepairRules) -> Option<JudgedMessage> {
+    let unsure_is = repair.rescue.unsure.towards(case.delivery == Delivery::Native);
+    match (decide(case), unsure_is) {
+        (Decision::Call, _) | (Decision::Unsure, Unsure::Call) => None,
+        (Decision::Unsure, Unsure::Confirm) if action.blocks() => {
+            Some(JudgedMessage { no_call: Some(unsure(text, rescued)), is_unsure: true, ..Default::default() })
+        }
+        _ => Some(JudgedMessage { no_call_advice: Some(unsure(text, rescued)), ..Default::default() }),
     }
 }
 

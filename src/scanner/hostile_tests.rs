@@ -15,6 +15,7 @@ fn tool(name: &str, parameters: &Value) -> Arc<Tool> {
         description: String::new(),
         parameters: Arc::new(parameters.clone()),
         free_text: false,
+        reads: None,
         owner: Owner::Client,
     })
 }

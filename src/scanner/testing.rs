@@ -47,6 +47,7 @@ pub(crate) fn toolbook(tools: &str) -> Toolbook {
         description: tool["description"].as_str().unwrap_or_default().to_owned(),
         parameters: Arc::new(tool["parameters"].clone()),
         free_text: tool["free_text"] == true,
+        reads: None,
         owner: Owner::Client,
     };
     Toolbook::compile(tools.iter().map(|value| Arc::new(tool(value))).collect(), &Validators::default())

@@ -111,6 +111,7 @@ impl CompiledTool {
             description: String::new(),
             parameters: Arc::new(Value::Null),
             free_text: false,
+            reads: None,
             owner: Owner::Client,
         };
         Self { tool: Arc::new(tool), schema: SharedSchema::default() }

@@ -34,6 +34,8 @@ impl<F: FnOnce() -> Transcript> Conversation for LazyCell<Transcript, F> {
 pub struct Transcript {
     /// Texts that the model did not write itself: of users, of the system, of tools.
     texts: Vec<String>,
+    /// The place of the last user's message in `texts`.
+    last_asked: Option<usize>,
     /// The rounds of calls since the last user's message, in order.
     rounds: Vec<Round>,
 }
@@ -82,6 +84,7 @@ impl Transcript {
 
     /// Adds a user's message: from here on everything may be meant anew.
     pub fn asked(&mut self, text: impl Into<String>) {
+        self.last_asked = Some(self.texts.len());
         self.texts.push(text.into());
         self.rounds.clear();
     }
@@ -111,6 +114,11 @@ impl Transcript {
     /// The texts that the model was given.
     pub fn texts(&self) -> &[String] {
         &self.texts
+    }
+
+    /// The text of the last user's message.
+    pub fn last_asked(&self) -> Option<&str> {
+        self.texts.get(self.last_asked?).map(String::as_str)
     }
 
     /// The rounds of calls since the last user's message, in order.

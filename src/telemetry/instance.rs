@@ -10,7 +10,7 @@ use super::family::{Counters, Counters2, Family, Histograms, NamedAmounts, Named
 use super::labels::{
     AttemptOutcome, Decision, Endpoint, ExecutionOutcome, Exhausted, FeedbackKind, HandshakeFailure, HoldEnd,
     KeyResult, KnownNames, Label, LearningJob, LearningRun, Listener, MemoryKind, OperationState, Purpose, ResultLabel,
-    SpanEnd, Stage, TokenKind, TurnMode,
+    SpanEnd, Stage, TokenKind, TurnMode, UnsureResult,
 };
 use crate::domain::outcome::CredentialFault;
 use crate::domain::{CircuitState, EvidenceKind, FaultCode, PlanResult, PrefixChange, RepairKind, Verdict};
@@ -119,6 +119,8 @@ metrics! {
     calls_judged: NamedCounters<Verdict> = "calls_judged_total" ["tool", "verdict"];
     /// Faults found in calls, by code of the fault table.
     diagnoses: Counters<FaultCode> = "diagnoses_total" ["code"];
+    /// Answers that may be a call or about one, by the result: the model confirmed the call, declined it, or was not requested to confirm.
+    unsure_answers: Counters<UnsureResult> = "unsure_answers_total" ["result"];
     /// Faults found in calls that policy says are only noted, by code of the fault table.
     advice: Counters<FaultCode> = "advice_total" ["code"];
     /// Changes made to calls without asking the model, by kind.

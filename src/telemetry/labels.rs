@@ -263,6 +263,8 @@ labels! {
         First = "first",
         /// The scan found faults.
         StaticFeedback = "static_feedback",
+        /// The model confirms that a text was meant as a call.
+        Confirmation = "confirmation",
         /// Executed calls succeeded.
         ToolResults = "tool_results",
         /// Executed calls failed.
@@ -297,6 +299,18 @@ labels! {
         Static = "static",
         /// About what an API answered.
         Dynamic = "dynamic",
+    }
+}
+
+labels! {
+    /// Result for an answer that may be a call or about one.
+    UnsureResult {
+        /// The model confirmed that it meant to call.
+        Confirmed = "confirmed",
+        /// The model was requested to confirm, and did not call.
+        Declined = "declined",
+        /// The model was not requested: policy or a limit leaves the text as it is.
+        Text = "text",
     }
 }
 

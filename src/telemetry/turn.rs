@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use super::Metrics;
-use super::labels::{AttemptOutcome, ExecutionOutcome, Exhausted, FeedbackKind, Purpose, Stage, TokenKind, TurnMode};
+use super::labels::{
+    AttemptOutcome, ExecutionOutcome, Exhausted, FeedbackKind, Purpose, Stage, TokenKind, TurnMode, UnsureResult,
+};
 use crate::domain::trace::{Attempt, Execution};
-use crate::domain::{Explanation, RepairKind, Trace, Verdict};
+use crate::domain::{Diagnosis, Explanation, RepairKind, Trace, Verdict};
 
 impl Metrics {
     /// Counts a finished turn: its verdict, upstream attempts, tokens, judged calls, diagnoses, repairs, feedback,
@@ -18,6 +20,7 @@ impl Metrics {
         for attempt in &trace.attempts {
             self.attempt(attempt, mode);
         }
+        self.unsure(trace);
         for execution in &trace.executions {
             self.execution(execution);
         }
@@ -61,6 +64,22 @@ impl Metrics {
             for (index, call) in attempt.calls.iter().enumerate() {
                 self.calls_judged.inc(tool_meant(attempt, index, &call.name), call_verdict(attempt, index));
             }
+        }
+    }
+
+    fn unsure(&self, trace: &Trace) {
+        let is_unsure = |diagnosis: &Diagnosis| diagnosis.facts.get("reason").is_some_and(|reason| reason == "unsure");
+        for (index, attempt) in trace.attempts.iter().enumerate() {
+            if !attempt.diagnoses.iter().chain(&attempt.advice).any(is_unsure) {
+                continue;
+            }
+            let next =
+                trace.attempts.get(index + 1).filter(|next| Purpose::of(&next.purpose) == Some(Purpose::Confirmation));
+            self.unsure_answers.inc(match next {
+                None => UnsureResult::Text,
+                Some(next) if next.calls.is_empty() => UnsureResult::Declined,
+                Some(_) => UnsureResult::Confirmed,
+            });
         }
     }
 

@@ -108,7 +108,7 @@ pub(crate) fn toolset(tools: &[Value]) -> Toolset {
         .map(|(tool, (name, description))| {
             let (name, description) = (name.clone(), description.clone());
             let parameters = Arc::new(tool["parameters"].clone());
-            Arc::new(Tool { name, description, parameters, free_text: false, owner: Owner::Client })
+            Arc::new(Tool { name, description, parameters, free_text: false, reads: None, owner: Owner::Client })
         })
         .collect();
     let validators = Validators::new(&Settings::default());

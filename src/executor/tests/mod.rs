@@ -139,6 +139,7 @@ fn operation(method: Method, server: &str, path: &str, bindings: Vec<Binding>) -
         description: String::new(),
         parameters: Arc::new(json!({"type": "object"})),
         free_text: false,
+        reads: None,
         owner: Owner::Proxy(reference),
     };
     Operation {

@@ -15,6 +15,7 @@ fn tool(name: &str, description: &str, parameters: Value) -> Tool {
         description: description.to_owned(),
         parameters: Arc::new(parameters),
         free_text: false,
+        reads: None,
         owner,
     }
 }

@@ -80,7 +80,7 @@ impl Listed {
     fn into_tool(self) -> Arc<Tool> {
         let ToolForm { description, parameters, .. } = self.form;
         let (description, parameters) = (description.unwrap_or_default(), Arc::new(parameters));
-        Arc::new(Tool { name: self.name, description, parameters, free_text: false, owner: Owner::Client })
+        Arc::new(Tool { name: self.name, description, parameters, free_text: false, reads: None, owner: Owner::Client })
     }
 }
 

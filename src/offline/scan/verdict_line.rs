@@ -36,11 +36,15 @@ struct Finding<'a> {
     call: usize,
     path: &'a Pointer,
     message: &'a str,
+    /// Why no call could be read (E1): `unreadable`, `cut_off`, `unknown_tool`, `arguments`, `expression`, `unsure`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
 }
 
 impl<'a> Finding<'a> {
     fn of(found: &'a Diagnosis) -> Self {
-        Self { code: found.code, call: found.call, path: &found.path, message: &found.message }
+        let reason = found.facts.get("reason").and_then(Value::as_str).filter(|_| found.code == FaultCode::NoCall);
+        Self { code: found.code, call: found.call, path: &found.path, message: &found.message, reason }
     }
 }
 

@@ -247,6 +247,7 @@ mod tests {
             description: String::new(),
             parameters: parameters.clone(),
             free_text: false,
+            reads: None,
             owner: Owner::Client,
         };
         Arc::new(WrittenTool::new(Arc::new(tool), parameters, false))

@@ -6,6 +6,7 @@ use crate::openai::{ChatRequest, Choice, Completion, ToolChoice};
 use crate::pipeline::dialogue::Judged;
 use crate::pipeline::turn::Turn;
 use crate::repair::rescue::Situation;
+use crate::repair::rescue::decision::Delivery;
 use crate::repair::{self, JudgedCall, JudgedMessage, Spoken};
 use crate::scanner::{CheckedCall, Context, Expectations};
 
@@ -20,6 +21,8 @@ pub(crate) struct JudgedAnswer {
     pub(crate) completion: Completion,
     /// What its choices say.
     pub(crate) choices: Vec<JudgedMessage>,
+    /// Whether it may have been a call, and is taken for text.
+    pub(crate) is_declined: bool,
 }
 
 /// Judges an answer to the draft, counts what was found and notes it in the trace.
@@ -66,6 +69,8 @@ fn judged(
     let situation = Situation {
         allowed: tool_choice.allowed(),
         json_wanted: request.wants_json(),
+        delivery: if turn.upstream.delivers_calls(&turn.model) { Delivery::Native } else { Delivery::Text },
+        expressions: policy.repair.rescue.expressions,
         ..Situation::with(evidence(turn, request))
     };
     let choices: Vec<JudgedMessage> = completion
@@ -76,7 +81,7 @@ fn judged(
             false => JudgedMessage::default(),
         })
         .collect();
-    JudgedAnswer { completion, choices }
+    JudgedAnswer { completion, choices, is_declined: false }
 }
 
 /// Judges a choice; `situation` says what the request lets it be.
@@ -147,6 +152,27 @@ impl JudgedAnswer {
         calls.peek().is_none() || calls.any(|call| !offer.is_proxys(&call.name))
     }
 
+    /// Whether the answer may be a call or about one.
+    pub(crate) fn is_unsure(&self) -> bool {
+        self.choices.iter().any(|choice| choice.is_unsure)
+    }
+
+    /// Whether the answer makes a call: one that was read, right or faulty, or one that is not judged.
+    pub(crate) fn makes_calls(&self) -> bool {
+        let is_unjudged = |choice: &Choice| choice.message.has_unjudged_calls();
+        self.calls().next().is_some() || self.completion.choices().iter().any(is_unjudged)
+    }
+
+    /// The answer as text: what may have been a call is only noted.
+    pub(crate) fn into_text(mut self) -> Self {
+        for choice in self.choices.iter_mut().filter(|choice| choice.is_unsure) {
+            self.is_declined = true;
+            choice.is_unsure = false;
+            choice.no_call_advice = choice.no_call.take();
+        }
+        self
+    }
+
     /// What the dialogue needs to know; `kept` are the calls accepted earlier in the turn.
     pub(crate) fn summary(&self, turn: &Turn, offer: &Offer, kept: &[CheckedCall]) -> Judged {
         let checked = || self.calls().filter_map(|call| call.result.as_ref().ok()).chain(kept);
@@ -160,6 +186,7 @@ impl JudgedAnswer {
         let only_the_clients = turn.request.is_legacy() && client_calls > 0;
         Judged {
             faulty: no_call || faulty().next().is_some(),
+            unsure: self.is_unsure(),
             // A text that should have been a call is still a text.
             faults_are_the_clients: no_call || faulty().any(|call| !offer.is_proxys(&call.mended.name)),
             client_calls,

@@ -65,7 +65,10 @@ impl Scene {
             let text = |member: &str| tool[member].as_str().unwrap().to_owned();
             let parameters = Arc::new(tool["parameters"].clone());
             let (name, description) = (text("name"), text("description"));
-            (Arc::new(Tool { name, description, parameters, free_text: false, owner: Owner::Client }), outputs.clone())
+            (
+                Arc::new(Tool { name, description, parameters, free_text: false, reads: None, owner: Owner::Client }),
+                outputs.clone(),
+            )
         });
         let tools = ToolList::compile(compiled.collect(), &Validators::new(&Settings::default()));
         let message = |speaker, text: &str| Message {

@@ -22,7 +22,7 @@
 //! | `scan.relevance.share` | the higher number, the lower (less is guessed) |
 //! | `scan.repeat_window`, `scan.circle.period` | the lower number, the higher |
 //! | `scan.circle.calls` | the higher number, the lower |
-//! | `repair.rescue.*` | the weaker evidence, the surer (less is taken for a call) |
+//! | `repair.rescue.*` | the stronger evidence; `unsure`: `text` over `auto` over `confirm` over `call`; `expressions`: `refuse` |
 //! | `repair.*` | `true`, `false` (less is changed without the model) |
 //! | `on_exhausted` | `pass`, `strip`, `error` |
 //! | `execute.rules` | for each call: `allow`, `approve`, `deny` ([`execute`]) |
@@ -152,6 +152,8 @@ fn repair(base: &RepairRules, requested: &RepairRules) -> RepairRules {
         rescue: RescueRules {
             text: base.rescue.text.min(requested.rescue.text),
             native: base.rescue.native.min(requested.rescue.native),
+            unsure: base.rescue.unsure.stricter(requested.rescue.unsure),
+            expressions: base.rescue.expressions.max(requested.rescue.expressions),
         },
         names: base.names && requested.names,
         values: base.values && requested.values,

@@ -40,6 +40,8 @@ pub(super) struct Block {
     pub(super) start: usize,
     /// The fence that they stand in, by its number.
     pub(super) fence: Option<usize>,
+    /// Whether a label on the same line precedes them: `Call: f(a=1)`.
+    pub(super) is_labelled: bool,
 }
 
 /// A mark without calls.
@@ -60,6 +62,8 @@ pub(super) struct Layout<'a> {
     pub(super) fences: Vec<Fence>,
     /// Does it hold more calls than an answer can mean?
     pub(super) has_too_many: bool,
+    /// Where results or messages begin that the model invented behind its calls; nothing from there on is read.
+    pub(super) invented: Option<usize>,
 }
 
 /// A code fence.
@@ -87,9 +91,40 @@ pub(super) const REASONING: [[&str; 2]; 9] = [
     ["<|thought_start|>", "<|thought_end|>"],
 ];
 
-/// Marks that begin reasoning, and marks that end it but much else as well.
-const CHANNELS: [[&str; 2]; 2] =
-    [["<|channel|>analysis<|message|>", "<|end|>"], ["<|open|>think<|sep|>", "<|close|>think<|sep|>"]];
+/// Marks that begin reasoning, or a message to a person, and marks that end it but much else as well.
+const CHANNELS: [[&str; 2]; 4] = [
+    ["<|channel|>analysis<|message|>", "<|end|>"],
+    ["<|open|>think<|sep|>", "<|close|>think<|sep|>"],
+    ["to=user<|message|>", "<|end|>"],
+    ["to=self<|message|>", "<|end|>"],
+];
+
+/// Beginnings of what models invent behind a call: the result of the call, or the next message of another role.
+const INVENTIONS: [&str; 23] = [
+    "<tool_response",
+    "<tool_result",
+    "<tool_output",
+    "<function_response",
+    "<function_result",
+    "<function_output",
+    "<observation>",
+    "<|tool_response",
+    "<|tool_output",
+    "<|observation|>",
+    "<｜tool▁outputs▁begin｜>",
+    "<｜tool▁output▁begin｜>",
+    "[TOOL_RESULTS]",
+    "[TOOL_RESULT]",
+    "<|im_start|>user",
+    "<|im_start|>tool",
+    "<|start_header_id|>user",
+    "<|start_header_id|>tool",
+    "<|start_header_id|>ipython",
+    "<|user|>",
+    "<|tool|>",
+    "<start_of_turn>user",
+    "[INST]",
+];
 
 /// What a mark in the text is.
 #[derive(Clone, Copy)]
@@ -144,7 +179,7 @@ pub(super) fn read<'a>(text: &'a str, toolbook: &Toolbook, may_complete: bool) -
         layout: Layout::default(),
     };
     for (mark, kind) in marks {
-        if walk.layout.has_too_many {
+        if walk.is_done() {
             break;
         }
         if mark.start < walk.at {
@@ -156,7 +191,7 @@ pub(super) fn read<'a>(text: &'a str, toolbook: &Toolbook, may_complete: bool) -
             continue;
         }
         walk.lines(mark.start);
-        if mark.start < walk.at {
+        if mark.start < walk.at || walk.is_done() {
             continue;
         }
         match kind {
@@ -228,6 +263,10 @@ impl Line {
 }
 
 impl<'a> Walk<'a, '_> {
+    fn is_done(&self) -> bool {
+        self.layout.has_too_many || self.layout.invented.is_some()
+    }
+
     fn slice(&self, range: Range<usize>) -> &'a str {
         self.text.get(range).unwrap_or_default()
     }
@@ -257,6 +296,7 @@ impl<'a> Walk<'a, '_> {
                     span,
                     start: mark.start,
                     fence: None,
+                    is_labelled: false,
                 });
             }
             _ => {
@@ -281,7 +321,7 @@ impl<'a> Walk<'a, '_> {
 
     /// Takes in the lines up to `end`; a statement that begins before may end behind it.
     fn lines(&mut self, end: usize) {
-        while self.at < end && !self.layout.has_too_many {
+        while self.at < end && !self.is_done() {
             let line_end =
                 memchr::memchr(b'\n', self.slice(self.at..end).as_bytes()).map_or(end, |length| self.at + length);
             self.line(line_end, end);
@@ -294,7 +334,12 @@ impl<'a> Walk<'a, '_> {
         let line = self.slice(start..line_end);
         // Where a mark ends the line, the mark comes next.
         let next = end.min(line_end + 1);
-        if line.is_empty() || self.fence.is_none() && statement::is_shell(line) {
+        if self.calls > 0 && self.fence.is_none() && is_invented(line, self.slice(line_end..self.text.len())) {
+            self.layout.invented = Some(start);
+        } else if line.is_empty()
+            || OBSERVATIONS.contains(&line.trim_end())
+            || self.fence.is_none() && statement::is_shell(line)
+        {
             self.at = next;
         } else if let Some(marker) = fence_marker(line) {
             self.fence_line(start, marker, line_end, next);
@@ -355,11 +400,34 @@ impl<'a> Walk<'a, '_> {
             if place.is_labelled && at > start {
                 self.layout.pieces.push(Piece::Prose(self.text.get(start..at).unwrap_or_default().trim_end()));
             }
-            self.push(Block { calls, notation, is_marked: false, is_reserved: false, span, start: at, fence: None });
+            let is_labelled = place.is_labelled;
+            self.push(Block {
+                calls,
+                notation,
+                is_marked: false,
+                is_reserved: false,
+                span,
+                start: at,
+                fence: None,
+                is_labelled,
+            });
             return true;
         }
         false
     }
+}
+
+/// Labels of a result, where agents stop models. The label alone invents nothing.
+const OBSERVATIONS: [&str; 5] = ["Observation:", "**Observation:**", "✿RESULT✿:", "✿RESULT✿", "✿RETURN✿"];
+
+/// Whether a line behind a call begins what the model invented; `rest` follows the line.
+fn is_invented(line: &str, rest: &str) -> bool {
+    if INVENTIONS.iter().any(|start| line.starts_with(start)) {
+        return true;
+    }
+    let Some(result) = OBSERVATIONS.iter().find_map(|label| line.strip_prefix(label)) else { return false };
+    let next = rest.strip_prefix('\n').unwrap_or(rest).split('\n').next().unwrap_or_default().trim();
+    !result.trim().is_empty() || !(next.is_empty() || next.starts_with("Thought:") || next.starts_with("Action:"))
 }
 
 /// White space, and what no one sees: a byte order mark, a space without width.

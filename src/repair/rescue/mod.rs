@@ -1,12 +1,14 @@
 //! Rescue (E1): calls that a model wrote into its text become calls.
 //!
-//! Text only turns into calls when every one of them names an offered tool and the text evidently *is* a call, not a text about
-//! one ([`Evidence`]). `layout.rs` tells calls, prose, code and reasoning apart; notations with marks are one file each under
-//! `grammars/`, those without are read by `statement.rs`; `verdict.rs` weighs what was found.
+//! `layout.rs` separates calls, prose, code and reasoning; notations with marks are one file each under `grammars/`, those without
+//! are read by `statement.rs`; `program.rs` finds program text. `verdict.rs` reads all calls of a text or none, with the evidence
+//! for them, and `decision.rs` decides by that evidence whether they are calls, text, or unsure.
 //!
 //! All reading is paid for from a budget in proportion to the text (`literal::Reader`), so any text takes linear time.
 
 mod body;
+pub mod decision;
+mod effect;
 mod element;
 mod grammar;
 mod grammars;
@@ -14,8 +16,10 @@ pub mod hold;
 mod layout;
 mod literal;
 mod no_call;
+mod program;
 mod prose;
 mod python;
+mod quotation;
 mod shape;
 mod statement;
 #[cfg(test)]
@@ -27,9 +31,10 @@ mod written;
 
 use std::ops::Range;
 
-use crate::domain::rules::Evidence;
+use crate::domain::rules::{Evidence, Expressions};
 use crate::domain::{Call, Diagnosis};
-use crate::scanner::Toolbook;
+use crate::scanner::{Conversation, Toolbook};
+use decision::{Case, Delivery, Doubt, Effect, Form, Surroundings};
 
 /// What the request and the answer say about how a text may be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,12 +49,24 @@ pub struct Situation<'a> {
     pub json_wanted: bool,
     /// Bytes of the text that the client has already got; no call begins in there.
     pub sent: usize,
+    /// How the upstream delivers calls.
+    pub delivery: Delivery,
+    /// Handling of arguments that are names or expressions.
+    pub expressions: Expressions,
 }
 
 impl Situation<'_> {
     /// Nothing is restricted but the evidence.
     pub const fn with(evidence: Evidence) -> Self {
-        Self { evidence, allowed: None, cut_off: false, json_wanted: false, sent: 0 }
+        Self {
+            evidence,
+            allowed: None,
+            cut_off: false,
+            json_wanted: false,
+            sent: 0,
+            delivery: Delivery::Text,
+            expressions: Expressions::Refuse,
+        }
     }
 }
 
@@ -71,12 +88,53 @@ pub struct Rescued {
     pub calls: Vec<Call>,
     /// The notation of the first one, as the table of notations names it.
     pub notation: &'static str,
-    /// How sure it is that this is a call.
+    /// The weakest evidence that must be accepted for them.
     pub evidence: Evidence,
-    /// Where in the text the calls, with their marks, stood.
+    /// How they are marked.
+    pub form: Form,
+    /// What surrounds them.
+    pub surroundings: Surroundings,
+    /// Where the calls are written, with their marks but without a fence around them.
+    pub written: Vec<Range<usize>>,
+    /// The parts of the text that do not remain: calls with marks and fences, and what was invented behind them.
     pub spans: Vec<Range<usize>>,
-    /// What is left of the text without them; empty where nothing is.
+    /// The remaining text; empty where nothing is.
     pub text: String,
+}
+
+impl Rescued {
+    /// What the decision about these calls of `text` rests on; `conversation` is the one before the answer, where it is known.
+    pub(crate) fn case(
+        &self,
+        text: &str,
+        toolbook: &Toolbook,
+        conversation: Option<&dyn Conversation>,
+        delivery: Delivery,
+    ) -> Case {
+        let tools = || self.calls.iter().filter_map(|call| toolbook.get(&call.name));
+        let effect = tools().map(|tool| effect::of(&tool.tool)).max().unwrap_or(Effect::Changes);
+        let doubt = conversation.map_or(Doubt::None, |conversation| self.doubt(text, conversation));
+        Case { form: self.form, surroundings: self.surroundings, doubt, effect, delivery }
+    }
+
+    fn doubt(&self, text: &str, conversation: &dyn Conversation) -> Doubt {
+        let transcript = conversation.transcript();
+        let is_quoted = |written: &Range<usize>| {
+            let texts = transcript.texts().iter().map(String::as_str);
+            text.get(written.clone()).is_some_and(|quoted| quotation::is_in(quoted, texts))
+        };
+        let is_named = || {
+            let asked = transcript.last_asked().unwrap_or_default();
+            self.calls.iter().any(|call| quotation::names(asked, &call.name))
+        };
+        if self.written.iter().any(is_quoted) {
+            Doubt::Quoted
+        } else if is_named() {
+            Doubt::Named
+        } else {
+            Doubt::None
+        }
+    }
 }
 
 /// Looks for calls in the text of an answer.
@@ -89,4 +147,11 @@ pub fn rescue(text: &str, toolbook: &Toolbook, situation: &Situation<'_>) -> Rea
     }
     let layout = layout::read(text, toolbook, !situation.cut_off);
     verdict::weigh(text, &layout, toolbook, situation)
+}
+
+/// The diagnosis of calls in `text` that may be calls and may be quoted, explained or declined.
+pub(crate) fn unsure(text: &str, rescued: &Rescued) -> Diagnosis {
+    let name = rescued.calls.first().map(|call| call.name.clone()).unwrap_or_default();
+    let near = rescued.written.first().and_then(|written| text.get(written.clone())).unwrap_or_default();
+    no_call::diagnose(rescued.notation, &no_call::Reason::Unsure { name }, near, &Toolbook::default())
 }

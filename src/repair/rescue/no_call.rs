@@ -25,6 +25,18 @@ pub(super) enum Reason {
         /// The tool that is called.
         name: String,
     },
+    /// An argument is a name or an expression of a program.
+    Expression {
+        /// The tool that is called.
+        name: String,
+        /// The expression.
+        source: String,
+    },
+    /// The text may be a call and may be about one.
+    Unsure {
+        /// The tool that is called.
+        name: String,
+    },
 }
 
 /// What the template of this fault can say.
@@ -64,6 +76,16 @@ pub(super) fn diagnose(notation: &str, reason: &Reason, near: &str, toolbook: &T
                 "the answer calls `{}` as text, with arguments that cannot be told from one another",
                 excerpt(name, MAX_QUOTED)
             )
+        }
+        Reason::Expression { name, source } => {
+            format!(
+                "the answer calls `{}` as text, with the expression `{}` instead of a value",
+                excerpt(name, MAX_QUOTED),
+                excerpt(source, MAX_QUOTED)
+            )
+        }
+        Reason::Unsure { name } => {
+            format!("the answer may call `{}` as text, or may be about such a call", excerpt(name, MAX_QUOTED))
         }
     };
     let facts = serde_json::to_value(Facts { notation, reason, near, nearest }).unwrap_or_default();

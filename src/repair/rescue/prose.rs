@@ -1,10 +1,4 @@
-//! What the prose around a call says about it.
-
-/// A line that only announces what follows, by its ending.
-const ANNOUNCES: [char; 2] = [':', '：'];
-
-/// Words of an announcement.
-const MAX_ANNOUNCEMENT: usize = 30;
+//! Phrases around a call by which a text is about it. They are evidence for text alone: nothing becomes a call for want of them.
 
 /// Turns of phrase before a call by which a text teaches, supposes or excuses itself; compared in lower case.
 const TEACHES: [&str; 49] = [
@@ -125,15 +119,6 @@ pub(super) fn presents(text: &str) -> bool {
     let text = text.trim_end_matches(['*', ' ', '`', ':', '\n', '.']);
     let last = text.rsplit(['.', '!', '?', '\n']).next().unwrap_or(text);
     holds(last, &PRESENTS) && !holds(last, &SUPPOSES) && !declines(last)
-}
-
-/// Does a line only announce the call that follows it, as "Here is the call:" does?
-pub(super) fn announces(line: &str) -> bool {
-    let line = line.trim_end_matches(['*', ' ', '`']);
-    line.ends_with(ANNOUNCES)
-        && line.split_whitespace().count() <= MAX_ANNOUNCEMENT
-        && !teaches(line)
-        && !declines(line)
 }
 
 /// Does a text before a call teach, suppose or excuse itself?

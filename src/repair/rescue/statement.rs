@@ -58,10 +58,12 @@ fn skip_decoration(line: &str) -> usize {
 pub(super) const SHELLS: [&str; 8] =
     ["answer", "final_answer", "output", "response", "result", "solution", "action", "code"];
 
-/// Does a line hold nothing but a tag of such an element?
+/// Whether a line is a tag of such an element, or the end tag of any element, and nothing else.
 pub(super) fn is_shell(line: &str) -> bool {
     let tag = line.trim().strip_prefix('<').and_then(|tag| tag.strip_suffix('>'));
-    tag.is_some_and(|tag| SHELLS.contains(&tag.strip_prefix('/').unwrap_or(tag)))
+    let is_name =
+        |name: &str| !name.is_empty() && name.chars().all(|letter| letter.is_alphanumeric() || "_-:".contains(letter));
+    tag.is_some_and(|tag| SHELLS.contains(&tag) || tag.strip_prefix('/').is_some_and(is_name))
 }
 
 /// Passes over tokens of chat templates that leaked into the text, `<|assistant|>`, `[control_130]`, and tags of shells.

@@ -1,82 +1,206 @@
-//! Is a text a call, or about one? Weighs what stands around the calls found in it.
+//! Which calls a text holds, how they are marked, and what surrounds them.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
-use super::layout::{Block, Fence, Layout, Piece};
+use super::decision::{Form, Surroundings};
+use super::layout::{Block, Broken, Fence, Layout, Piece};
 use super::no_call::{Reason, diagnose};
+use super::program::Program;
 use super::written::Unresolved;
 use super::{Reading, Rescued, Situation, prose};
 use crate::domain::rules::Evidence;
-use crate::domain::{Call, ids};
+use crate::domain::{Call, Diagnosis, ids};
 use crate::scanner::Toolbook;
 
-/// Decides what a text is.
+/// Reads the calls of a text: all of them, or none.
 pub(super) fn weigh(text: &str, layout: &Layout<'_>, toolbook: &Toolbook, situation: &Situation<'_>) -> Reading {
     if layout.has_too_many {
         return Reading::Text;
     }
-    let blocks = blocks(layout, situation);
-    let is_marked = blocks.iter().any(|block| block.is_marked);
-    if let Some(broken) = broken(layout, situation).filter(|_| blocks.is_empty() || is_marked) {
+    let parts = parts(text, layout, situation);
+    let blocks: Vec<&Block> = parts.iter().filter_map(Part::block).collect();
+    if let Some(broken) = broken(layout, situation).filter(|_| blocks.iter().all(|block| block.is_marked)) {
         let reason = if situation.cut_off { Reason::CutOff } else { Reason::Unreadable };
         let near = text.get(broken.span.start..).unwrap_or_default();
         return Reading::NoCall(diagnose(broken.notation, &reason, near, toolbook));
     }
     let Some(first) = blocks.first() else { return Reading::Text };
-    let Some(evidence) = evidence(layout, is_marked).filter(|evidence| *evidence <= situation.evidence) else {
+    let surroundings = surroundings(&parts);
+    let evidence = evidence(&blocks, surroundings);
+    if evidence > situation.evidence || is_about_calls(&parts, &blocks) {
         return Reading::Text;
+    }
+    let calls = match calls(text, &blocks, toolbook, situation) {
+        Ok(calls) => calls,
+        // An example amid prose may name any tool.
+        Err(_) if evidence > Evidence::Alone => return Reading::Text,
+        Err(diagnosis) => return Reading::NoCall(diagnosis),
     };
+    if situation.allowed.is_some_and(|allowed| calls.iter().any(|call| !allowed.contains(&call.name))) {
+        return Reading::Text;
+    }
+    let spans = spans(text, layout, &blocks, situation.sent);
+    Reading::Calls(Rescued {
+        calls,
+        notation: first.notation,
+        evidence,
+        form: form(&blocks),
+        surroundings,
+        written: blocks.iter().map(|block| block.span.clone()).collect(),
+        text: left(text, &spans),
+        spans,
+    })
+}
+
+/// A piece of a text, as far as it bears on the decision.
+enum Part<'a> {
+    Prose(&'a str),
+    Calls(&'a Block),
+}
+
+impl<'a> Part<'a> {
+    fn block(&self) -> Option<&'a Block> {
+        match self {
+            Self::Calls(block) => Some(block),
+            Self::Prose(_) => None,
+        }
+    }
+
+    fn prose(&self) -> Option<&'a str> {
+        match self {
+            Self::Prose(line) => Some(line),
+            Self::Calls(_) => None,
+        }
+    }
+}
+
+/// The pieces, with calls that do not count as prose: those of programs, those that the client has already received, data where JSON
+/// was requested. Calls that repeat an earlier one are left out.
+fn parts<'a>(text: &'a str, layout: &'a Layout<'a>, situation: &Situation<'_>) -> Vec<Part<'a>> {
+    let program = Program::find(text, layout);
+    let mut parts: Vec<Part<'a>> = Vec::with_capacity(layout.pieces.len());
+    let mut seen: Vec<&Block> = Vec::new();
+    for (index, piece) in layout.pieces.iter().enumerate() {
+        let block = match piece {
+            Piece::Prose(line) => {
+                parts.push(Part::Prose(line));
+                continue;
+            }
+            Piece::Broken(_) => continue,
+            Piece::Calls(block) => block,
+        };
+        let is_answer = situation.json_wanted && !block.is_marked && block.notation == "json";
+        let in_code = fence(layout, block).is_some_and(|fence| fence.holds_code);
+        let is_program = !block.is_marked && (in_code || program.holds(index));
+        if is_answer || is_program || block.start < situation.sent {
+            parts.push(Part::Prose(text.get(block.span.clone()).unwrap_or_default()));
+        } else if !seen.iter().any(|earlier| earlier.calls == block.calls) {
+            seen.push(block);
+            parts.push(Part::Calls(block));
+        }
+    }
+    parts
+}
+
+/// How the calls are marked: of several the weakest. Marks in a fence may be shown rather than used.
+fn form(blocks: &[&Block]) -> Form {
+    let is_reserved = |block: &&Block| block.is_marked && block.is_reserved && block.fence.is_none();
+    if blocks.iter().all(is_reserved) { Form::Reserved } else { Form::Plain }
+}
+
+fn evidence(blocks: &[&Block], surroundings: Surroundings) -> Evidence {
+    match surroundings {
+        _ if blocks.iter().all(|block| block.is_marked) => Evidence::Marked,
+        Surroundings::Alone => Evidence::Alone,
+        _ => Evidence::Amid,
+    }
+}
+
+/// What surrounds the calls.
+fn surroundings(parts: &[Part<'_>]) -> Surroundings {
+    let mut before: Option<&str> = None;
+    let (mut is_leading, mut is_presented) = (true, false);
+    for part in parts {
+        match part {
+            Part::Prose(line) => before = Some(line),
+            Part::Calls(block) => {
+                let line = before.take();
+                is_leading &= line.is_none();
+                is_presented |= line.is_some_and(presents) || block.is_labelled;
+            }
+        }
+    }
+    match (is_presented, is_leading, before.is_some()) {
+        (true, _, _) => Surroundings::Presented,
+        (false, true, false) => Surroundings::Alone,
+        (false, true, true) => Surroundings::Leading,
+        (false, false, false) => Surroundings::Following,
+        (false, false, true) => Surroundings::Amid,
+    }
+}
+
+/// Signs at the end of a line that lead on to what follows, and question marks, which leave it open; in any script.
+const LEADING_ON: [char; 20] =
+    [':', '：', '︰', '﹕', '፡', '፦', '꞉', '–', '—', '―', '→', '⇒', '↓', '=', '>', '?', '？', '؟', ';', '՞'];
+
+/// Whether a line presents what follows it: by the sign at its end, or as a heading.
+fn presents(line: &str) -> bool {
+    let line = line.trim();
+    let is_closing = |letter: char| letter.is_whitespace() || "*_`\"'”’»)]）」』".contains(letter);
+    let is_bold = line.len() > "****".len() && line.starts_with("**") && line.ends_with("**");
+    line.starts_with('#') || is_bold || line.trim_end_matches(is_closing).ends_with(LEADING_ON)
+}
+
+/// Whether prose says in words that calls are explained or not to be made. Such words make a text of what may be a call, never
+/// the reverse.
+fn is_about_calls(parts: &[Part<'_>], blocks: &[&Block]) -> bool {
+    let Some(last) = parts.iter().rposition(|part| part.block().is_some()) else { return false };
+    let (before, after) = parts.split_at(last);
+    let lines = |parts: &[Part<'_>], holds: fn(&str) -> bool| parts.iter().filter_map(Part::prose).any(holds);
+    if lines(after, prose::declines) {
+        return true;
+    }
+    if blocks.iter().all(|block| block.is_marked) {
+        let is_shown = blocks.last().is_some_and(|block| block.fence.is_some() || !block.is_reserved);
+        return is_shown && lines(before, prose::teaches);
+    }
+    let first = parts.iter().position(|part| part.block().is_some()).unwrap_or_default();
+    let introduction = parts.get(..first).and_then(|parts| parts.iter().rev().find_map(Part::prose));
+    !introduction.is_some_and(prose::presents) && (lines(before, prose::teaches) || lines(before, prose::declines))
+}
+
+/// The calls of the blocks, each once.
+fn calls(
+    text: &str,
+    blocks: &[&Block],
+    toolbook: &Toolbook,
+    situation: &Situation<'_>,
+) -> Result<Vec<Call>, Diagnosis> {
     let mut calls: Vec<Call> = Vec::new();
-    for block in &blocks {
+    let mut seen: HashSet<(String, String)> = HashSet::new();
+    for block in blocks {
         for written in &block.calls {
-            match written.resolve(toolbook) {
-                Ok(resolved) => calls.extend(resolved.into_iter().map(|(name, arguments)| Call {
-                    id: ids::call_id(),
-                    name,
-                    arguments,
-                })),
-                Err(_) if evidence > Evidence::Alone => return Reading::Text,
-                Err(unresolved) => {
-                    let near = text.get(block.span.clone()).unwrap_or_default();
-                    return Reading::NoCall(diagnose(block.notation, &reason(unresolved), near, toolbook));
+            let resolved = written.resolve(toolbook, situation.expressions).map_err(|unresolved| {
+                let near = text.get(block.span.clone()).unwrap_or_default();
+                diagnose(block.notation, &reason(unresolved), near, toolbook)
+            })?;
+            for (name, arguments) in resolved {
+                if seen.insert((name.clone(), arguments.clone())) {
+                    calls.push(Call { id: ids::call_id(), name, arguments });
                 }
             }
         }
     }
-    if situation.allowed.is_some_and(|allowed| calls.iter().any(|call| !allowed.contains(&call.name))) {
-        return Reading::Text;
-    }
-    let spans = spans(layout, &blocks, situation.sent);
-    Reading::Calls(Rescued { calls, notation: first.notation, evidence, text: left(text, &spans), spans })
+    Ok(calls)
 }
 
 fn reason(unresolved: Unresolved) -> Reason {
     match unresolved {
         Unresolved::Name(name) => Reason::UnknownTool { name },
         Unresolved::Arguments(name) => Reason::Arguments { name },
+        Unresolved::Expression { name, source } => Reason::Expression { name, source },
     }
-}
-
-/// The blocks that count: marked ones alone, where there are any; none that the client has, none that say again what an
-/// earlier one said.
-fn blocks<'a>(layout: &'a Layout<'_>, situation: &Situation<'_>) -> Vec<&'a Block> {
-    let all = || {
-        layout.pieces.iter().filter_map(|piece| match piece {
-            Piece::Calls(block) => Some(block),
-            _ => None,
-        })
-    };
-    let any_marked = all().any(|block| block.is_marked);
-    let mut blocks: Vec<&Block> = Vec::new();
-    for block in all() {
-        let is_answer = situation.json_wanted && !block.is_marked && block.notation == "json";
-        let is_program = !block.is_marked && fence(layout, block).is_some_and(|fence| fence.holds_code);
-        let is_repeated = blocks.iter().any(|earlier| earlier.fence != block.fence && earlier.calls == block.calls);
-        if block.is_marked == any_marked && block.start >= situation.sent && !is_answer && !is_program && !is_repeated {
-            blocks.push(block);
-        }
-    }
-    blocks
 }
 
 /// The fence that the calls stand in.
@@ -85,50 +209,22 @@ fn fence<'a>(layout: &'a Layout<'_>, block: &Block) -> Option<&'a Fence> {
 }
 
 /// The first mark without a call, where the client has not got it.
-fn broken<'a>(layout: &'a Layout<'_>, situation: &Situation<'_>) -> Option<&'a super::layout::Broken> {
+fn broken<'a>(layout: &'a Layout<'_>, situation: &Situation<'_>) -> Option<&'a Broken> {
     layout.pieces.iter().find_map(|piece| match piece {
         Piece::Broken(broken) if broken.span.start >= situation.sent => Some(broken.as_ref()),
         _ => None,
     })
 }
 
-/// How sure it is that the text is a call; `None` where it is a text about one.
-fn evidence(layout: &Layout<'_>, is_marked: bool) -> Option<Evidence> {
-    let is_call = |piece: &Piece<'_>| matches!(piece, Piece::Calls(block) if block.is_marked == is_marked);
-    let last = layout.pieces.iter().rposition(is_call)?;
-    let (before, after) = layout.pieces.split_at(last);
-    if lines(after).any(prose::declines) {
-        return None;
-    }
-    if is_marked {
-        // What is shown in a fence of its own, or with marks that are common words, may be an example.
-        let may_be_shown = |block: &Block| block.fence.is_some() || !block.is_reserved;
-        let is_shown = matches!(layout.pieces.get(last), Some(Piece::Calls(block)) if may_be_shown(block));
-        return (!(is_shown && lines(before).any(prose::teaches))).then_some(Evidence::Marked);
-    }
-    if lines(after).next().is_none() && lines(before).all(prose::announces) {
-        return Some(Evidence::Alone);
-    }
-    let is_about = |line: &str| prose::teaches(line) || prose::declines(line);
-    let first = layout.pieces.iter().position(is_call)?;
-    let introduction = layout.pieces.get(..first).and_then(|pieces| lines(pieces).last());
-    let is_presented = introduction.is_some_and(prose::presents);
-    if !is_presented && lines(before).any(is_about) { None } else { Some(Evidence::Amid) }
-}
-
-fn lines<'a>(pieces: &[Piece<'a>]) -> impl Iterator<Item = &'a str> {
-    pieces.iter().filter_map(|piece| match piece {
-        Piece::Prose(line) => Some(*line),
-        _ => None,
-    })
-}
-
-/// The parts of the text that the calls take up: a fence as a whole, where it holds nothing else.
-fn spans(layout: &Layout<'_>, blocks: &[&Block], sent: usize) -> Vec<Range<usize>> {
+/// The parts of the text that do not remain: the calls (a fence as a whole, where it holds nothing else), and from results or messages
+/// on that the model invented behind them.
+fn spans(text: &str, layout: &Layout<'_>, blocks: &[&Block], sent: usize) -> Vec<Range<usize>> {
     let mut spans: Vec<Range<usize>> = Vec::new();
-    for block in blocks {
+    let of_block = |block: &&Block| {
         let fence = fence(layout, block).filter(|fence| !fence.holds_code);
-        let span = fence.map_or(&block.span, |fence| &fence.span);
+        fence.map_or(&block.span, |fence| &fence.span).clone()
+    };
+    for span in blocks.iter().map(of_block).chain(layout.invented.map(|start| start..text.len())) {
         // A list mark or an assignment before the call may have been sent.
         let span = span.start.max(sent)..span.end;
         match spans.last_mut() {

@@ -1,6 +1,7 @@
 //! A call as it was written, before it is known whether such a tool is offered.
 
 use super::literal::{Literal, Reader, object_json};
+use crate::domain::rules::Expressions;
 use crate::scanner::{CompiledTool, Toolbook};
 
 /// Times that arguments may have been encoded as a string.
@@ -24,6 +25,13 @@ pub(super) enum Unresolved {
     Name(String),
     /// The arguments cannot be told from one another.
     Arguments(String),
+    /// An argument is a name or an expression of a program, not a value.
+    Expression {
+        /// The tool that is called.
+        name: String,
+        /// The expression.
+        source: String,
+    },
 }
 
 impl Written {
@@ -48,8 +56,18 @@ impl Written {
 
     /// The name of the offered tool, and the arguments of each call as the text of a JSON object: one call, or as many as there
     /// are objects in `f({...}, {...})`.
-    pub(super) fn resolve(&self, toolbook: &Toolbook) -> Result<Vec<(String, String)>, Unresolved> {
+    pub(super) fn resolve(
+        &self,
+        toolbook: &Toolbook,
+        expressions: Expressions,
+    ) -> Result<Vec<(String, String)>, Unresolved> {
         let tool = offered(&self.name, toolbook).ok_or_else(|| Unresolved::Name(self.name.clone()))?;
+        let values = || self.positional.iter().chain(self.named.iter().map(|(_, value)| value));
+        if expressions == Expressions::Refuse
+            && let Some(source) = values().find_map(Literal::expression)
+        {
+            return Err(Unresolved::Expression { name: self.name.clone(), source: source.to_owned() });
+        }
         let call = |members: &[(String, Literal)]| {
             (tool.name().to_owned(), object_json(members.iter().map(|(key, value)| (key.as_str(), value))))
         };

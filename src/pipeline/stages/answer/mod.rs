@@ -50,6 +50,8 @@ pub(crate) fn settle(
     kept: &[CheckedCall],
     ending: Ending,
 ) -> Result<Settled, ErrorBody> {
+    let is_text = ending == Ending::Judged && turn.policy.mode == Mode::Guard;
+    let judged = if is_text { judged.into_text() } else { judged };
     let verdict = verdict(turn, &judged, ending);
     turn.record.trace_mut().verdict = verdict;
     turn.record.trace_mut().exhausted = ending.limit().map(|limit| limit.label().to_owned());
@@ -66,7 +68,7 @@ pub(crate) fn settle(
             code: Some("feedback_exhausted".to_owned()),
         });
     }
-    let JudgedAnswer { mut completion, choices } = judged;
+    let JudgedAnswer { mut completion, choices, .. } = judged;
     let mut rescued = BTreeMap::new();
     let changed = match ending {
         Ending::Handover(_) => {
@@ -159,7 +161,7 @@ fn verdict(turn: &Turn, judged: &JudgedAnswer, ending: Ending) -> Verdict {
     }
     match judged.verdict() {
         Verdict::Faulty => Verdict::Faulty,
-        _ if !trace.record.is_empty() => Verdict::Corrected,
+        _ if !trace.record.is_empty() && !judged.is_declined => Verdict::Corrected,
         _ if trace.attempts.iter().any(|attempt| !attempt.repairs.is_empty()) => Verdict::Repaired,
         Verdict::Text if !trace.executions.is_empty() => Verdict::Clean,
         verdict => verdict,

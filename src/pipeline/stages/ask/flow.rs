@@ -77,6 +77,22 @@ impl Streamed {
         }
     }
 
+    /// Takes out what is held of the last attempt, which may still be the answer.
+    pub(crate) fn set_aside(&mut self) -> Aside {
+        Aside {
+            held: std::mem::take(&mut self.held),
+            unsent: std::mem::take(&mut self.unsent),
+            verbatim: self.verbatim,
+            texts: self.texts.clone(),
+        }
+    }
+
+    /// Puts back what was set aside, in place of what came since.
+    pub(crate) fn restore(&mut self, aside: Aside) {
+        let Aside { held, unsent, verbatim, texts } = aside;
+        (self.held, self.unsent, self.verbatim, self.texts) = (held, unsent, verbatim, texts);
+    }
+
     /// Forgets what is held of the attempt before.
     pub(super) fn begin_attempt(&mut self) {
         self.held.clear();
@@ -88,6 +104,15 @@ impl Streamed {
             text.released = 0;
         }
     }
+}
+
+/// What was held of an attempt.
+#[derive(Debug)]
+pub(crate) struct Aside {
+    held: Vec<Bytes>,
+    unsent: Vec<Chunk>,
+    verbatim: bool,
+    texts: BTreeMap<u32, SentText>,
 }
 
 /// What may flow before the judgement.

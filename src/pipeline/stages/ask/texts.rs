@@ -54,7 +54,7 @@ pub(crate) struct HeldText {
 }
 
 /// What became of a choice's text when its stream ended.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct SentText {
     /// The text that the client has.
     pub(crate) text: String,

@@ -57,7 +57,14 @@ fn lines(set: &str, file: &str) -> Vec<Value> {
 fn tool(value: &Value) -> Tool {
     let text = |key: &str| value[key].as_str().unwrap_or_default().to_owned();
     let parameters = Arc::new(Value::Null);
-    Tool { name: text("name"), description: text("description"), parameters, free_text: false, owner: Owner::Client }
+    Tool {
+        name: text("name"),
+        description: text("description"),
+        parameters,
+        free_text: false,
+        reads: None,
+        owner: Owner::Client,
+    }
 }
 
 /// A request with the tools offered, a right one and a wrong one.

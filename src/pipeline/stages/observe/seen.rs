@@ -159,6 +159,7 @@ mod tests {
             description: description.into(),
             parameters: Arc::new(json!({"type": "object"})),
             free_text: false,
+            reads: None,
             owner: Owner::Client,
         };
         Offer::of_client(vec![tool], &Validators::default())

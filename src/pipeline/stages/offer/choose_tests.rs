@@ -26,6 +26,7 @@ fn pool(rules: &OfferRules, hidden: &[&str]) -> Pool {
         description: String::new(),
         parameters: Arc::new(json!({"type": "object"})),
         free_text: false,
+        reads: None,
         owner: Owner::Client,
     };
     let tools = NAMES.map(tool);

@@ -198,6 +198,7 @@ mod tests {
                 description: String::new(),
                 parameters: Arc::new(parameters),
                 free_text: false,
+                reads: None,
                 owner: Owner::Client,
             })
         };

@@ -43,6 +43,7 @@ pub(super) fn tool(name: &str, results: u32, schema_dialect: SchemaDialect) -> A
         description: DESCRIPTION.to_owned(),
         parameters: Arc::new(parameters),
         free_text: false,
+        reads: None,
         owner: Owner::Search,
     };
     Arc::new(WrittenTool::new(Arc::new(tool), Arc::new(translated.parameters), translated.strict))

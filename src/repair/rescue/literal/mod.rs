@@ -68,6 +68,16 @@ impl Literal {
         self.members()?.iter().find(|(key, _)| key == name).map(|(_, value)| value)
     }
 
+    /// The first name or expression in it, which is no value.
+    pub(super) fn expression(&self) -> Option<&str> {
+        match self {
+            Self::Source(source) => Some(source),
+            Self::List(items) => items.iter().find_map(Self::expression),
+            Self::Object(members) => members.iter().find_map(|(_, value)| value.expression()),
+            Self::Null | Self::Bool(_) | Self::Number(_) | Self::Text(_) => None,
+        }
+    }
+
     /// The string, where it is one.
     pub(super) fn text(&self) -> Option<&str> {
         match self {

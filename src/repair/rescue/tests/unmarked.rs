@@ -279,7 +279,7 @@ fn the_evidence_says_what_stands_around_a_call() {
     };
     assert_eq!(evidence("<tool_call>{\"name\": \"ping\", \"arguments\": {}}</tool_call>"), Some(Evidence::Marked));
     assert_eq!(evidence("ping()"), Some(Evidence::Alone));
-    assert_eq!(evidence("Here is the call:\n```\nping()\n```"), Some(Evidence::Alone));
+    assert_eq!(evidence("Here is the call:\n```\nping()\n```"), Some(Evidence::Amid));
     assert_eq!(evidence("<answer>\nping()\n</answer>"), Some(Evidence::Alone));
     assert_eq!(evidence("I will look whether it is there.\n\nping()"), Some(Evidence::Amid));
     assert_eq!(evidence("For example:\n\nping()"), None);

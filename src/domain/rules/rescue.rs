@@ -1,0 +1,130 @@
+//! When text becomes calls (E1).
+
+use serde::{Deserialize, Serialize};
+
+/// How strongly a text indicates that it is a call rather than a text about one, from the strongest evidence to the weakest.
+///
+/// As a rule it is the weakest evidence that is considered; `Off` considers none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Evidence {
+    /// No text is considered.
+    Off,
+    /// The call is enclosed in marks that are reserved for calls, such as `<tool_call>` or `[TOOL_CALLS]`.
+    Marked,
+    /// The call, or several, begins the answer; fences and tokens of chat templates do not count.
+    Alone,
+    /// The call is a statement of its own amid prose.
+    Amid,
+}
+
+impl Evidence {
+    /// Value in traces and policy files.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Marked => "marked",
+            Self::Alone => "alone",
+            Self::Amid => "amid",
+        }
+    }
+}
+
+/// Handling of a text that may be a call and may be about one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unsure {
+    /// `confirm` towards an upstream that leaves calls in the text, `text` towards one that delivers native `tool_calls`.
+    #[default]
+    Auto,
+    /// The model is asked once, within the limit of static feedback; without a call the client gets the original answer.
+    Confirm,
+    /// The text stays text.
+    Text,
+    /// The text becomes calls.
+    Call,
+}
+
+impl Unsure {
+    /// The handling towards an upstream; never [`Unsure::Auto`].
+    pub const fn towards(self, delivers_calls: bool) -> Self {
+        match self {
+            Self::Auto if delivers_calls => Self::Text,
+            Self::Auto => Self::Confirm,
+            other => other,
+        }
+    }
+
+    /// Rank by strictness: the stricter of two never turns more text into calls.
+    const fn rank(self) -> u8 {
+        match self {
+            Self::Call => 0,
+            Self::Confirm => 1,
+            Self::Auto => 2,
+            Self::Text => 3,
+        }
+    }
+
+    /// The stricter of two.
+    #[must_use]
+    pub const fn stricter(self, other: Self) -> Self {
+        if self.rank() >= other.rank() { self } else { other }
+    }
+}
+
+/// Handling of rescued arguments that are names or expressions of a program.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Expressions {
+    /// The source text becomes a string: `to=user.email` gives `"user.email"`. Leaderboards expect this.
+    Source,
+    /// Such a call cannot be read (E1).
+    #[default]
+    Refuse,
+}
+
+/// Rules of rescue: when text becomes calls (E1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RescueRules {
+    /// The weakest evidence considered towards an upstream that is not known to deliver native `tool_calls`.
+    pub text: Evidence,
+    /// The weakest evidence considered towards an upstream that does: its models' text is more often about a call than a call.
+    pub native: Evidence,
+    /// Handling of a text that may be a call and may be about one.
+    pub unsure: Unsure,
+    /// Handling of arguments that are names or expressions.
+    pub expressions: Expressions,
+}
+
+impl Default for RescueRules {
+    fn default() -> Self {
+        Self {
+            text: Evidence::Amid,
+            native: Evidence::Alone,
+            unsure: Unsure::default(),
+            expressions: Expressions::default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn auto_follows_the_upstream() {
+        assert_eq!((Unsure::Auto.towards(true), Unsure::Auto.towards(false)), (Unsure::Text, Unsure::Confirm));
+        assert_eq!((Unsure::Call.towards(true), Unsure::Text.towards(false)), (Unsure::Call, Unsure::Text));
+    }
+
+    #[test]
+    fn the_stricter_handling_never_makes_more_calls() {
+        let order = [Unsure::Call, Unsure::Confirm, Unsure::Auto, Unsure::Text];
+        for (index, one) in order.into_iter().enumerate() {
+            for other in order.into_iter().skip(index) {
+                assert_eq!((one.stricter(other), other.stricter(one)), (other, other));
+            }
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! Program text outside code fences, which is never a source of calls.
+//!
+//! Fenced code is handled by the layout (`Fence::holds_code`). Outside fences a program is recognised by the syntax of programming
+//! languages and of what quotes them: control flow, declarations, assignments used later, interpreter prompts, diffs, log stamps,
+//! YAML keys. A call before the first sign of a program is unaffected.
+
+use super::layout::{Block, Layout, Piece};
+
+/// Words that begin a compound statement, with what the statement must contain besides its closing `:` or `{`.
+const COMPOUND: [(&str, &[&str]); 16] = [
+    ("for", &[" in ", "(", ";"]),
+    ("foreach", &["("]),
+    ("while", &["(", "=", "<", ">", " not ", " True", " true", "1"]),
+    ("if", &["(", "=", "<", ">", " not ", " in ", " is ", ".", "_"]),
+    ("elif", &[""]),
+    ("else if", &["("]),
+    ("with", &["(", " as "]),
+    ("except", &[""]),
+    ("catch", &["("]),
+    ("switch", &["("]),
+    ("match", &["(", "{"]),
+    ("def", &["("]),
+    ("async def", &["("]),
+    ("class", &[""]),
+    ("function", &["("]),
+    ("async function", &["("]),
+];
+
+/// Whole lines of compound statements.
+const BARE_COMPOUND: [&str; 8] = ["else:", "try:", "finally:", "except:", "else {", "try {", "} else {", "do {"];
+
+/// Beginnings of lines that declare or import, each with what the line must contain besides.
+const DECLARATIONS: [(&str, &str); 17] = [
+    ("import ", ""),
+    ("from ", " import "),
+    ("#include", ""),
+    ("#!/", ""),
+    ("using ", ";"),
+    ("package ", ";"),
+    ("const ", "="),
+    ("let ", "="),
+    ("var ", "="),
+    ("fn ", "("),
+    ("func ", "("),
+    ("pub fn ", "("),
+    ("public ", "("),
+    ("private ", "("),
+    ("require(", ")"),
+    ("end", ""),
+    ("return ", ""),
+];
+
+/// Beginnings of lines of interpreters and diffs.
+const QUOTING: [&str; 7] = [">>>", "... ", "@@ ", "+++ ", "diff --git", "--- a/", "In ["];
+
+/// Whether each piece of a layout belongs to a program; pieces without calls are never looked up.
+#[derive(Debug, Default)]
+pub(super) struct Program {
+    flags: Vec<bool>,
+}
+
+impl Program {
+    /// Finds the program text among the pieces of a text.
+    pub(super) fn find(text: &str, layout: &Layout<'_>) -> Self {
+        let is_unmarked = |piece: &Piece<'_>| matches!(piece, Piece::Calls(block) if !block.is_marked);
+        if !layout.pieces.iter().any(is_unmarked) {
+            return Self::default();
+        }
+        let targets = Targets::read(text, layout);
+        let mut begun = false;
+        let mut flags = Vec::with_capacity(layout.pieces.len());
+        for (index, piece) in layout.pieces.iter().enumerate() {
+            let neighbour = |at: Option<usize>| at.and_then(|at| layout.pieces.get(at));
+            let (before, after) = (neighbour(index.checked_sub(1)), neighbour(index.checked_add(1)));
+            flags.push(match piece {
+                Piece::Prose(line) => {
+                    begun |= is_code(line) || targets.is_used_later(index);
+                    begun
+                }
+                Piece::Calls(block) => {
+                    begun |= block.fence.is_none() && targets.is_used_later(index);
+                    let two_before = neighbour(index.checked_sub(2));
+                    begun
+                        || is_in_diff(text, block, before, after)
+                        || block.is_labelled && is_logged_or_keyed(before, two_before, after)
+                }
+                Piece::Broken(_) => begun,
+            });
+        }
+        Self { flags }
+    }
+
+    /// Whether the piece at `index` belongs to a program.
+    pub(super) fn holds(&self, index: usize) -> bool {
+        self.flags.get(index).copied().unwrap_or_default()
+    }
+}
+
+/// Whether a line is a statement of a program other than a call.
+fn is_code(line: &str) -> bool {
+    let line = line.trim();
+    let body = line.strip_suffix([':', '{']).map(str::trim_end);
+    let is_compound = body.is_some_and(|body| {
+        COMPOUND.iter().any(|(word, signs)| {
+            let rest = body.strip_prefix(word).filter(|rest| rest.starts_with([' ', '(']));
+            rest.is_some_and(|rest| signs.iter().any(|sign| rest.contains(sign) || line.ends_with('{')))
+        })
+    });
+    let is_end = line.starts_with('}') && line.len() <= "});".len();
+    let is_terminated = line.ends_with(';') && line.contains(['(', '=']);
+    let is_declaration = || {
+        DECLARATIONS.iter().any(|(start, sign)| match *start {
+            // A word of its own, or English prose.
+            "end" => line == "end",
+            "import " | "return " => line.strip_prefix(start).is_some_and(|rest| is_one_operand(rest)),
+            start => line.starts_with(start) && line.contains(sign),
+        })
+    };
+    is_compound
+        || is_end
+        || is_terminated
+        || BARE_COMPOUND.contains(&line)
+        || is_declaration()
+        || QUOTING.iter().any(|start| line.starts_with(start))
+}
+
+/// Whether `rest` is what `import` or `return` takes: names joined by signs, not the words of a sentence.
+fn is_one_operand(rest: &str) -> bool {
+    let words = rest.split([',', ';']).map(|part| part.split_whitespace().count());
+    !rest.trim().is_empty()
+        && !rest.ends_with(['.', ':', '!'])
+        && words.into_iter().all(|words| words <= 1)
+        && rest.is_ascii()
+        || rest.contains(" as ") && rest.split_whitespace().count() == 3
+}
+
+/// Whether the line of a call and a neighbouring line are a removed and an added line.
+fn is_in_diff(text: &str, block: &Block, before: Option<&Piece<'_>>, after: Option<&Piece<'_>>) -> bool {
+    let sign_of = |piece: &Piece<'_>| match piece {
+        Piece::Calls(block) => line_sign(text, block),
+        Piece::Prose(line) => sign(line),
+        Piece::Broken(_) => None,
+    };
+    let Some(own) = line_sign(text, block) else { return false };
+    [before, after].into_iter().flatten().filter_map(sign_of).any(|other| other != own)
+}
+
+fn line_sign(text: &str, block: &Block) -> Option<char> {
+    text.get(block.span.start..block.start).and_then(sign)
+}
+
+fn sign(line: &str) -> Option<char> {
+    line.trim_start().chars().next().filter(|sign| matches!(sign, '+' | '-'))
+}
+
+/// Whether the label before a call is a log stamp, or a key of a document whose next or previous line has a key as well.
+fn is_logged_or_keyed(label: Option<&Piece<'_>>, before: Option<&Piece<'_>>, after: Option<&Piece<'_>>) -> bool {
+    let Some(Piece::Prose(label)) = label else { return false };
+    let is_keyed = |piece: &Piece<'_>| matches!(piece, Piece::Prose(line) if is_keyed(line));
+    has_time(label) || is_key(label) && [before, after].into_iter().flatten().any(is_keyed)
+}
+
+/// Whether a label is a key of YAML: one identifier, in a list or not.
+fn is_key(label: &str) -> bool {
+    let key = label.trim().trim_start_matches("- ").strip_suffix(':').unwrap_or_default();
+    !key.is_empty()
+        && key.chars().all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || "_-".contains(letter))
+}
+
+/// Whether a line is `key: value` or `key:`.
+fn is_keyed(line: &str) -> bool {
+    line.find(':').is_some_and(|colon| {
+        let after = line.get(colon + 1..).unwrap_or_default();
+        (after.is_empty() || after.starts_with(' ')) && line.get(..=colon).is_some_and(is_key)
+    })
+}
+
+/// Whether a text has a time of day such as `10:04`.
+fn has_time(text: &str) -> bool {
+    let digits =
+        |window: &[u8]| matches!(window, [a, b, b':', c, d] if [a, b, c, d].iter().all(|byte| byte.is_ascii_digit()));
+    text.as_bytes().windows("10:04".len()).any(digits)
+}
+
+/// Assignments of a text, and whether a later line uses their targets.
+struct Targets {
+    used: Vec<bool>,
+}
+
+impl Targets {
+    fn read(text: &str, layout: &Layout<'_>) -> Self {
+        let mut used = vec![false; layout.pieces.len()];
+        let mut open: Vec<(usize, &str)> = Vec::new();
+        for (index, piece) in layout.pieces.iter().enumerate() {
+            let line = match piece {
+                Piece::Prose(line) => *line,
+                Piece::Calls(block) => text.get(block.span.clone()).unwrap_or_default(),
+                Piece::Broken(_) => continue,
+            };
+            open.retain(|(at, target)| {
+                let is_used = uses(line, target);
+                if let Some(flag) = used.get_mut(*at)
+                    && is_used
+                {
+                    *flag = true;
+                }
+                !is_used
+            });
+            if let Some(target) = target(line)
+                && open.len() < MAX_TARGETS
+            {
+                open.push((index, target));
+            }
+        }
+        Self { used }
+    }
+
+    fn is_used_later(&self, index: usize) -> bool {
+        self.used.get(index).copied().unwrap_or_default()
+    }
+}
+
+/// Targets that are followed at a time, which bounds the work per line.
+const MAX_TARGETS: usize = 8;
+
+/// The name on the left side of an assignment: `name = ...`, `name: Type = ...`.
+fn target(line: &str) -> Option<&str> {
+    let (left, right) = line.split_once('=')?;
+    let name = left.split(':').next()?.trim();
+    let is_name = name.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_')
+        && name.chars().all(is_name_part);
+    (is_name && !right.is_empty() && !right.starts_with(['=', '>']) && !left.ends_with(['!', '<', '>', '(']))
+        .then_some(name)
+}
+
+/// Whether a line uses a name as code does: as an operand between brackets and signs, or with a member or an index.
+fn uses(line: &str, name: &str) -> bool {
+    line.match_indices(name).any(|(at, _)| {
+        let before = line.get(..at).unwrap_or_default();
+        let after = line.get(at + name.len()..).unwrap_or_default();
+        let is_word = !before.ends_with(is_name_part) && !after.starts_with(is_name_part);
+        let opens = before.trim_end().ends_with(['(', '[', '{', ',', '=', '+']);
+        let mut follows = after.chars();
+        let has_member = match follows.next() {
+            Some('.') => follows.next().is_some_and(|next| next.is_ascii_alphabetic() || next == '_'),
+            Some('[' | '(') => true,
+            _ => false,
+        };
+        let closes = after.trim_start().starts_with([')', ']', '}', ',', '+']) || after.trim().is_empty();
+        // A named argument of the same name, `f(name=1)`, uses nothing.
+        is_word && (has_member || opens && closes)
+    })
+}
+
+fn is_name_part(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || letter == '_'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_of_programs_are_code_and_sentences_are_not() {
+        for line in [
+            "for city in cities:",
+            "for (const c of cities) {",
+            "if (ok) {",
+            "if user.name == \"x\":",
+            "while True:",
+            "def f():",
+            "class Order:",
+            "else:",
+            "import os, sys",
+            "import numpy as np",
+            "from tools import send",
+            "const x = 1",
+            "}",
+            "});",
+            "total += 1;",
+            ">>> 1 + 1",
+            "@@ -1,2 +1,2 @@",
+            "return total",
+        ] {
+            assert!(is_code(line), "{line}");
+        }
+        for line in [
+            "For example:",
+            "If you want, I can do this:",
+            "if you agree:",
+            "While you wait:",
+            "with pleasure:",
+            "import this file into the sheet.",
+            "return the parcel by Monday, please",
+            "from Oslo to Bergen:",
+            "let me check:",
+            "Class dismissed:",
+            "public holidays:",
+            "Here you are:",
+        ] {
+            assert!(!is_code(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn names_are_used_as_operands() {
+        for line in ["print(total)", "x = total", "f(a=total, b=1)", "total.strip()", "total[0]", "[1, total]"] {
+            assert!(uses(line, "total"), "{line}");
+        }
+        for line in ["The total is high.", "f(total=3)", "totals(1)", "That is the total. Good."] {
+            assert!(!uses(line, "total"), "{line}");
+        }
+    }
+
+    #[test]
+    fn times_and_keys_are_recognised() {
+        assert!(has_time("2026-11-23 10:04:05 INFO worker:") && !has_time("Room 10: 4 seats"));
+        assert!(is_key("- run:") && is_key("step_2:") && !is_key("Function call:") && !is_key("Call:"));
+        assert!(is_keyed("name: deploy") && is_keyed("steps:") && !is_keyed("See http://x") && !is_keyed("Note: so"));
+    }
+}

@@ -1,0 +1,108 @@
+//! Whether an earlier message contains the text of a call, or names its tool: the answer may quote or explain it.
+
+use crate::scanner::names::words;
+
+/// Bytes of earlier messages that are compared; the most recent count.
+const MAX_COMPARED: usize = 4 << 20;
+
+/// Whether one of the `texts`, latest last, contains `quoted`, white space and escapes aside.
+pub(super) fn is_in<'a>(quoted: &str, texts: impl DoubleEndedIterator<Item = &'a str>) -> bool {
+    let word = longest_word(quoted);
+    let quoted = reduced(quoted);
+    if quoted.is_empty() {
+        return false;
+    }
+    let mut left = MAX_COMPARED;
+    for text in texts.rev() {
+        let Some(rest) = left.checked_sub(text.len()) else { return false };
+        left = rest;
+        // Nearly all texts are dismissed without being reduced.
+        let may_contain = memchr::memmem::find(text.as_bytes(), word.as_bytes()).is_some();
+        if may_contain && memchr::memmem::find(reduced(text).as_bytes(), quoted.as_bytes()).is_some() {
+            return true;
+        }
+    }
+    false
+}
+
+/// The longest run of ASCII letters, digits and underscores, which no encoding changes.
+fn longest_word(text: &str) -> &str {
+    let words = text.split(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_'));
+    words.max_by_key(|word| word.len()).unwrap_or_default()
+}
+
+/// Whether a user's message names a tool. A name of one word may be a word of the request, and does not count.
+pub(super) fn names(message: &str, tool: &str) -> bool {
+    // Scripts without spaces join a name to the words around it.
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    words(tool).len() > 1
+        && message.match_indices(tool).any(|(at, _)| {
+            let (before, after) = (message.get(..at), message.get(at + tool.len()..));
+            !before.is_some_and(|text| text.ends_with(is_part)) && !after.is_some_and(|text| text.starts_with(is_part))
+        })
+}
+
+/// References by which HTML and JSON write the characters of marks, and the characters.
+const REFERENCES: [(&str, char); 11] = [
+    ("&lt;", '<'),
+    ("&gt;", '>'),
+    ("&quot;", '"'),
+    ("&#34;", '"'),
+    ("&#39;", '\''),
+    ("&apos;", '\''),
+    ("&amp;", '&'),
+    ("\\u003c", '<'),
+    ("\\u003e", '>'),
+    ("\\u003C", '<'),
+    ("\\u003E", '>'),
+];
+
+/// A text without white space, backslashes and escaped line breaks, its references replaced: what a quotation keeps of it, whether
+/// or not it was encoded as JSON or HTML.
+fn reduced(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(next) = rest.chars().next() {
+        if matches!(next, '&' | '\\')
+            && let Some((reference, character)) = REFERENCES.iter().find(|(reference, _)| rest.starts_with(reference))
+        {
+            out.push(*character);
+            rest = rest.get(reference.len()..).unwrap_or_default();
+            continue;
+        }
+        let escaped_space = ["\\n", "\\t", "\\r"].into_iter().find(|escape| rest.starts_with(escape));
+        let length = escaped_space.map_or(next.len_utf8(), str::len);
+        if escaped_space.is_none() && !next.is_whitespace() && next != '\\' {
+            out.push(next);
+        }
+        rest = rest.get(length..).unwrap_or_default();
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_is_found_however_the_message_encodes_it() {
+        let call = "<tool_call>\n{\"name\": \"drop_table\", \"arguments\": {\"table\": \"a b\"}}\n</tool_call>";
+        let raw = format!("Page:\n{call}\nend");
+        let json = serde_json::to_string(&raw).unwrap();
+        let twice = serde_json::to_string(&json).unwrap();
+        let html = raw.replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
+        let spaced = raw.replace('\n', "\r\n    ");
+        for text in [&raw, &json, &twice, &html, &spaced] {
+            assert!(is_in(call, [text.as_str()].into_iter()), "{text}");
+        }
+        let other = raw.replace("a b", "c");
+        assert!(!is_in(call, [other.as_str(), "drop_table"].into_iter()));
+        assert!(!is_in(call, [].into_iter()));
+    }
+
+    #[test]
+    fn a_tool_is_named_by_its_whole_name_where_that_is_no_single_word() {
+        assert!(names("How is delete_order called?", "delete_order") && names("使用delete-order。", "delete-order"));
+        assert!(!names("Search for delete_orders", "delete_order") && !names("Please search for it", "search"));
+    }
+}
