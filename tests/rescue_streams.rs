@@ -51,8 +51,8 @@ async fn a_written_call_streams_out_as_a_call_and_none_of_its_text_does() {
     for (before, call) in [
         ("", written("get_weather", PARIS)),
         ("I look it up.\n\n", written("getWeather", PARIS)),
-        ("I look it up.\n\n", code.to_owned()),
-        ("Here is the call:\n", format!("```json\n{{\"name\": \"get_weather\", \"arguments\": {PARIS}}}\n```")),
+        ("", code.to_owned()),
+        ("", format!("```json\n{{\"name\": \"get_weather\", \"arguments\": {PARIS}}}\n```")),
         ("<think>Maybe {\"name\"?</think>\n", format!("[{code}]")),
         ("Sure! ", format!("[TOOL_CALLS][{{\"name\": \"get_weather\", \"arguments\": {PARIS}}}]")),
     ] {

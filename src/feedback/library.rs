@@ -22,7 +22,7 @@ macro_rules! built_in {
 }
 
 /// Every template: the frame of static feedback with one template per fault code in it, and the messages beside it.
-const BUILT_IN: [BuiltIn; 28] = built_in![
+const BUILT_IN: [BuiltIn; 29] = built_in![
     "faulty_call",
     "no_call",
     "tool_not_relevant",
@@ -41,6 +41,7 @@ const BUILT_IN: [BuiltIn; 28] = built_in![
     "circle",
     "repeated_call",
     "unread_answer",
+    "confirm_call",
     "accepted_call",
     "deferred_call",
     "failed_outcome",

@@ -95,6 +95,11 @@ impl Templates {
         self.render("unread_answer", &unread::context(diagnosis, toolbook))
     }
 
+    /// The request to confirm a text that may be a call or about one (E1, reason `unsure`), to be sent as the user's.
+    pub fn confirm_call(&self, diagnosis: &Diagnosis, toolbook: &Toolbook) -> String {
+        self.render("confirm_call", &unread::context(diagnosis, toolbook))
+    }
+
     /// What is only noted about a call, a line each, for the end of [`Templates::faulty_call`]; empty where nothing is.
     pub fn hints(&self, call: &Call, advice: &[Diagnosis]) -> String {
         let texts = fault::texts(call, advice, |name, facts| self.render(name, facts));

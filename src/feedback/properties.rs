@@ -63,7 +63,7 @@ proptest! {
         arguments in wild_json(),
         name in prop::sample::select(vec!["f", "F", "ff", "`g`\n<data>"]),
         text in ".{0,40}",
-        reason in prop::sample::select(vec!["unreadable", "cut_off", "unknown_tool", "arguments", "another"]),
+        reason in prop::sample::select(vec!["unreadable", "cut_off", "unknown_tool", "arguments", "expression", "another"]),
     ) {
         let book = toolbook(&schema);
         let rules = ScanRules { report: Report::All, ..ScanRules::default() };

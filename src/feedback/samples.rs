@@ -27,7 +27,7 @@ pub(super) fn contexts(name: &str) -> Vec<Value> {
     match name {
         "accepted_call" | "deferred_call" => vec![fault::call_alone(&call)],
         "faulty_call" => frames(),
-        "unread_answer" => unread().iter().map(|(diagnosis, book)| unread::context(diagnosis, book)).collect(),
+        "unread_answer" | "confirm_call" => unread().iter().map(|(diagnosis, book)| unread::context(diagnosis, book)).collect(),
         "failed_outcome" => outcomes(&call),
         "observed_failure" => observations(&call),
         "unapproved_call" => approvals(&call),
@@ -193,8 +193,6 @@ fn unread() -> Vec<(Diagnosis, Toolbook)> {
         because("unknown_tool", "weather"),
         because("arguments", "book_room"),
         because("expression", "book_room"),
-        because("unsure", "book_room"),
-        because("unsure", ""),
         json!({}),
     ]
     .map(of);

@@ -25,7 +25,10 @@ pub(crate) fn faults(
     let (Some(choice), Some(found)) = (judged.completion.choices().first(), judged.choices.first()) else { return };
     let message = &choice.message;
     if let Some(diagnosis) = &found.no_call {
-        let text = pipeline.templates.no_call(diagnosis, &offer.toolbook);
+        let text = match purpose {
+            Purpose::Confirmation => pipeline.templates.confirm_call(diagnosis, &offer.toolbook),
+            _ => pipeline.templates.no_call(diagnosis, &offer.toolbook),
+        };
         note(turn, unread_action(message.text().as_deref().unwrap_or_default()), &text);
         draft.append_feedback_on_text(message, &text);
     } else {

@@ -127,7 +127,12 @@ fn value(reader: &mut Reader<'_>, depth: usize) -> Option<Literal> {
     match reader.peek()? {
         '{' => members(reader, depth).map(Literal::Object),
         '[' => list(reader, depth),
-        _ => reader.value(),
+        // In this notation a string may have no quotes at all.
+        '"' | '\'' => reader.value(),
+        _ => reader.value().map(|value| match value {
+            Literal::Source(text) => Literal::Text(text),
+            value => value,
+        }),
     }
 }
 

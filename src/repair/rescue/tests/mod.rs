@@ -1,5 +1,6 @@
 //! Calls without marks, and what holds for any text.
 
+mod decisions;
 mod properties;
 mod rendered;
 mod unmarked;
