@@ -301,14 +301,23 @@ fn amid_prose() -> String {
 
 #[tokio::test]
 async fn an_upstream_that_delivers_native_calls_needs_stronger_evidence() {
-    let texts = || vec![answer::text(&amid_prose()), one_call("get_weather", PARIS), answer::text(&amid_prose())];
-    for (key, rescued) in [("auto", [true, false]), ("text", [true, true]), ("native", [false, false])] {
-        let (_upstream, proxy) = guarding_with(texts(), &format!("tool_calls = \"{key}\"\n")).await;
+    let native = || one_call("get_weather", PARIS);
+    let prose = || answer::text(&amid_prose());
+    // A text, then one native call and a text, then as many as it takes and a text.
+    let replies = || {
+        let mut replies = vec![prose(), native(), prose()];
+        replies.extend(std::iter::repeat_with(native).take(8));
+        replies.push(prose());
+        replies
+    };
+    let cases = [("auto", [true, true, false]), ("text", [true, true, true]), ("native", [false, false, false])];
+    for (key, rescued) in cases {
+        let (_upstream, proxy) = guarding_with(replies(), &format!("tool_calls = \"{key}\"\n")).await;
         let mut seen = Vec::new();
-        for _ in 0..3 {
+        for _ in 0..replies().len() {
             seen.push(!calls_of(&proxy.client().chat(&with_tools("Weather?")).await.message()).is_empty());
         }
-        assert_eq!([seen[0], seen[2]], rescued, "{key}");
+        assert_eq!([seen[0], seen[2], seen[11]], rescued, "{key}");
     }
 }
 

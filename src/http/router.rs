@@ -92,6 +92,7 @@ pub fn operator_router(state: OperatorSide) -> Router {
         .route("/admin/policies", get(admin::policies::list))
         .route("/admin/policies/explain", post(admin::policies::explain))
         .route("/admin/shadow", get(admin::shadow::show))
+        .route("/admin/upstreams", get(admin::upstreams::list))
         .route("/admin/lessons", get(admin::memory::list::<Lesson>))
         .route("/admin/lessons/{id}", get(admin::memory::show::<Lesson>))
         .route("/admin/lessons/{id}/retire", post(admin::memory::retire::<Lesson>))

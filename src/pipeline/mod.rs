@@ -50,7 +50,7 @@ use crate::upstream::{Upstream, Upstreams};
 pub use answer::{Answer, AnswerBody, NoAnswer, Pending, Receipt, Running};
 pub use approvals::ApprovalDesk;
 pub use charge::{refusal_body, refusal_headers};
-pub use inspection::{Editing, Inspection, ToolShown};
+pub use inspection::{Editing, Inspection, ToolShown, UpstreamShown};
 pub use memory::Memory;
 pub use pass_through::{PassThrough, Passed};
 pub use producer_shelf::ProducerShelf;

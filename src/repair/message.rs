@@ -76,6 +76,12 @@ impl JudgedMessage {
         }
     }
 
+    /// Whether calls were found in its text, or were evidently meant there.
+    pub fn called_in_text(&self) -> bool {
+        let meant = self.no_call.as_ref().or(self.no_call_advice.as_ref());
+        self.rescued.is_some() || meant.is_some_and(|diagnosis| diagnosis.code == FaultCode::NoCall)
+    }
+
     /// Everything that is only noted.
     pub fn advice(&self) -> impl Iterator<Item = &Diagnosis> {
         self.no_call_advice.iter().chain(self.calls.iter().flat_map(|call| &call.advice))

@@ -17,7 +17,7 @@ use super::failure::{Failures, is_the_upstreams};
 use super::gate::{Gate, Load, Passage};
 use super::headers::HeaderRules;
 use super::retry::{self, Retries};
-use super::tool_calls::NativeModels;
+use super::tool_calls::{Deliveries, Delivery, ModelDelivery};
 use super::{Again, Answer, BuildError, Settings, ToolCalls};
 use crate::domain::{UpstreamFailure, UpstreamFailureKind};
 
@@ -32,7 +32,7 @@ pub struct Upstream {
     chat_uri: Uri,
     rules: HeaderRules,
     echo: Echo,
-    native: NativeModels,
+    deliveries: Deliveries,
     connection: Connection,
     gate: Arc<Gate>,
 }
@@ -53,7 +53,7 @@ impl Upstream {
             failures: Failures::of(name),
             echo: rules.echo(),
             rules,
-            native: NativeModels::default(),
+            deliveries: Deliveries::default(),
             connection: Connection::build(name, settings, &chat_uri)?,
             gate: Arc::new(Gate::new(settings)),
             base_url: url,
@@ -83,18 +83,27 @@ impl Upstream {
         self.settings.max_event_bytes
     }
 
-    /// Is it known to deliver this model's calls as `tool_calls`, so that a text is rather a text?
+    /// Whether this model's calls are expected as `tool_calls`, so that a text is rather a text.
     pub fn delivers_calls(&self, model: &str) -> bool {
         match self.settings.tool_calls {
             ToolCalls::Native => true,
             ToolCalls::Text => false,
-            ToolCalls::Auto => self.native.contains(model),
+            ToolCalls::Auto => self.deliveries.delivers_calls(model),
         }
     }
 
-    /// Notes that it delivered a call of this model as `tool_calls`.
-    pub fn delivered_call(&self, model: &str) {
-        self.native.add(model);
+    /// Notes how the calls of an answer of this model came.
+    pub fn note_delivery(&self, model: &str, delivery: Delivery) {
+        self.deliveries.note(model, delivery);
+    }
+
+    /// How its models' calls come, by model. The shares are learned even where the setting decides.
+    pub fn deliveries(&self) -> Vec<ModelDelivery> {
+        let mut models = self.deliveries.models();
+        for model in &mut models {
+            model.delivers_calls = self.delivers_calls(&model.model);
+        }
+        models
     }
 
     /// What goes on at it now.

@@ -56,7 +56,7 @@ pub struct Settings {
     pub circuit_open_seconds: u64,
     /// Requests at a time that are then let through to find out whether it is well; as many have to succeed.
     pub circuit_probes: u32,
-    /// Does it deliver calls as `tool_calls`?
+    /// How it delivers calls: as `tool_calls`, as text, or learned for each model.
     pub tool_calls: ToolCalls,
     /// The subset of JSON Schema that the catalog's tools are written in. Tools that a client sends are never changed.
     pub schema_dialect: SchemaDialect,

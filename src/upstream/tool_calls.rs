@@ -1,7 +1,11 @@
-//! Whether an upstream delivers calls as `tool_calls`, or leaves them in the text.
+//! How an upstream delivers the calls that its models make: as `tool_calls`, or in the text of the answer.
+//!
+//! Under `tool_calls = "auto"` the proxy learns it per model, from a share that decays: no single answer decides, and none decides
+//! for the life of the process.
 
-use std::collections::HashSet;
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 use serde::{Deserialize, Serialize};
@@ -10,7 +14,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolCalls {
-    /// As `tool_calls` for a model of which this process has seen some, as text for any other.
+    /// Learned for each model from its last answers.
     #[default]
     Auto,
     /// As `tool_calls`.
@@ -19,47 +23,221 @@ pub enum ToolCalls {
     Text,
 }
 
+/// How the calls of one answer came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delivery {
+    /// As `tool_calls`.
+    Native,
+    /// In the text, where they were found or only meant.
+    Text,
+    /// Tools were offered and none was called: the answer shows nothing, and what was learned ages slowly.
+    NoCall,
+}
+
+/// What was learned about one model of an upstream.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ModelDelivery {
+    /// The model's name at the upstream.
+    pub model: String,
+    /// Decayed share of answers with native calls among the answers with calls, 0 to 1; 0 where nothing is known.
+    pub native_share: f64,
+    /// Decayed number of answers with calls that the share rests on.
+    pub answers: f64,
+    /// Whether the model's calls are expected as `tool_calls`; text then needs more evidence to be taken for a call.
+    pub delivers_calls: bool,
+}
+
 /// Models that one upstream is remembered for; a router in front of many may list thousands, few of which one proxy asks for.
 const MAX_MODELS: usize = 1_000;
 
-/// The models that were seen to deliver native calls. Reading takes no lock.
-#[derive(Debug, Default)]
-pub(super) struct NativeModels(ArcSwap<HashSet<Box<str>>>);
+/// Answers with calls after which an answer counts half. Small enough that a server whose tool-call parser is switched off is
+/// noticed within an hour of use, large enough that a few stray answers change nothing.
+const HALF_LIFE_OF_CALLS: f64 = 32.0;
 
-impl NativeModels {
-    /// Was a native call of the model seen?
-    pub(super) fn contains(&self, model: &str) -> bool {
-        self.0.load().contains(model)
+/// Answers without calls after which an answer counts half. They show nothing about delivery, but where text is hardly taken for
+/// calls any more, a share that only calls could lower would stay for ever.
+const HALF_LIFE_OF_TEXTS: f64 = 256.0;
+
+/// Weight of knowing nothing, in answers with text calls: one native call is not enough.
+const DOUBT: f64 = 1.0;
+
+/// Least share, [`DOUBT`] included, from which calls are expected as `tool_calls`: three native answers in succession.
+const NATIVE_FROM: f64 = 0.7;
+
+/// Share, [`DOUBT`] included, below which they no longer are. Lower than [`NATIVE_FROM`], so that a model in between does not flap.
+const TEXT_BELOW: f64 = 0.5;
+
+/// What was learned about the models of one upstream. Reading takes no lock but the model's own.
+#[derive(Debug, Default)]
+pub(super) struct Deliveries(ArcSwap<HashMap<Box<str>, Arc<Learned>>>);
+
+#[derive(Debug, Default)]
+struct Learned {
+    counts: Mutex<Counts>,
+    delivers_calls: AtomicBool,
+}
+
+/// Decayed numbers of answers with calls.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Counts {
+    native: f64,
+    text: f64,
+}
+
+impl Counts {
+    /// The counts after an answer.
+    fn after(self, delivery: Delivery) -> Self {
+        let half_life = if delivery == Delivery::NoCall { HALF_LIFE_OF_TEXTS } else { HALF_LIFE_OF_CALLS };
+        let decay = 0.5_f64.powf(1.0 / half_life);
+        Self {
+            native: self.native * decay + f64::from(u8::from(delivery == Delivery::Native)),
+            text: self.text * decay + f64::from(u8::from(delivery == Delivery::Text)),
+        }
     }
 
-    /// Remembers the model, as long as there are fewer than [`MAX_MODELS`].
-    pub(super) fn add(&self, model: &str) {
+    /// Whether calls are expected as `tool_calls`; between the thresholds it stays as it was.
+    fn delivers_calls(self, before: bool) -> bool {
+        let share = self.native / (self.native + self.text + DOUBT);
+        if before { share >= TEXT_BELOW } else { share >= NATIVE_FROM }
+    }
+}
+
+impl Learned {
+    fn counts(&self) -> Counts {
+        *self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self, delivery: Delivery) {
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        *counts = counts.after(delivery);
+        let delivers_calls = counts.delivers_calls(self.delivers_calls.load(Ordering::Relaxed));
+        self.delivers_calls.store(delivers_calls, Ordering::Relaxed);
+    }
+}
+
+impl Deliveries {
+    /// Whether the model's calls are expected as `tool_calls`.
+    pub(super) fn delivers_calls(&self, model: &str) -> bool {
+        self.0.load().get(model).is_some_and(|learned| learned.delivers_calls.load(Ordering::Relaxed))
+    }
+
+    /// Notes how the calls of an answer came. A model that never called is not remembered, nor is one beyond [`MAX_MODELS`].
+    pub(super) fn note(&self, model: &str, delivery: Delivery) {
         let known = self.0.load();
-        if known.len() >= MAX_MODELS || known.contains(model) {
+        if let Some(learned) = known.get(model) {
+            return learned.note(delivery);
+        }
+        if delivery == Delivery::NoCall || known.len() >= MAX_MODELS {
             return;
         }
         drop(known);
         self.0.rcu(|known| {
-            let mut more = HashSet::clone(known);
+            let mut more = HashMap::clone(known);
             if more.len() < MAX_MODELS {
-                more.insert(model.into());
+                more.entry(model.into()).or_default();
             }
             Arc::new(more)
         });
+        if let Some(learned) = self.0.load().get(model) {
+            learned.note(delivery);
+        }
+    }
+
+    /// Every model that is remembered, by name.
+    pub(super) fn models(&self) -> Vec<ModelDelivery> {
+        let known = self.0.load();
+        let models = known.iter().map(|(model, learned)| {
+            let Counts { native, text } = learned.counts();
+            let answers = native + text;
+            ModelDelivery {
+                model: model.to_string(),
+                native_share: if answers > 0.0 { native / answers } else { 0.0 },
+                answers,
+                delivers_calls: learned.delivers_calls.load(Ordering::Relaxed),
+            }
+        });
+        let mut models: Vec<ModelDelivery> = models.collect();
+        models.sort_by(|one, other| one.model.cmp(&other.model));
+        models
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
-    #[test]
-    fn models_are_remembered_up_to_a_bound() {
-        let models = NativeModels::default();
-        for number in 0..2 * MAX_MODELS {
-            models.add(&format!("model-{number}"));
+    fn after(deliveries: &[(Delivery, usize)]) -> Deliveries {
+        let learned = Deliveries::default();
+        for (delivery, times) in deliveries {
+            (0..*times).for_each(|_| learned.note("m", *delivery));
         }
-        assert!(models.contains("model-0") && !models.contains(&format!("model-{}", 2 * MAX_MODELS - 1)));
-        assert_eq!(models.0.load().len(), MAX_MODELS);
+        learned
+    }
+
+    fn delivers_calls(deliveries: &[(Delivery, usize)]) -> bool {
+        after(deliveries).delivers_calls("m")
+    }
+
+    #[test]
+    fn no_single_answer_decides() {
+        assert!(!delivers_calls(&[]));
+        assert!(!delivers_calls(&[(Delivery::Native, 1)]));
+        assert!(!delivers_calls(&[(Delivery::Native, 2)]));
+        assert!(delivers_calls(&[(Delivery::Native, 3)]));
+        assert!(delivers_calls(&[(Delivery::Native, 3), (Delivery::Text, 1)]));
+        assert!(!delivers_calls(&[(Delivery::Native, 3), (Delivery::Text, 3)]));
+        assert!(delivers_calls(&[(Delivery::Text, 1), (Delivery::Native, 6)]), "one rescued call is forgotten");
+    }
+
+    #[test]
+    fn what_was_learned_in_a_thousand_answers_is_unlearned_in_a_few_half_lives() {
+        let mut deliveries = vec![(Delivery::Native, 1_000), (Delivery::Text, 20)];
+        assert!(delivers_calls(&deliveries), "less than a half-life");
+        deliveries[1].1 = 40;
+        assert!(!delivers_calls(&deliveries));
+        deliveries.push((Delivery::Native, 60));
+        assert!(delivers_calls(&deliveries), "and learned again");
+    }
+
+    #[test]
+    fn a_model_that_only_writes_text_is_forgotten_in_the_end_but_not_one_that_calls_now_and_then() {
+        assert!(delivers_calls(&[(Delivery::Native, 100), (Delivery::NoCall, 256)]));
+        assert!(!delivers_calls(&[(Delivery::Native, 1_000), (Delivery::NoCall, 2_000)]));
+        let rarely = [(Delivery::Native, 1), (Delivery::NoCall, 49)].repeat(20);
+        assert!(delivers_calls(&rarely));
+    }
+
+    #[test]
+    fn models_are_remembered_up_to_a_bound_and_only_if_they_called() {
+        let learned = Deliveries::default();
+        learned.note("silent", Delivery::NoCall);
+        assert_eq!(learned.models(), []);
+        for number in 0..2 * MAX_MODELS {
+            learned.note(&format!("model-{number}"), Delivery::Native);
+        }
+        assert_eq!(learned.models().len(), MAX_MODELS);
+        let first = &learned.models()[0];
+        assert_eq!((first.model.as_str(), first.native_share, first.answers), ("model-0", 1.0, 1.0));
+        assert!(!first.delivers_calls);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { rng_seed: proptest::test_runner::RngSeed::Fixed(1), ..ProptestConfig::default() })]
+
+        /// Whatever came before, enough answers of one kind decide, and the numbers stay small.
+        #[test]
+        fn the_last_answers_decide_and_the_numbers_are_bounded(
+            before in prop::collection::vec(prop::sample::select(vec![Delivery::Native, Delivery::Text, Delivery::NoCall]), 0..400),
+            native in any::<bool>(),
+        ) {
+            let learned = Deliveries::default();
+            before.iter().for_each(|delivery| learned.note("m", *delivery));
+            (0..200).for_each(|_| learned.note("m", if native { Delivery::Native } else { Delivery::Text }));
+            prop_assert_eq!(learned.delivers_calls("m"), native);
+            let model = &learned.models()[0];
+            prop_assert!(model.answers < 50.0 && (0.0..=1.0).contains(&model.native_share), "{:?}", model);
+        }
     }
 }

@@ -10,3 +10,4 @@ pub(super) mod tools;
 mod trace_plan;
 mod trace_text;
 pub(super) mod traces;
+pub(super) mod upstreams;

@@ -1,7 +1,8 @@
-//! What operators see of the world that turns see: the toolsets and their tools, and the policies.
+//! What operators see of the world that turns see: the toolsets and their tools, the policies, and the providers.
 
 mod policies;
 mod tools;
+mod upstreams;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use super::settings::AliasSettings;
 use super::{Pipeline, Tooling};
 
 pub use tools::{Editing, ToolShown};
+pub use upstreams::UpstreamShown;
 
 /// The world as it is at one moment.
 #[derive(Debug)]

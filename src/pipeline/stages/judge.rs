@@ -11,6 +11,7 @@ use crate::repair::{self, JudgedCall, JudgedMessage, Spoken};
 use crate::scanner::{CheckedCall, Context, Expectations};
 
 use super::compose::Draft;
+use super::delivery;
 use super::known::{self, Known};
 use super::offer::Offer;
 
@@ -33,8 +34,8 @@ pub(crate) fn judge(
     completion: Completion,
     expectations: Option<&Expectations>,
 ) -> JudgedAnswer {
-    note_native_calls(turn, &completion);
     let judged = judged(turn, offer, draft, completion, expectations);
+    delivery::note(turn, offer, draft.request(), &judged);
     if let Some(attempt) = turn.record.trace_mut().attempts.last_mut() {
         attempt.verdict = Some(judged.verdict());
         attempt.calls = judged.calls().map(|call| call.made.clone()).collect();
@@ -107,13 +108,6 @@ pub(crate) fn evidence(turn: &Turn, request: &ChatRequest) -> Evidence {
         ToolChoice::None => Evidence::Off,
         _ if turn.upstream.delivers_calls(&turn.model) => rescue.native,
         _ => rescue.text,
-    }
-}
-
-fn note_native_calls(turn: &Turn, completion: &Completion) {
-    let calls = |choice: &Choice| !choice.message.calls().is_empty() || choice.message.has_unjudged_calls();
-    if completion.choices().iter().any(calls) {
-        turn.upstream.delivered_call(&turn.model);
     }
 }
 

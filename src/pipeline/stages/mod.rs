@@ -17,6 +17,7 @@ pub(crate) mod plan;
 
 pub(crate) mod ask;
 
+mod delivery;
 pub(crate) mod judge;
 mod known;
 pub(crate) mod secrets;

@@ -1,0 +1,29 @@
+//! Delivery: a judged answer → whether the upstream parses this model's calls itself, noted for later answers.
+
+use crate::openai::{ChatRequest, Choice, ToolChoice};
+use crate::pipeline::turn::Turn;
+use crate::repair::JudgedMessage;
+use crate::upstream::Delivery;
+
+use super::judge::JudgedAnswer;
+use super::offer::Offer;
+
+/// Notes how the calls of an answer came, where the model could call.
+pub(super) fn note(turn: &Turn, offer: &Offer, request: &ChatRequest, judged: &JudgedAnswer) {
+    if offer.is_judged() && request.tool_choice() != ToolChoice::None {
+        turn.upstream.note_delivery(&turn.model, delivery(judged));
+    }
+}
+
+/// One native call is enough for an answer to count as native. Where there is none, a text that only meant to call counts as well:
+/// a server that parses calls would have removed it.
+fn delivery(judged: &JudgedAnswer) -> Delivery {
+    let is_native = |choice: &Choice| !choice.message.calls().is_empty() || choice.message.has_unjudged_calls();
+    if judged.completion.choices().iter().any(is_native) {
+        Delivery::Native
+    } else if judged.choices.iter().any(JudgedMessage::called_in_text) {
+        Delivery::Text
+    } else {
+        Delivery::NoCall
+    }
+}
