@@ -26,8 +26,8 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// Replaces the calls. An element whose id is kept keeps its place and its unknown fields; name and arguments are replaced
-    /// where they differ; new calls are appended, others removed; calls that are not judged stay. `finish_reason` follows: `stop`
+    /// Replaces the calls. They are written in this order; an element whose id is kept keeps its unknown fields; name and
+    /// arguments are replaced where they differ; calls that are not judged stay before those that they were before. `finish_reason` follows: `stop`
     /// becomes `tool_calls` (`function_call` in a legacy message) when calls remain, and the reverse when none do. `logprobs` of a
     /// choice that changed become `null`.
     pub fn set_calls(&mut self, calls: &[Call]) {

@@ -1,7 +1,8 @@
 //! The model's message: text and calls, as it came.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use serde_json::value::RawValue;
 
@@ -211,18 +212,39 @@ impl AssistantMessage {
         Some(fields)
     }
 
+    /// Writes the calls in their order. What is not judged stays before the judged calls that it was before.
     fn rewritten_elements(&self, calls: &[Call]) -> Vec<Box<RawValue>> {
         let present: Vec<Box<RawValue>> = self.fields.get_as("tool_calls").unwrap_or_default();
-        let kept = present.into_iter().zip(&self.elements).filter_map(|(element, kind)| match kind {
-            Element::Judged(index) => {
-                let id = &self.calls.get(*index)?.id;
-                calls.iter().find(|call| call.id == *id).map(|call| with_tool_call(object_at(Some(&element)), call))
+        let mut own: HashMap<&str, usize> = HashMap::new();
+        for (at, kind) in self.elements.iter().enumerate() {
+            if let Element::Judged(index) = kind
+                && let Some(call) = self.calls.get(*index)
+            {
+                own.insert(&call.id, at);
             }
-            Element::Unjudged => Some(element),
-            Element::Junk => None,
-        });
-        let new = calls.iter().filter(|call| self.calls.iter().all(|own| own.id != call.id));
-        kept.chain(new.map(|call| with_tool_call(RawObject::default(), call))).collect()
+        }
+        let unjudged = |range: Range<usize>| {
+            let elements = self.elements.iter().zip(&present).enumerate().skip(range.start).take(range.len());
+            elements.filter(|(_, (kind, _))| **kind == Element::Unjudged).map(|(_, (_, element))| element.clone())
+        };
+        let mut written = Vec::with_capacity(calls.len());
+        let mut at = 0;
+        for call in calls {
+            let place = own.get(call.id.as_str()).copied();
+            if let Some(place) = place.filter(|place| *place > at) {
+                written.extend(unjudged(at..place));
+                at = place;
+            }
+            let element = place.and_then(|place| present.get(place)).map(|element| object_at(Some(element)));
+            let mut element = element.unwrap_or_default();
+            // Some servers number the calls of a whole answer as those of a stream.
+            if element.get_as::<usize>("index").is_some_and(|index| index != written.len()) {
+                element.set("index", raw(&written.len()));
+            }
+            written.push(with_tool_call(element, call));
+        }
+        written.extend(unjudged(at..self.elements.len()));
+        written
     }
 }
 
@@ -354,6 +376,26 @@ mod tests {
         );
         assert_eq!(message.calls(), [call, new]);
         assert!(!message.set_calls(&message.calls.clone()));
+    }
+
+    #[test]
+    fn calls_are_written_in_the_order_given_between_those_that_are_not_judged() {
+        let custom = |id: &str| json!({"id": id, "type": "custom", "custom": {"name": "sql", "input": "x"}});
+        let mut second = element("b", "g", "{}");
+        second["index"] = json!(3);
+        let mut message = message(&json!({"tool_calls": [custom("c"), element("a", "f", "{}"), custom("d"), second]}));
+        let new = Call { id: "n".into(), name: "h".into(), arguments: "{}".into() };
+        let [a, b] = [message.calls()[0].clone(), message.calls()[1].clone()];
+        let ids = |message: &AssistantMessage| -> Vec<String> {
+            let elements = written(message)["tool_calls"].clone();
+            elements.as_array().unwrap().iter().map(|call| call["id"].as_str().unwrap().to_owned()).collect()
+        };
+        assert!(message.set_calls(&[new.clone(), a.clone(), b.clone()]));
+        assert_eq!(ids(&message), ["n", "c", "a", "d", "b"]);
+        assert_eq!(written(&message)["tool_calls"][4]["index"], 4);
+        assert_eq!(message.calls(), [new.clone(), a.clone(), b.clone()]);
+        assert!(message.set_calls(&[b, new, a]));
+        assert_eq!(ids(&message), ["c", "d", "b", "n", "a"]);
     }
 
     #[test]

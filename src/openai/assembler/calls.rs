@@ -28,6 +28,8 @@ pub(super) struct Calls {
 /// What has come of one call.
 #[derive(Debug, Default)]
 pub(super) struct CallParts {
+    /// The index of its first piece.
+    index: Option<u64>,
     id: Option<String>,
     kind: Option<String>,
     name: String,
@@ -88,8 +90,13 @@ impl Calls {
     }
 
     /// The elements of the message's `tool_calls`.
-    pub(super) fn into_elements(self) -> Vec<RawObject> {
+    pub(super) fn into_elements(mut self) -> Vec<RawObject> {
         let only_one = self.parts.len() == 1;
+        // Indexes that are given twice, or not to every call, say nothing about the order.
+        let distinct: HashSet<u64> = self.parts.iter().filter_map(|call| call.index).collect();
+        if distinct.len() == self.parts.len() {
+            self.parts.sort_by_key(|call| call.index);
+        }
         // Some servers close a call with an empty piece under a new id.
         let calls = self.parts.into_iter().filter(|call| only_one || !call.is_blank());
         calls.map(CallParts::into_element).collect()
@@ -137,7 +144,7 @@ impl Calls {
         if let Some(index) = piece.index {
             self.by_index.insert(index, at);
         }
-        self.parts.push(CallParts::default());
+        self.parts.push(CallParts { index: piece.index, ..CallParts::default() });
         Ok(at)
     }
 

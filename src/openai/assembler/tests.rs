@@ -128,6 +128,20 @@ fn elements_with_names_in_one_list_are_different_calls() {
 }
 
 #[test]
+fn calls_have_the_order_of_their_indexes_where_these_differ() {
+    let begin = |index: u64, id: &str, name: &str| json!({"index": index, "id": id, "type": "function", "function": {"name": name, "arguments": "{}"}});
+    tolerated(
+        &[json!([begin(2, "c", "h")]), json!([begin(0, "a", "f"), begin(1, "b", "g")])],
+        &[("f", "{}"), ("g", "{}"), ("h", "{}")],
+    );
+    // Numbered anew in each chunk: the order of arrival.
+    tolerated(
+        &[json!([begin(1, "a", "f"), begin(0, "b", "g")]), json!([begin(0, "c", "h")])],
+        &[("f", "{}"), ("g", "{}"), ("h", "{}")],
+    );
+}
+
+#[test]
 fn a_new_id_under_a_used_index_is_another_call() {
     tolerated(
         &[

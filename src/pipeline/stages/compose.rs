@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use crate::domain::Call;
 use crate::openai::{AssistantMessage, ChatRequest, KeptPart, ToolChoice};
 use crate::pipeline::turn::Turn;
-use crate::scanner::CheckedCall;
 
+use super::kept_calls::KeptCalls;
 use super::offer::{Offer, Sent};
 
 /// The upstream request of a turn as it grows.
@@ -18,8 +18,8 @@ use super::offer::{Offer, Sent};
 pub(crate) struct Draft {
     committed: ChatRequest,
     pending: Option<ChatRequest>,
-    /// Calls of faulty answers that were right: accepted, not yet answered, not asked for again.
-    pub(crate) kept: Vec<CheckedCall>,
+    /// Calls of faulty answers that were right.
+    pub(crate) kept: KeptCalls,
 }
 
 /// The first upstream request: the client's own but for the model's name and the catalog's tools.
@@ -29,7 +29,7 @@ pub(crate) fn first(turn: &Turn, offer: &Offer) -> Draft {
         request.set_model(&turn.model);
     }
     send(&mut request, &offer.sent);
-    Draft { committed: request, pending: None, kept: Vec::new() }
+    Draft { committed: request, pending: None, kept: KeptCalls::default() }
 }
 
 fn send(request: &mut ChatRequest, tools: &Sent) {

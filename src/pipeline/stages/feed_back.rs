@@ -5,7 +5,6 @@ use crate::domain::{Call, FaultCode};
 use crate::pipeline::Pipeline;
 use crate::pipeline::dialogue::Purpose;
 use crate::pipeline::turn::Turn;
-use crate::scanner::CheckedCall;
 
 use super::compose::Draft;
 use super::judge::JudgedAnswer;
@@ -32,8 +31,9 @@ pub(crate) fn faults(
         note(turn, unread_action(message.text().as_deref().unwrap_or_default()), &text);
         draft.append_feedback_on_text(message, &text);
     } else {
+        draft.kept.keep_correct(&found.calls);
         let mut replies: Vec<(Call, String)> =
-            found.calls.iter().map(|call| (call.made.clone(), reply(pipeline, turn, offer, draft, call))).collect();
+            found.calls.iter().map(|call| (call.made.clone(), reply(pipeline, turn, offer, call))).collect();
         if found.rescued.is_some() {
             let texts: Vec<String> = replies.into_iter().map(|(_, text)| text).collect();
             draft.append_feedback_on_text(message, &texts.join("\n\n"));
@@ -53,12 +53,9 @@ pub(crate) fn faults(
     }
 }
 
-fn reply(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, draft: &mut Draft, call: &JudgedCall) -> String {
+fn reply(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, call: &JudgedCall) -> String {
     match &call.result {
-        Ok(checked) => {
-            keep(draft, checked);
-            pipeline.templates.accepted_call(&call.made)
-        }
+        Ok(_) => pipeline.templates.accepted_call(&call.made),
         Err(diagnoses) => {
             let mut text = pipeline.templates.faulty_call(&call.made, diagnoses, &offer.toolbook);
             text.push_str(&pipeline.templates.hints(&call.made, &call.advice));
@@ -85,16 +82,4 @@ const UNREAD_CHARS: usize = 300;
 fn unread_action(text: &str) -> String {
     let end = text.char_indices().nth(UNREAD_CHARS).map_or(text.len(), |(end, _)| end);
     format!("{}({})", FaultCode::NoCall.name(), text.get(..end).unwrap_or_default())
-}
-
-/// Keeps a right call of a faulty answer, once: a model may repeat it although it was told not to.
-fn keep(draft: &mut Draft, checked: &CheckedCall) {
-    if !draft.kept.iter().any(|kept| is_same(kept, checked)) {
-        draft.kept.push(checked.clone());
-    }
-}
-
-/// Do two checked calls ask for the same thing?
-pub(crate) fn is_same(left: &CheckedCall, right: &CheckedCall) -> bool {
-    left.call().name == right.call().name && left.arguments() == right.arguments() && !left.is_free_text()
 }

@@ -18,6 +18,7 @@ use crate::telemetry::labels::Stage;
 use super::answer::{Settled, merged_calls, with_fresh_id};
 use super::compose::Draft;
 use super::judge::JudgedAnswer;
+use super::kept_calls::KeptCalls;
 use super::kept_key::{self, Said};
 use super::offer::{Offer, Offering};
 use super::{hand_back, run};
@@ -35,7 +36,7 @@ pub(crate) struct Mixed {
 }
 
 /// The answer with the calls kept before it; `None` where it has no choice.
-pub(crate) fn mixed(judged: &JudgedAnswer, kept: &[CheckedCall]) -> Option<Mixed> {
+pub(crate) fn mixed(judged: &JudgedAnswer, kept: &KeptCalls) -> Option<Mixed> {
     let choice = judged.completion.choices().first()?.clone();
     let rescued = judged.choices.first()?.rescued.as_ref().map(|rescued| rescued.text.clone());
     Some(Mixed { choice, rescued, calls: merged_calls(kept, judged) })

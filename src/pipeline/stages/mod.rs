@@ -19,6 +19,7 @@ pub(crate) mod ask;
 
 mod delivery;
 pub(crate) mod judge;
+pub(crate) mod kept_calls;
 mod known;
 pub(crate) mod secrets;
 

@@ -15,8 +15,8 @@ use crate::pipeline::turn::Turn;
 use crate::repair::{JudgedCall, JudgedMessage};
 use crate::scanner::CheckedCall;
 
-use super::feed_back::is_same;
 use super::judge::JudgedAnswer;
+use super::kept_calls::{KeptCalls, OrderedCall, is_same};
 use super::offer::Offer;
 
 pub(crate) use relay::{refuse, relay};
@@ -47,7 +47,7 @@ pub(crate) fn settle(
     turn: &mut Turn,
     offer: &Offer,
     judged: JudgedAnswer,
-    kept: &[CheckedCall],
+    kept: &KeptCalls,
     ending: Ending,
 ) -> Result<Settled, ErrorBody> {
     let is_text = ending == Ending::Judged && turn.policy.mode == Mode::Guard;
@@ -80,8 +80,9 @@ pub(crate) fn settle(
         _ if turn.policy.mode != Mode::Guard || !offer.is_judged() => false,
         _ => {
             let mut changed = false;
+            let of_others = KeptCalls::default();
             for (number, judged) in choices.iter().enumerate() {
-                let kept = if number == 0 { kept } else { &[] };
+                let kept = if number == 0 { kept } else { &of_others };
                 let Some(choice) = completion.choices_mut().get_mut(number) else { continue };
                 let before = judged.rescued.as_ref().and_then(|_| choice.message.text());
                 match change(turn, offer, choice, judged, kept, ending) {
@@ -118,7 +119,7 @@ fn change(
     offer: &Offer,
     choice: &mut Choice,
     judged: &JudgedMessage,
-    kept: &[CheckedCall],
+    kept: &KeptCalls,
     ending: Ending,
 ) -> Change {
     let pass_faulty = match ending {
@@ -168,24 +169,26 @@ fn verdict(turn: &Turn, judged: &JudgedAnswer, ending: Ending) -> Verdict {
     }
 }
 
-/// The calls that the client gets: those that were kept, then the answer's, repaired; never a call of a tool that the
-/// client does not know.
-fn wanted_calls(
-    turn: &Turn,
-    offer: &Offer,
-    calls: &[JudgedCall],
-    kept: &[CheckedCall],
-    pass_faulty: bool,
-) -> Vec<Call> {
-    let mut wanted: Vec<Call> = kept.iter().map(|checked| checked.call().clone()).collect();
-    for judged in calls {
-        let call = match &judged.result {
-            Ok(checked) if kept.iter().any(|kept| is_same(kept, checked)) => continue,
-            Ok(checked) => checked.call().clone(),
-            Err(_) if pass_faulty => judged.made.clone(),
-            Err(_) => continue,
+/// The calls that the client gets: those that were kept and the answer's, repaired, in their common order; never a call of a tool that
+/// the client does not know.
+fn wanted_calls(turn: &Turn, offer: &Offer, calls: &[JudgedCall], kept: &KeptCalls, pass_faulty: bool) -> Vec<Call> {
+    let mut taken: Vec<Call> = kept.iter().map(|checked| checked.call().clone()).collect();
+    let mut wanted: Vec<Call> = Vec::with_capacity(taken.len() + calls.len());
+    for placed in kept.in_order(calls) {
+        let call = match placed {
+            OrderedCall::Kept(checked) => checked.call().clone(),
+            OrderedCall::Made(judged) => {
+                let call = match &judged.result {
+                    Ok(checked) => checked.call().clone(),
+                    Err(_) if pass_faulty => judged.made.clone(),
+                    Err(_) => continue,
+                };
+                let call = with_fresh_id(call, &taken);
+                taken.push(call.clone());
+                call
+            }
         };
-        wanted.push(with_fresh_id(call, &wanted));
+        wanted.push(call);
     }
     wanted.retain(|call| !(offer.is_proxys(&call.name) && offer.toolbook.get(&call.name).is_some()));
     if !turn.request.parallel_tool_calls() {
@@ -202,12 +205,15 @@ pub(crate) fn with_fresh_id(mut call: Call, earlier: &[Call]) -> Call {
     call
 }
 
-/// All checked calls of an answer and those kept before it, once each.
-pub(crate) fn merged_calls(kept: &[CheckedCall], judged: &JudgedAnswer) -> Vec<CheckedCall> {
-    let mut merged = kept.to_vec();
-    for checked in
-        judged.choices.first().into_iter().flat_map(|choice| &choice.calls).filter_map(|call| call.result.as_ref().ok())
-    {
+/// All checked calls of an answer and those kept before it, once each, in their common order.
+pub(crate) fn merged_calls(kept: &KeptCalls, judged: &JudgedAnswer) -> Vec<CheckedCall> {
+    let calls = judged.choices.first().map(|choice| choice.calls.as_slice()).unwrap_or_default();
+    let mut merged: Vec<CheckedCall> = Vec::with_capacity(kept.len() + calls.len());
+    for placed in kept.in_order(calls) {
+        let checked = match placed {
+            OrderedCall::Kept(checked) | OrderedCall::Made(JudgedCall { result: Ok(checked), .. }) => checked,
+            OrderedCall::Made(_) => continue,
+        };
         if !merged.iter().any(|earlier| is_same(earlier, checked)) {
             merged.push(checked.clone());
         }
