@@ -267,6 +267,9 @@ impl Pipeline {
         for upstream in self.upstreams.iter() {
             let load = upstream.load();
             self.metrics.upstream_load(upstream.name(), load.in_flight, load.queued, load.circuit);
+            for learned in upstream.deliveries() {
+                self.metrics.native_call_share.set(upstream.name(), &learned.model, learned.native_share);
+            }
         }
     }
 

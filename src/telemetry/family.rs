@@ -30,7 +30,7 @@ pub struct Spec {
 const PREFIX: &str = "callwright";
 
 impl Spec {
-    fn opts(&self) -> Opts {
+    pub(super) fn opts(&self) -> Opts {
         Opts::new(self.name, self.help.trim()).namespace(PREFIX)
     }
 
@@ -48,7 +48,7 @@ pub trait Family: Sized {
     fn register(spec: Spec, registry: &Registry) -> prometheus::Result<Self>;
 }
 
-fn registered<C: Collector + Clone + 'static>(metric: C, registry: &Registry) -> prometheus::Result<C> {
+pub(super) fn registered<C: Collector + Clone + 'static>(metric: C, registry: &Registry) -> prometheus::Result<C> {
     registry.register(Box::new(metric.clone()))?;
     Ok(metric)
 }

@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use prometheus::{Histogram, IntCounter, IntGauge, IntGaugeVec, Registry, TextEncoder};
 
+use super::by_model::{KnownModels, ModelCounters, ModelGauges};
 use super::family::{Counters, Counters2, Family, Histograms, NamedAmounts, NamedCounters, Spec, StatusCounters};
 use super::labels::{
     AttemptOutcome, Decision, Endpoint, ExecutionOutcome, Exhausted, FeedbackKind, HandshakeFailure, HoldEnd,
-    KeyResult, KnownNames, Label, LearningJob, LearningRun, Listener, MemoryKind, OperationState, Purpose, ResultLabel,
-    SpanEnd, Stage, TokenKind, TurnMode, UnsureResult,
+    KeyResult, KnownNames, Label, LearningJob, LearningRun, Listener, MAX_CLIENT_TOOLS, MemoryKind, OTHER,
+    OperationState, Purpose, ResultLabel, SpanEnd, Stage, TokenKind, TurnMode, UnsureResult,
 };
 use crate::domain::outcome::CredentialFault;
 use crate::domain::{CircuitState, EvidenceKind, FaultCode, PlanResult, PrefixChange, RepairKind, Verdict};
@@ -27,6 +28,7 @@ macro_rules! metrics {
             $($(#[doc = $help])+ pub $field: $kind,)+
             registry: Registry,
             tools: Arc<KnownNames>,
+            client_tools: KnownNames,
             upstreams: Arc<KnownNames>,
             toolsets: Arc<KnownNames>,
             groups: Arc<KnownNames>,
@@ -45,6 +47,7 @@ macro_rules! metrics {
                     }, &registry)?,)+
                     registry,
                     tools,
+                    client_tools: KnownNames::default(),
                     upstreams,
                     toolsets,
                     groups,
@@ -115,13 +118,21 @@ metrics! {
     /// Tokens as the upstreams count them, by kind and by why the model was asked.
     tokens: Counters2<TokenKind, Purpose> = "tokens_total" ["kind", "purpose"];
 
-    /// Calls of models that were judged, by tool and verdict on the call. Tools that are not in the catalog are `other`.
+    /// Calls of models that were judged, by tool and verdict on the call. Of clients' own tools the first that were called have names; others are `other`.
     calls_judged: NamedCounters<Verdict> = "calls_judged_total" ["tool", "verdict"];
-    /// Faults found in calls, by code of the fault table.
+    /// Calls of models that were judged, by upstream, model and verdict on the call. Of models the first that answered have names; others are `other`.
+    model_calls_judged: ModelCounters = "model_calls_judged_total" ["upstream", "model", "verdict"];
+    /// Faults found in answers, by upstream, model and code of the fault table.
+    model_diagnoses: ModelCounters = "model_diagnoses_total" ["upstream", "model", "code"];
+    /// Calls that a model wrote as text and that were found there, by upstream, model and notation; in shadow mode they stay text and count too.
+    rescued_calls: ModelCounters = "rescued_calls_total" ["upstream", "model", "notation"];
+    /// Share of answers with native calls among the last answers with calls, by upstream and model; it decays, so that it follows changes.
+    native_call_share: ModelGauges = "native_call_share" ["upstream", "model"];
+    /// Faults found in answers, by code of the fault table.
     diagnoses: Counters<FaultCode> = "diagnoses_total" ["code"];
     /// Answers that may be a call or about one, by the result: the model confirmed the call, declined it, or was not requested to confirm.
     unsure_answers: Counters<UnsureResult> = "unsure_answers_total" ["result"];
-    /// Faults found in calls that policy says are only noted, by code of the fault table.
+    /// Faults found in answers that policy says are only noted, by code of the fault table.
     advice: Counters<FaultCode> = "advice_total" ["code"];
     /// Changes made to calls without asking the model, by kind.
     repairs: Counters<RepairKind> = "repairs_total" ["kind"];
@@ -212,6 +223,11 @@ impl Metrics {
         metrics.calls_judged.share(&metrics.tools);
         metrics.tool_executions.share(&metrics.tools);
         metrics.upstream_attempts.share(&metrics.upstreams);
+        let models = Arc::new(KnownModels::of(&metrics.upstreams));
+        for counters in [&mut metrics.model_calls_judged, &mut metrics.model_diagnoses, &mut metrics.rescued_calls] {
+            counters.share(&models);
+        }
+        metrics.native_call_share.share(&models);
         metrics.credential_faults.share(&metrics.toolsets);
         metrics.key_requests.share(&metrics.groups);
         metrics.key_tokens.share(&metrics.groups);
@@ -226,6 +242,14 @@ impl Metrics {
     /// Makes tools known: only these get series of their own. A known tool stays known.
     pub fn known_tools<'a>(&self, names: impl IntoIterator<Item = &'a str>) {
         self.tools.add(names);
+    }
+
+    /// Makes a client's own tool known that was called, as long as fewer than [`MAX_CLIENT_TOOLS`] are. It has to be one that was offered:
+    /// a model may invent any name.
+    pub(super) fn client_tool_called(&self, name: &str) {
+        if self.tools.label(name) == OTHER && self.client_tools.learn(name, MAX_CLIENT_TOOLS) {
+            self.tools.add([name]);
+        }
     }
 
     /// Makes upstreams known: only these get series of their own.
@@ -328,6 +352,11 @@ mod tests {
         metrics.requests.inc(Endpoint::Models, 200);
         metrics.upstream_attempts.inc("main", AttemptOutcome::Success);
         metrics.calls_judged.inc("f", Verdict::Clean);
+        metrics.known_upstreams(["main"]);
+        metrics.model_calls_judged.inc("main", "m", Verdict::Clean.label());
+        metrics.model_diagnoses.inc("main", "m", FaultCode::NoCall.code());
+        metrics.rescued_calls.inc_notation("main", "m", "json");
+        metrics.native_call_share.set("main", "m", 0.5);
         metrics.tool_executions.inc("f", ExecutionOutcome::Success);
         metrics.catalog([("crm", 3, 1)]);
         metrics.upstream_load("main", 2, 1, CircuitState::HalfOpen);

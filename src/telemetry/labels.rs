@@ -443,7 +443,21 @@ impl Label for bool {
 /// the process lives.
 pub const MAX_KNOWN_NAMES: usize = 1_000;
 
-/// The names that the operator's configuration made known; whatever a client or a model says is [`OTHER`] otherwise.
+/// Models that get series of their own: the first of which an upstream of the configuration gave an answer.
+pub const MAX_MODELS: usize = 100;
+
+/// Notations of calls written as text that get series of their own.
+pub const MAX_NOTATIONS: usize = 64;
+
+/// Tools of clients that get series of their own: the first that were offered and called. They take no more places than these from
+/// the tools of documents.
+pub const MAX_CLIENT_TOOLS: usize = 200;
+
+/// Bytes of a name that is learned from use.
+const MAX_LEARNED_BYTES: usize = 128;
+
+/// The names that have series of their own: those that the operator's configuration made known, and the first that were learned from
+/// use; whatever else a client or a model says is [`OTHER`].
 #[derive(Debug, Default)]
 pub struct KnownNames(ArcSwap<HashSet<Box<str>>>);
 
@@ -457,6 +471,24 @@ impl KnownNames {
             }
         }
         self.0.store(Arc::new(known));
+    }
+
+    /// Makes a name known that was met in use, where it is printable ASCII and fewer than `most` names are known; returns whether it is
+    /// new.
+    pub fn learn(&self, name: &str, most: usize) -> bool {
+        let known = self.0.load();
+        let is_name = (1..=MAX_LEARNED_BYTES).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_graphic());
+        if known.len() >= most || known.contains(name) || !is_name {
+            return false;
+        }
+        drop(known);
+        let mut is_new = false;
+        self.0.rcu(|known| {
+            let mut more = HashSet::clone(known);
+            is_new = more.len() < most && more.insert(name.into());
+            Arc::new(more)
+        });
+        is_new
     }
 
     /// The name itself where it is known, else [`OTHER`].

@@ -5,6 +5,7 @@
 //! [`Metrics`] (in `instance.rs`) has a field per metric; what is counted says which series by type, not by string:
 //! `metrics.repairs.inc(RepairKind::ToolRenamed)`. [`Metrics::turn_ended`] counts a finished turn from its trace, and [`Spans::turn_ended`] makes its spans of it.
 
+mod by_model;
 mod family;
 mod instance;
 mod json_line;

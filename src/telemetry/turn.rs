@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Metrics;
 use super::labels::{
-    AttemptOutcome, ExecutionOutcome, Exhausted, FeedbackKind, Purpose, Stage, TokenKind, TurnMode, UnsureResult,
+    AttemptOutcome, ExecutionOutcome, Exhausted, FeedbackKind, OTHER, Purpose, Stage, TokenKind, TurnMode, UnsureResult,
 };
 use crate::domain::trace::{Attempt, Execution};
 use crate::domain::{Diagnosis, Explanation, RepairKind, Trace, Verdict};
@@ -19,6 +19,9 @@ impl Metrics {
         self.overhead.observe(Stage::Turn, milliseconds(trace.overhead_ms));
         for attempt in &trace.attempts {
             self.attempt(attempt, mode);
+            if attempt.verdict.is_some_and(|verdict| verdict != Verdict::Unguarded) {
+                self.calls(attempt, &trace.tools_offered);
+            }
         }
         self.unsure(trace);
         for execution in &trace.executions {
@@ -60,10 +63,24 @@ impl Metrics {
             let repairs = if mode == TurnMode::Shadow { &self.shadow_repairs } else { &self.repairs };
             repairs.inc(repair.kind);
         }
-        if attempt.verdict.is_some_and(|verdict| verdict != Verdict::Unguarded) {
-            for (index, call) in attempt.calls.iter().enumerate() {
-                self.calls_judged.inc(tool_meant(attempt, index, &call.name), call_verdict(attempt, index));
+    }
+
+    /// Counts the judged calls of an attempt by tool and by model.
+    fn calls(&self, attempt: &Attempt, offered: &[String]) {
+        let (upstream, model) = (attempt.upstream.as_str(), attempt.model.as_str());
+        for (index, call) in attempt.calls.iter().enumerate() {
+            let (tool, verdict) = (tool_meant(attempt, index, &call.name), call_verdict(attempt, index));
+            if offered.iter().any(|name| name == tool) {
+                self.client_tool_called(tool);
             }
+            self.calls_judged.inc(tool, verdict);
+            self.model_calls_judged.inc(upstream, model, verdict.label());
+        }
+        for diagnosis in &attempt.diagnoses {
+            self.model_diagnoses.inc(upstream, model, diagnosis.code.code());
+        }
+        for repair in attempt.repairs.iter().filter(|repair| repair.kind == RepairKind::Rescued) {
+            self.rescued_calls.inc_notation(upstream, model, repair.from.as_str().unwrap_or(OTHER));
         }
     }
 
@@ -138,20 +155,21 @@ mod tests {
     /// A turn that was sent back once, executed a call that failed, and reached a limit.
     fn trace(mode: &str) -> Trace {
         let attempt = |purpose: &str, calls, diagnoses, repairs| {
-            json!({"purpose": purpose, "upstream": "main", "status": 200, "outcome": "success", "verdict": "faulty",
+            json!({"purpose": purpose, "upstream": "main", "model": "m", "status": 200, "outcome": "success", "verdict": "faulty",
                 "calls": calls, "diagnoses": diagnoses, "repairs": repairs, "duration_ms": 20.0,
                 "usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}})
         };
         let call = |name: &str| json!({"id": "1", "name": name, "arguments": "{}"});
         let diagnosis = json!({"code": "E3.4", "call": 0, "path": "", "message": "", "facts": {}});
         let repair = json!({"kind": "type_coerced", "call": 1, "path": "/n", "from": "5", "to": 5});
+        let rescued = json!({"kind": "rescued", "call": 0, "path": "", "from": "react", "to": "h"});
         serde_json::from_value(json!({
             "id": "a", "started_at": "2026-01-01T00:00:00Z", "endpoint": "/v1/chat/completions", "model": "m",
             "upstream": "main", "policy": "default", "mode": mode, "stream": false, "status": 200,
-            "verdict": "faulty", "tools_offered": ["f", "g"], "record": [], "exhausted": "static_feedback",
+            "verdict": "faulty", "tools_offered": ["f", "g", "h"], "record": [], "exhausted": "static_feedback",
             "attempts": [
                 attempt("first", json!([call("f"), call("g"), call("made_up")]), json!([diagnosis]), json!([repair])),
-                attempt("static_feedback", json!([]), json!([]), json!([])),
+                attempt("static_feedback", json!([call("h")]), json!([]), json!([rescued])),
             ],
             "executions": [{"call": call("f"), "toolset": "t", "operation": "GET /", "outcome": "client_error",
                 "explanation": {"passages": []}, "credential": "refused", "duration_ms": 5.0}],
@@ -195,6 +213,11 @@ mod tests {
                 r#"calls_judged_total{tool="f",verdict="faulty"} 1"#,
                 r#"calls_judged_total{tool="g",verdict="repaired"} 1"#,
                 r#"calls_judged_total{tool="other",verdict="clean"} 1"#,
+                r#"calls_judged_total{tool="h",verdict="repaired"} 1"#,
+                r#"model_calls_judged_total{model="m",upstream="main",verdict="repaired"} 2"#,
+                r#"model_diagnoses_total{code="E3.4",model="m",upstream="main"} 1"#,
+                r#"rescued_calls_total{model="m",notation="react",upstream="main"} 1"#,
+                r#"repairs_total{kind="rescued"} 1"#,
                 r#"diagnoses_total{code="E3.4"} 1"#,
                 r#"repairs_total{kind="type_coerced"} 1"#,
                 r#"shadow_repairs_total{kind="type_coerced"} 0"#,
@@ -207,7 +230,7 @@ mod tests {
                 r#"explanations_total{hit="false"} 1"#,
                 r#"explanations_total{hit="true"} 1"#,
                 r#"plans_total{result="given_up"} 1"#,
-                "tools_offered_sum 2",
+                "tools_offered_sum 3",
                 r#"overhead_seconds_sum{stage="turn"} 0.0005"#,
             ],
         );
@@ -233,6 +256,7 @@ mod tests {
         strange.attempts[0].purpose = "?".to_owned();
         strange.attempts[0].duration_ms = f64::NAN;
         strange.executions[0].outcome = "?".to_owned();
+        strange.executions[0].call.name = "?".to_owned();
         metrics.turn_ended(&strange);
         assert_holds(
             &metrics.render(),
@@ -251,6 +275,7 @@ mod tests {
         calls.for_each(|call| call.name = invent());
         for attempt in &mut trace.attempts {
             (attempt.upstream, attempt.outcome, attempt.purpose) = (invent(), invent(), invent());
+            attempt.model = invent();
         }
         for execution in &mut trace.executions {
             (execution.call.name, execution.toolset, execution.outcome) = (invent(), invent(), invent());
