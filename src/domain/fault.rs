@@ -40,11 +40,15 @@ pub enum FaultCode {
     Circle,
     /// The same call with the same arguments again, with nothing new learned since.
     RepeatedCall,
+    /// Tools are offered, and the answer has neither content nor a call.
+    NoAnswer,
+    /// The answer announces a call and ends without one.
+    CallAnnounced,
 }
 
 impl FaultCode {
     /// Every code, in the order of judgement.
-    pub const ALL: [FaultCode; 16] = [
+    pub const ALL: [FaultCode; 18] = [
         Self::NoCall,
         Self::ToolNotRelevant,
         Self::ToolNameLiteral,
@@ -61,11 +65,13 @@ impl FaultCode {
         Self::WrongSource,
         Self::Circle,
         Self::RepeatedCall,
+        Self::NoAnswer,
+        Self::CallAnnounced,
     ];
 
     /// Every code and every name.
-    pub const WORDS: [&str; 32] = {
-        let mut words = [""; 32];
+    pub const WORDS: [&str; 36] = {
+        let mut words = [""; 36];
         let mut index = 0;
         while index < Self::ALL.len() {
             words[index] = Self::ALL[index].code();
@@ -94,6 +100,8 @@ impl FaultCode {
             Self::WrongSource => "E4.4",
             Self::Circle => "E5.1",
             Self::RepeatedCall => "E5",
+            Self::NoAnswer => "E6",
+            Self::CallAnnounced => "E6.1",
         }
     }
 
@@ -116,10 +124,12 @@ impl FaultCode {
             Self::WrongSource => "wrong_source",
             Self::Circle => "circle",
             Self::RepeatedCall => "repeated_call",
+            Self::NoAnswer => "no_answer",
+            Self::CallAnnounced => "call_announced",
         }
     }
 
-    /// The level of judgement, 1 to 5: a scan stops at the first level that has a fault.
+    /// The level of judgement, 1 to 6: a scan stops at the first level that has a fault.
     pub const fn level(self) -> u8 {
         match self {
             Self::NoCall => 1,
@@ -131,7 +141,15 @@ impl FaultCode {
             | Self::ParameterUnknown => 3,
             Self::TypeMismatch | Self::Constraint | Self::Placeholder | Self::WrongSource => 4,
             Self::Circle | Self::RepeatedCall => 5,
+            Self::NoAnswer | Self::CallAnnounced => 6,
         }
+    }
+}
+
+impl FaultCode {
+    /// Whether it is a fault of a call, and not of an answer without one.
+    pub const fn is_of_call(self) -> bool {
+        !matches!(self, Self::NoAnswer | Self::CallAnnounced)
     }
 }
 
@@ -143,7 +161,7 @@ impl fmt::Display for FaultCode {
 
 /// The text is neither a code nor a name of the fault table.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a fault code; codes are E1, E2, E2.1 ... E5, names are no_call, tool_unknown ... repeated_call")]
+#[error("`{0}` is not a fault code; codes are E1, E2, E2.1 ... E6, names are no_call, tool_unknown ... no_answer")]
 pub struct UnknownFaultCode(pub String);
 
 impl FromStr for FaultCode {

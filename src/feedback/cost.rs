@@ -11,7 +11,9 @@ fn table() -> String {
     let mut table = String::from("| code | template | bytes | words | tokens, about |\n|---|---|---:|---:|---:|\n");
     let of_calls = |code: FaultCode| (code, code.name(), samples::messages(&Templates::builtin(), code));
     let of_answers = (FaultCode::NoCall, "unread_answer", samples::unread_messages(&Templates::builtin()));
-    for (code, template, messages) in std::iter::once(of_answers).chain(FaultCode::ALL.map(of_calls)) {
+    let calls = FaultCode::ALL.into_iter().filter(|code| code.is_of_call()).map(of_calls);
+    let silent = (FaultCode::NoAnswer, "no_answer", samples::silent_messages(&Templates::builtin()));
+    for (code, template, messages) in std::iter::once(of_answers).chain(calls).chain([silent]) {
         let (bytes, words) = (range(&messages, str::len), range(&messages, |text| text.split_whitespace().count()));
         let tokens = range(&messages, estimated);
         let _ = writeln!(table, "| {code} | `{template}` | {bytes} | {words} | {tokens} |");

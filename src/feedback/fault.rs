@@ -42,6 +42,15 @@ pub(super) fn context(call: &Call, diagnosis: &Diagnosis, again: bool) -> Value 
     }
 }
 
+/// Facts for the template of an answer's fault.
+pub(super) fn of_answer(diagnosis: &Diagnosis) -> Value {
+    context! {
+        code => diagnosis.code.code(),
+        message => &diagnosis.message,
+        facts => Value::from(Serde(&diagnosis.facts)),
+    }
+}
+
 /// What the frame around the faults can say.
 pub(super) fn frame(call: &Call, diagnoses: &[Diagnosis], texts: &[(FaultCode, String)], toolbook: &Toolbook) -> Value {
     let faults: Vec<Value> =

@@ -94,7 +94,8 @@ fn check(message: &str, parts: &[&str]) {
 
 #[test]
 fn every_message_has_the_five_parts_in_this_order() {
-    assert_eq!(PARTS.map(|(code, _)| code), FaultCode::ALL);
+    let of_calls: Vec<FaultCode> = FaultCode::ALL.into_iter().filter(|code| code.is_of_call()).collect();
+    assert_eq!(PARTS.map(|(code, _)| code), of_calls[..]);
     for (code, [place, ruled_out, mend]) in PARTS {
         let messages = samples::messages(&Templates::builtin(), code);
         assert!(!messages.is_empty(), "{code}");
@@ -102,6 +103,19 @@ fn every_message_has_the_five_parts_in_this_order() {
             check(&message, &["Error: the call of `", "` was not run.\n- ", place, ruled_out, mend, "\nCall again"]);
         }
     }
+}
+
+#[test]
+fn the_message_about_an_empty_answer_says_what_it_lacks_and_what_to_do() {
+    let messages = samples::silent_messages(&Templates::builtin());
+    assert_eq!(messages.len(), 2);
+    for message in &messages {
+        check(
+            message,
+            &["E6: your last answer was empty", "no text and no tool call", "call it now", "in plain text."],
+        );
+    }
+    assert!(!messages[0].contains("reasoning") && messages[1].contains("reasoning"));
 }
 
 #[test]

@@ -100,6 +100,11 @@ impl Templates {
         self.render("confirm_call", &unread::context(diagnosis, toolbook))
     }
 
+    /// Static feedback for an answer without content and call (E6), to be sent as the user's.
+    pub fn no_answer(&self, diagnosis: &Diagnosis) -> String {
+        self.render("no_answer", &fault::of_answer(diagnosis))
+    }
+
     /// What is only noted about a call, a line each, for the end of [`Templates::faulty_call`]; empty where nothing is.
     pub fn hints(&self, call: &Call, advice: &[Diagnosis]) -> String {
         let texts = fault::texts(call, advice, |name, facts| self.render(name, facts));

@@ -18,7 +18,8 @@ use crate::domain::{
     ApprovalNote, ApprovalStatus, Call, Diagnosis, Explanation, FaultCode, Outcome, Owner, Passage, Tool,
 };
 use crate::scanner::{
-    Context, Expectation, Expectations, PastCall, Relevance, Toolbook, Transcript, Validators, scan, scan_in,
+    CallFreeAnswer, Context, Expectation, Expectations, PastCall, Relevance, Toolbook, Transcript, Validators, scan,
+    scan_answer, scan_in,
 };
 
 /// Contexts in which the template `name` must render.
@@ -27,7 +28,10 @@ pub(super) fn contexts(name: &str) -> Vec<Value> {
     match name {
         "accepted_call" | "deferred_call" => vec![fault::call_alone(&call)],
         "faulty_call" => frames(),
-        "unread_answer" | "confirm_call" => unread().iter().map(|(diagnosis, book)| unread::context(diagnosis, book)).collect(),
+        "no_answer" => silent().iter().map(fault::of_answer).collect(),
+        "unread_answer" | "confirm_call" => {
+            unread().iter().map(|(diagnosis, book)| unread::context(diagnosis, book)).collect()
+        }
         "failed_outcome" => outcomes(&call),
         "observed_failure" => observations(&call),
         "unapproved_call" => approvals(&call),
@@ -200,12 +204,25 @@ fn unread() -> Vec<(Diagnosis, Toolbook)> {
     diagnoses.into_iter().flat_map(with_both).collect()
 }
 
+/// Answers without content and call, with reasoning and without.
+fn silent() -> Vec<Diagnosis> {
+    let book = toolbook();
+    let answers = [false, true].map(|reasoned| CallFreeAnswer { text: "", reasoned });
+    answers.iter().filter_map(|answer| scan_answer(answer, &book, &ScanRules::default())).collect()
+}
+
 /// Whole messages about one fault of the kind, in every variant.
 #[cfg(test)]
 pub(super) fn messages(templates: &super::Templates, code: FaultCode) -> Vec<String> {
     let book = toolbook();
     let of_kind = faults().into_iter().filter(|(_, diagnosis)| diagnosis.code == code);
     of_kind.map(|(call, diagnosis)| templates.faulty_call(&call, &[diagnosis], &book)).collect()
+}
+
+/// Whole messages about answers without content and call.
+#[cfg(test)]
+pub(super) fn silent_messages(templates: &super::Templates) -> Vec<String> {
+    silent().iter().map(|diagnosis| templates.no_answer(diagnosis)).collect()
 }
 
 /// Whole messages about answers without a call that can be read.

@@ -10,7 +10,7 @@ use crate::openai::{AssistantMessage, RecordedAnswer, ToolChoice};
 use crate::policy::Policy;
 use crate::repair::rescue::Situation;
 use crate::repair::rescue::decision::Delivery;
-use crate::repair::{JudgedMessage, Spoken, judge_message};
+use crate::repair::{JudgedMessage, Spoken, TextAnswer, judge_message};
 use crate::scanner::{Context, Conversation, Relevance, Transcript};
 
 /// The rules, and the tools that were compiled so far. Shared by the threads.
@@ -60,7 +60,14 @@ impl<'a> Judge<'a> {
         // Beside calls that are not judged, text is only text.
         let said = if message.has_unjudged_calls() { None } else { message.text() };
         let spoken = Spoken { text: said.as_deref(), calls: message.calls(), situation };
-        self.spoken(&spoken, Some(request), offered)
+        let judged = self.spoken(&spoken, Some(request), offered);
+        if choice == ToolChoice::None || !message.is_only_text() {
+            return judged;
+        }
+        let reasoning = message.reasoning();
+        let answer = TextAnswer { text: said.as_deref(), reasoning: reasoning.as_deref(), situation };
+        let (scan, repair) = (&self.policy.scan, &self.policy.repair);
+        judged.or_no_answer(&answer, &offered.toolbook, scan, repair, &Context::default())
     }
 
     /// Judges what was said in answer to `request`; `None` where it answers another one that is not known.

@@ -55,8 +55,7 @@ impl Choice {
 
     /// Did the answer end before the model had said all, because its tokens ran out or a filter stopped it?
     pub fn is_cut_off(&self) -> bool {
-        // `max_tokens` is the word of some other providers.
-        matches!(self.finish_reason.as_deref(), Some("length" | "max_tokens" | "content_filter"))
+        self.finish_reason.as_deref().is_some_and(super::is_cut_off)
     }
 
     /// Makes calls of what was text: `text` is what is left of it, `calls` are in the legacy form if so asked. The finish reason

@@ -19,6 +19,7 @@ mod fields;
 mod kept;
 mod message;
 mod models;
+mod reasoning;
 mod recorded;
 mod request;
 mod split;

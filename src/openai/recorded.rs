@@ -9,8 +9,9 @@ use super::{AnswerError, AssistantMessage, ToolChoice};
 use crate::domain::Tool;
 use crate::domain::json::RawObject;
 
-/// `finish_reason` of an answer whose tokens ran out.
-const CUT_OFF: &str = "length";
+/// `finish_reason` of an answer that ended before the model had said all: its tokens ran out (`max_tokens` is the word of some other
+/// providers), or a filter stopped it.
+const CUT_OFF: [&str; 3] = ["length", "max_tokens", "content_filter"];
 
 /// Role of what users write.
 const USER: &str = "user";
@@ -88,15 +89,15 @@ impl<'a> RecordedAnswer<'a> {
         kind.is_some_and(|kind| kind.starts_with("json"))
     }
 
-    /// Did the answer end because its tokens ran out?
+    /// Did the answer end before the model had said all?
     pub fn is_cut_off(&self) -> bool {
         self.fields.string("finish_reason").is_some_and(|reason| is_cut_off(&reason))
     }
 }
 
-/// Does this `finish_reason` say that the tokens ran out?
+/// Does this `finish_reason` say that the answer ended before the model had said all?
 pub fn is_cut_off(finish_reason: &str) -> bool {
-    finish_reason == CUT_OFF
+    CUT_OFF.contains(&finish_reason)
 }
 
 /// A member that names something: a string, or a number by its digits.

@@ -112,6 +112,8 @@ pub(crate) struct Judged {
     pub(crate) faulty: bool,
     /// Whether the answer may be a call or about one, and nothing else is faulty.
     pub(crate) unsure: bool,
+    /// Whether the fault is that there is no answer at all (E6).
+    pub(crate) no_answer: bool,
     /// Could the client make use of what is faulty? Not if it is calls of the catalog's tools.
     pub(crate) faults_are_the_clients: bool,
     /// Calls that the client executes: checked ones, and those that are not ours to judge.
@@ -142,6 +144,8 @@ pub(crate) struct Dialogue {
     planned: u32,
     /// Whether the model was requested to confirm a call, which happens once.
     confirmed: bool,
+    /// Whether the model was sent the message about an empty answer; at most once per turn.
+    nudged: bool,
     /// The limit that made the last request a closing one.
     closing: Option<Limit>,
 }
@@ -157,6 +161,7 @@ impl Dialogue {
             dynamic_rounds: 0,
             planned: 0,
             confirmed: false,
+            nudged: false,
             closing: None,
         }
     }
@@ -198,6 +203,9 @@ impl Dialogue {
                 }
                 _ => Step::Answer(Ending::Judged),
             };
+        }
+        if judged.no_answer {
+            return self.nudge(spent);
         }
         if judged.faulty {
             return match self.exceeded(spent) {
@@ -246,6 +254,17 @@ impl Dialogue {
         if useful { Ending::Exhausted(limit) } else { Ending::Handover(limit) }
     }
 
+    /// The step after an empty answer: it goes back once per turn, and passes as it came afterwards.
+    fn nudge(&mut self, spent: Spent) -> Step {
+        if self.nudged || self.static_rounds >= self.limits.static_feedback || self.exceeded(spent).is_some() {
+            return Step::Answer(Ending::Judged);
+        }
+        self.nudged = true;
+        self.static_rounds += 1;
+        self.requests += 1;
+        Step::FeedBack(Purpose::StaticFeedback)
+    }
+
     fn ask(&mut self, purpose: Purpose) -> Step {
         self.requests += 1;
         Step::Ask(purpose)
@@ -279,16 +298,19 @@ mod tests {
 
     use super::*;
 
-    const CLEAN: Judged =
-        Judged { faulty: false, unsure: false, faults_are_the_clients: false, client_calls: 1, proxy_calls: 0 };
-    const FAULTY: Judged =
-        Judged { faulty: true, unsure: false, faults_are_the_clients: true, client_calls: 0, proxy_calls: 0 };
-    const OWN: Judged =
-        Judged { faulty: false, unsure: false, faults_are_the_clients: false, client_calls: 0, proxy_calls: 1 };
-    const OWN_FAULTY: Judged =
-        Judged { faulty: true, unsure: false, faults_are_the_clients: false, client_calls: 0, proxy_calls: 0 };
-    const TEXT: Judged =
-        Judged { faulty: false, unsure: false, faults_are_the_clients: false, client_calls: 0, proxy_calls: 0 };
+    const TEXT: Judged = Judged {
+        faulty: false,
+        unsure: false,
+        no_answer: false,
+        faults_are_the_clients: false,
+        client_calls: 0,
+        proxy_calls: 0,
+    };
+    const CLEAN: Judged = Judged { client_calls: 1, ..TEXT };
+    const FAULTY: Judged = Judged { faulty: true, faults_are_the_clients: true, ..TEXT };
+    const OWN: Judged = Judged { proxy_calls: 1, ..TEXT };
+    const OWN_FAULTY: Judged = Judged { faulty: true, ..TEXT };
+    const EMPTY: Judged = Judged { no_answer: true, ..FAULTY };
     const NOTHING: Spent = Spent { tokens: 0, seconds: 0 };
 
     fn dialogue() -> Dialogue {
@@ -310,6 +332,21 @@ mod tests {
             assert_eq!(dialogue.judged(FAULTY, NOTHING), Step::FeedBack(Purpose::StaticFeedback));
         }
         assert_eq!(dialogue.judged(FAULTY, NOTHING), Step::Answer(Ending::Exhausted(Limit::StaticFeedback)));
+    }
+
+    #[test]
+    fn an_empty_answer_goes_back_once_within_the_static_limit() {
+        let mut dialogue = dialogue();
+        assert_eq!(dialogue.judged(EMPTY, NOTHING), Step::FeedBack(Purpose::StaticFeedback));
+        assert_eq!(dialogue.judged(OWN, NOTHING), Step::Run);
+        assert_eq!(dialogue.ran(false, NOTHING), Step::Ask(Purpose::ToolResults));
+        assert_eq!(dialogue.judged(EMPTY, NOTHING), Step::Answer(Ending::Judged), "once in a turn");
+        let mut none = Dialogue::new(Limits { static_feedback: 0, ..Limits::default() }, false);
+        none.start();
+        assert_eq!(none.judged(EMPTY, NOTHING), Step::Answer(Ending::Judged));
+        let mut single = Dialogue::new(Limits::default(), true);
+        single.start();
+        assert_eq!(single.judged(EMPTY, NOTHING), Step::Answer(Ending::Judged));
     }
 
     #[test]
@@ -422,9 +459,12 @@ mod tests {
                         static_rounds +=
                             u32::from(matches!(purpose, Purpose::StaticFeedback | Purpose::Confirmation));
                         dynamic_rounds += u32::from(purpose == Purpose::DynamicFeedback);
-                        let [faulty, faults_are_the_clients, unsure, _] = flags;
-                        let unsure = faulty && unsure;
-                        dialogue.judged(Judged { faulty, unsure, faults_are_the_clients, client_calls, proxy_calls }, spent)
+                        let [faulty, faults_are_the_clients, unsure, no_answer] = flags;
+                        let no_answer = no_answer && faulty;
+                        let unsure = unsure && faulty && !no_answer;
+                        let judged =
+                            Judged { faulty, unsure, no_answer, faults_are_the_clients, client_calls, proxy_calls };
+                        dialogue.judged(judged, spent)
                     }
                     Step::Run => {
                         runs += 1;

@@ -157,6 +157,16 @@ impl Record {
         self.answered_rounds = self.trace.record.len();
     }
 
+    /// Notes that the last attempt declined to call: an empty answer was requested of it, and is no fault.
+    pub(crate) fn declined(&mut self) {
+        if let Some(attempt) = self.trace.attempts.last_mut() {
+            attempt.diagnoses.retain(|diagnosis| diagnosis.code != FaultCode::NoAnswer);
+            if attempt.diagnoses.is_empty() && attempt.verdict.is_some() {
+                attempt.verdict = Some(Verdict::Text);
+            }
+        }
+    }
+
     /// Time that was the upstreams' or tool APIs'.
     pub(crate) fn elsewhere(&self) -> Duration {
         self.elsewhere

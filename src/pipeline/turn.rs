@@ -171,7 +171,10 @@ async fn converse(pipeline: &Pipeline, turn: &mut Turn, outlet: &mut Outlet) -> 
                 match hear(pipeline, turn, (&mut offering, &mut draft), outlet, stages, Purpose::Confirmation).await {
                     Heard::Answer(answer) if answer.makes_calls() => judged = answer,
                     // No call was meant: the client gets the first answer as it came.
-                    Heard::Answer(_) | Heard::Relay(_) => turn.streamed.restore(aside),
+                    Heard::Answer(_) | Heard::Relay(_) => {
+                        turn.streamed.restore(aside);
+                        turn.record.declined();
+                    }
                     Heard::ClientGone => return Err(ClientGone),
                 }
                 dialogue.judged(judged.summary(turn, offering.offer(), &draft.kept), turn.spent())

@@ -53,7 +53,7 @@ pub struct JudgedMessage {
     pub calls: Vec<JudgedCall>,
     /// Where the calls come from, if not native.
     pub rescued: Option<Rescued>,
-    /// The message meant to call and holds no call that can be recovered, or it may be a call or about one (E1).
+    /// The message meant to call and holds no call that can be recovered, or it may be a call or about one (E1), or it is empty (E6).
     pub no_call: Option<Diagnosis>,
     /// Whether `no_call` says that the message may be a call or about one: the model is to confirm it, and it is text otherwise.
     pub is_unsure: bool,
@@ -129,11 +129,7 @@ pub fn judge_message(
             if let Some(other) = not_calls(text.unwrap_or_default(), &rescued, case, action, repair) {
                 return other;
             }
-            let mut calls: Vec<JudgedCall> = rescued.calls.iter().enumerate().map(judge).collect();
-            for (index, call) in calls.iter_mut().enumerate() {
-                call.repairs.insert(0, rescue_of(index, call, &rescued));
-            }
-            JudgedMessage { calls, rescued: Some(rescued), ..Default::default() }
+            JudgedMessage { calls: judge_rescued(&rescued, judge), rescued: Some(rescued), ..Default::default() }
         }
     }
 }
@@ -172,6 +168,15 @@ fn not_calls(text: &str, rescued: &Rescued, case: Case, action: Action, repair: 
         }
         _ => Some(JudgedMessage { no_call_advice: Some(unsure(text, rescued)), ..Default::default() }),
     }
+}
+
+/// Judges calls that were found in a text, and notes where each was found as its first repair.
+pub(super) fn judge_rescued(rescued: &Rescued, judge: impl Fn((usize, &Call)) -> JudgedCall) -> Vec<JudgedCall> {
+    let mut calls: Vec<JudgedCall> = rescued.calls.iter().enumerate().map(judge).collect();
+    for (index, call) in calls.iter_mut().enumerate() {
+        call.repairs.insert(0, rescue_of(index, call, rescued));
+    }
+    calls
 }
 
 fn rescue_of(index: usize, call: &JudgedCall, rescued: &Rescued) -> Repair {

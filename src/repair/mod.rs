@@ -9,6 +9,7 @@ mod coercion;
 mod default;
 mod judge;
 mod message;
+mod no_answer;
 mod null;
 mod option;
 mod parameter_name;
@@ -23,6 +24,7 @@ mod unknown_parameter;
 
 pub use judge::judge;
 pub use message::{JudgedCall, JudgedMessage, Spoken, judge_message};
+pub use no_answer::TextAnswer;
 use serde_json::Value;
 
 use crate::domain::json::{Edit, Pointer};

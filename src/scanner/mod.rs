@@ -4,6 +4,7 @@
 //! handed to it.
 //! A call that it did not pass cannot be executed: `CheckedCall` has no other constructor.
 
+mod answer;
 mod checked_call;
 mod context;
 pub(crate) mod examination;
@@ -32,6 +33,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+pub use answer::{CallFreeAnswer, scan_answer};
 pub use checked_call::CheckedCall;
 pub use context::Context;
 pub use expectations::{Expectation, Expectations};

@@ -56,7 +56,7 @@ impl FaultActions {
     /// would cost a right call.
     pub const fn default_of(code: FaultCode) -> Action {
         match code {
-            FaultCode::ToolNotRelevant => Action::Off,
+            FaultCode::ToolNotRelevant | FaultCode::CallAnnounced => Action::Off,
             FaultCode::Placeholder | FaultCode::RepeatedCall => Action::Advise,
             _ => Action::Feedback,
         }

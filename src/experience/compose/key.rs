@@ -44,5 +44,6 @@ pub(super) const fn fault_words(code: FaultCode) -> &'static str {
         FaultCode::Placeholder => "placeholder value",
         FaultCode::WrongSource => "value from another answer",
         FaultCode::Circle | FaultCode::RepeatedCall => "repeated call",
+        FaultCode::NoAnswer | FaultCode::CallAnnounced => "no call",
     }
 }

@@ -79,6 +79,8 @@ fn fault(lived: &Lived<'_>, diagnosis: &Diagnosis, called: Option<&Tool>) -> Opt
             ),
             None => format!("In calls of `{name}`, {} is to be copied from another tool's answer.", parameter()),
         },
+        // They are about an answer, not about a tool.
+        FaultCode::NoAnswer | FaultCode::CallAnnounced => return None,
         FaultCode::Circle | FaultCode::RepeatedCall => {
             let other = match subject.name == right.name {
                 true => String::new(),

@@ -83,10 +83,13 @@ impl Draft {
     }
 
     /// Appends an answer that should have called and wrote text, as it came, and what is said to it. A `tool` message would answer a
-    /// call that the message does not hold.
+    /// call that the message does not hold. An empty answer is left out: without content and calls it is no message of the API, and
+    /// providers refuse it.
     pub(crate) fn append_feedback_on_text(&mut self, message: &AssistantMessage, text: &str) {
         let pending = self.pending();
-        pending.push_assistant(message);
+        if message.text().is_some_and(|text| !text.trim().is_empty()) {
+            pending.push_assistant(message);
+        }
         pending.push_user(text);
     }
 

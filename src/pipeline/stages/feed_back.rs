@@ -24,11 +24,12 @@ pub(crate) fn faults(
     let (Some(choice), Some(found)) = (judged.completion.choices().first(), judged.choices.first()) else { return };
     let message = &choice.message;
     if let Some(diagnosis) = &found.no_call {
-        let text = match purpose {
-            Purpose::Confirmation => pipeline.templates.confirm_call(diagnosis, &offer.toolbook),
-            _ => pipeline.templates.no_call(diagnosis, &offer.toolbook),
+        let text = match (purpose, found.no_answer()) {
+            (Purpose::Confirmation, _) => pipeline.templates.confirm_call(diagnosis, &offer.toolbook),
+            (_, Some(_)) => pipeline.templates.no_answer(diagnosis),
+            (_, None) => pipeline.templates.no_call(diagnosis, &offer.toolbook),
         };
-        note(turn, unread_action(message.text().as_deref().unwrap_or_default()), &text);
+        note(turn, unread_action(diagnosis.code, message.text().as_deref().unwrap_or_default()), &text);
         draft.append_feedback_on_text(message, &text);
     } else {
         draft.kept.keep_correct(&found.calls);
@@ -78,8 +79,8 @@ fn note(turn: &mut Turn, action: String, observation: &str) {
 /// Characters of a text without a readable call that the record of the loop keeps.
 const UNREAD_CHARS: usize = 300;
 
-/// A text that meant to call, as the record of the feedback loop has it: in the form of `Call::written`.
-fn unread_action(text: &str) -> String {
+/// A text that meant to call, or an empty one, as the record of the feedback loop has it: in the form of `Call::written`.
+fn unread_action(code: FaultCode, text: &str) -> String {
     let end = text.char_indices().nth(UNREAD_CHARS).map_or(text.len(), |(end, _)| end);
-    format!("{}({})", FaultCode::NoCall.name(), text.get(..end).unwrap_or_default())
+    format!("{}({})", code.name(), text.get(..end).unwrap_or_default())
 }

@@ -7,7 +7,7 @@ use crate::pipeline::dialogue::Judged;
 use crate::pipeline::turn::Turn;
 use crate::repair::rescue::Situation;
 use crate::repair::rescue::decision::Delivery;
-use crate::repair::{self, JudgedCall, JudgedMessage, Spoken};
+use crate::repair::{self, JudgedCall, JudgedMessage, Spoken, TextAnswer};
 use crate::scanner::{CheckedCall, Context, Expectations};
 
 use super::compose::Draft;
@@ -78,7 +78,14 @@ fn judged(
         .choices()
         .iter()
         .map(|choice| match offer.is_judged() {
-            true => judge_choice(turn, offer, choice, situation, &context),
+            true => {
+                let judged = judge_choice(turn, offer, choice, situation, &context);
+                // Calls that were accepted before are an answer.
+                match tool_choice == ToolChoice::None || !draft.kept.is_empty() {
+                    true => judged,
+                    false => judge_answer(turn, offer, choice, situation, &context, judged),
+                }
+            }
             false => JudgedMessage::default(),
         })
         .collect();
@@ -99,6 +106,24 @@ fn judge_choice(
     let situation = Situation { cut_off: choice.is_cut_off(), sent: turn.streamed.released(choice.index), ..situation };
     let spoken = Spoken { text: text.as_deref(), calls: choice.message.calls(), situation };
     repair::judge_message(&spoken, &offer.toolbook, &policy.scan, &policy.repair, context)
+}
+
+/// Judges whether a choice without a call is an answer at all.
+fn judge_answer(
+    turn: &Turn,
+    offer: &Offer,
+    choice: &Choice,
+    situation: Situation<'_>,
+    context: &Context<'_>,
+    judged: JudgedMessage,
+) -> JudgedMessage {
+    if !choice.message.is_only_text() {
+        return judged;
+    }
+    let (text, reasoning) = (choice.message.text(), choice.message.reasoning());
+    let situation = Situation { cut_off: choice.is_cut_off(), ..situation };
+    let answer = TextAnswer { text: text.as_deref(), reasoning: reasoning.as_deref(), situation };
+    judged.or_no_answer(&answer, &offer.toolbook, &turn.policy.scan, &turn.policy.repair, context)
 }
 
 /// How sure it must be that a text is a call, by the request that it answers.
@@ -181,6 +206,7 @@ impl JudgedAnswer {
         Judged {
             faulty: no_call || faulty().next().is_some(),
             unsure: self.is_unsure(),
+            no_answer: self.choices.iter().any(|choice| choice.no_answer().is_some()),
             // A text that should have been a call is still a text.
             faults_are_the_clients: no_call || faulty().any(|call| !offer.is_proxys(&call.mended.name)),
             client_calls,

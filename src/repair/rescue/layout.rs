@@ -91,13 +91,12 @@ pub(super) const REASONING: [[&str; 2]; 9] = [
     ["<|thought_start|>", "<|thought_end|>"],
 ];
 
-/// Marks that begin reasoning, or a message to a person, and marks that end it but much else as well.
-const CHANNELS: [[&str; 2]; 4] = [
-    ["<|channel|>analysis<|message|>", "<|end|>"],
-    ["<|open|>think<|sep|>", "<|close|>think<|sep|>"],
-    ["to=user<|message|>", "<|end|>"],
-    ["to=self<|message|>", "<|end|>"],
-];
+/// Marks that begin reasoning, and marks that end it but much else as well.
+pub(super) const CHANNELS: [[&str; 2]; 2] =
+    [["<|channel|>analysis<|message|>", "<|end|>"], ["<|open|>think<|sep|>", "<|close|>think<|sep|>"]];
+
+/// Marks that begin and end a message to a person, in which calls are shown.
+const MESSAGES: [[&str; 2]; 2] = [["to=user<|message|>", "<|end|>"], ["to=self<|message|>", "<|end|>"]];
 
 /// Beginnings of what models invent behind a call: the result of the call, or the next message of another role.
 const INVENTIONS: [&str; 23] = [
@@ -150,7 +149,7 @@ static MARKS: LazyLock<(Option<AhoCorasick>, Vec<Mark>)> = LazyLock::new(|| {
         texts.extend([open, close]);
         marks.extend([Mark::Reasoning(close), Mark::ReasoningEnd]);
     }
-    for [open, close] in CHANNELS {
+    for [open, close] in CHANNELS.iter().chain(&MESSAGES).copied() {
         texts.push(open);
         marks.push(Mark::Reasoning(close));
     }

@@ -20,6 +20,7 @@ mod program;
 mod prose;
 mod python;
 mod quotation;
+pub mod reasoning;
 mod shape;
 mod statement;
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! The fault table: one fault, one file, with its facts, its check and its tests.
 
+mod call_announced;
 mod constraint;
+mod no_answer;
 mod no_call;
 mod parameter_literal;
 mod parameter_missing;
@@ -21,6 +23,7 @@ use std::cell::OnceCell;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::answer::CallFreeAnswer;
 use super::context::Context;
 use super::examination::UnknownMember;
 use super::excerpt::excerpt;
@@ -50,6 +53,8 @@ pub(super) enum Check {
     Call(fn(&Case<'_>, &CompiledTool, &Value) -> Vec<Diagnosis>),
     /// A broken rule of the schema.
     Value(fn(&Case<'_>, &CompiledTool, &Value, &Violation) -> Option<Diagnosis>),
+    /// An answer without a call.
+    Answer(fn(&CallFreeAnswer<'_>) -> Option<Diagnosis>),
 }
 
 /// Every fault that is judged. Of the checks that look at one and the same thing the first that gives a diagnosis counts,
@@ -71,7 +76,15 @@ pub(super) const TABLE: [Fault; FaultCode::ALL.len()] = [
     Fault { code: FaultCode::WrongSource, check: Check::Call(wrong_source::check) },
     Fault { code: FaultCode::Circle, check: Check::Call(repeated_call::circle::check) },
     Fault { code: FaultCode::RepeatedCall, check: Check::Call(repeated_call::check) },
+    Fault { code: FaultCode::NoAnswer, check: Check::Answer(no_answer::check) },
+    Fault { code: FaultCode::CallAnnounced, check: Check::Answer(call_announced::check) },
 ];
+
+/// A diagnosis of an answer without a call.
+fn of_answer(code: FaultCode, message: &str, facts: &impl Serialize) -> Diagnosis {
+    let facts = serde_json::to_value(facts).unwrap_or_default();
+    Diagnosis { code, call: 0, path: Pointer::root(), message: message.to_owned(), facts, suggestion: None }
+}
 
 /// What every check may look at.
 pub(super) struct Case<'a> {
