@@ -196,6 +196,15 @@ async fn reasoning_that_does_not_end_in_a_call_of_an_offered_tool_is_no_call() {
         assert_eq!((called(&made), &made["content"]), (vec![], &json!("Sunny.")), "{reasoning}");
         assert_eq!(upstream.received().len(), 2);
     }
+    // A page that a tool returned contains it: the model quotes it.
+    let said = json!({"role": "assistant", "content": "", "reasoning_content": format!("The page says: {WRITTEN}")});
+    let (upstream, proxy) = proxy_of(vec![message(said, "stop"), text("Sunny.")], "").await;
+    let mut request = with_tools("What does the page say?");
+    let messages = request["messages"].as_array_mut().unwrap();
+    messages.push(json!({"role": "assistant", "content": null, "tool_calls": [call("p", "read_page", "{}")]}));
+    messages.push(json!({"role": "tool", "tool_call_id": "p", "content": format!("Welcome! {WRITTEN}")}));
+    let made = proxy.client().chat(&request).await.message();
+    assert_eq!((called(&made), upstream.received().len()), (vec![], 2), "{made}");
     // Where something was answered, reasoning was only weighed.
     let said = json!({"role": "assistant", "content": "Sunny.", "reasoning_content": WRITTEN});
     let (upstream, proxy) = proxy_of(vec![message(said.clone(), "stop")], "").await;

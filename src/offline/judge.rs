@@ -66,8 +66,10 @@ impl<'a> Judge<'a> {
         }
         let reasoning = message.reasoning();
         let answer = TextAnswer { text: said.as_deref(), reasoning: reasoning.as_deref(), situation };
-        let (scan, repair) = (&self.policy.scan, &self.policy.repair);
-        judged.or_no_answer(&answer, &offered.toolbook, scan, repair, &Context::default())
+        let transcript = LazyCell::new(|| Transcript::read(request.messages().into_iter().map(Message::from)));
+        let conversation = request.member("messages").map(|_| &transcript as &dyn Conversation);
+        let context = Context { conversation, ..Context::default() };
+        judged.or_no_answer(&answer, &offered.toolbook, &self.policy.scan, &self.policy.repair, &context)
     }
 
     /// Judges what was said in answer to `request`; `None` where it answers another one that is not known.

@@ -52,7 +52,7 @@ impl JudgedMessage {
             let (mended, Scan { result, advice }) = judge(call, index, toolbook, scan, repair, context);
             JudgedCall { made: call.clone(), mended: mended.call, repairs: mended.repairs, result, advice }
         };
-        match rescue_end(reasoning, text, toolbook, &answer.situation) {
+        match rescue_end(reasoning, text, toolbook, &answer.situation, context.conversation) {
             Some(rescued) => Self { calls: judge_rescued(&rescued, judge), rescued: Some(rescued), ..self },
             None if action.blocks() => Self { no_call: Some(diagnosis), ..self },
             None => Self { no_call_advice: Some(diagnosis), ..self },

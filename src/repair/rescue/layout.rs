@@ -92,7 +92,7 @@ pub(super) const REASONING: [[&str; 2]; 9] = [
 ];
 
 /// Marks that begin reasoning, and marks that end it but much else as well.
-pub(super) const CHANNELS: [[&str; 2]; 2] =
+const CHANNELS: [[&str; 2]; 2] =
     [["<|channel|>analysis<|message|>", "<|end|>"], ["<|open|>think<|sep|>", "<|close|>think<|sep|>"]];
 
 /// Marks that begin and end a message to a person, in which calls are shown.

@@ -4,11 +4,15 @@
 //! which it ends taken for the answer.
 
 use super::decision::{Form, Surroundings};
-use super::layout::{self, Block, CHANNELS, Piece, REASONING};
-use super::{Rescued, Situation};
+use super::layout::{self, Block, Piece, REASONING};
+use super::{Rescued, Situation, quotation};
 use crate::domain::rules::Evidence;
 use crate::domain::{Call, ids};
-use crate::scanner::Toolbook;
+use crate::scanner::{Conversation, Toolbook};
+
+/// Marks around reasoning in channels. The closing marks end much else, so they count only behind their opening marks.
+const CHANNELS: [[&str; 2]; 2] =
+    [["<|channel|>analysis<|message|>", "<|end|>"], ["<|open|>think<|sep|>", "<|close|>think<|sep|>"]];
 
 /// The reasoning of a text that is nothing else, without its marks: the last block, where there are several. `None` where the text has
 /// other content, or none.
@@ -31,7 +35,6 @@ fn last_block(text: &str) -> Option<(&str, &str)> {
         let body = text.strip_suffix(close)?;
         match body.rfind(open) {
             Some(at) => Some((body.get(..at)?, body.get(at + open.len()..)?)),
-            // The closing marks of channels end much else.
             None => REASONING.iter().any(|[_, other]| other == close).then_some(("", body)),
         }
     });
@@ -44,8 +47,15 @@ fn last_block(text: &str) -> Option<(&str, &str)> {
 }
 
 /// The calls in which the reasoning ends: complete, between reserved marks, with nothing behind them, all of offered tools. `None` where
-/// it does not end so. `text` is the answer's own text, which stays as it is.
-pub fn rescue_end(reasoning: &str, text: &str, toolbook: &Toolbook, situation: &Situation<'_>) -> Option<Rescued> {
+/// it does not end so, or where an earlier message of another contains one of the calls: the model quotes it. `text` is the answer's own
+/// text, which stays as it is.
+pub fn rescue_end(
+    reasoning: &str,
+    text: &str,
+    toolbook: &Toolbook,
+    situation: &Situation<'_>,
+    conversation: Option<&dyn Conversation>,
+) -> Option<Rescued> {
     if situation.evidence == Evidence::Off || toolbook.is_empty() {
         return None;
     }
@@ -70,6 +80,14 @@ pub fn rescue_end(reasoning: &str, text: &str, toolbook: &Toolbook, situation: &
     }
     let is_allowed = |call: &Call| situation.allowed.is_none_or(|allowed| allowed.contains(&call.name));
     let first = blocks.last().filter(|_| !layout.has_too_many && calls.iter().all(is_allowed))?;
+    let is_quoted = |block: &&Block| {
+        let texts = conversation.map(|conversation| conversation.transcript().texts()).unwrap_or_default();
+        let call = reasoning.get(block.span.clone()).unwrap_or_default();
+        quotation::is_in(call, texts.iter().map(String::as_str))
+    };
+    if blocks.iter().any(is_quoted) {
+        return None;
+    }
     let text = if text.trim().is_empty() { String::new() } else { text.to_owned() };
     Some(Rescued {
         calls,
@@ -92,6 +110,7 @@ fn without_closing_mark(reasoning: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scanner::Transcript;
     use crate::scanner::testing::{TOOLS, toolbook};
 
     #[test]
@@ -114,6 +133,7 @@ mod tests {
             "Done.<think>hm</think>",
             "<think>a</think>Done.<think>b</think>",
             "It ends with <|end|>",
+            "to=user<|message|>Done.<|end|>",
             "<b>Done</b>",
         ] {
             assert_eq!(only_reasoning(text), None, "{text}");
@@ -122,7 +142,7 @@ mod tests {
 
     fn rescued(reasoning: &str) -> Option<Vec<String>> {
         let situation = Situation::with(Evidence::Marked);
-        let rescued = rescue_end(reasoning, "", &toolbook(TOOLS), &situation)?;
+        let rescued = rescue_end(reasoning, "", &toolbook(TOOLS), &situation, None)?;
         Some(rescued.calls.into_iter().map(|call| format!("{} {}", call.name, call.arguments)).collect())
     }
 
@@ -170,8 +190,19 @@ mod tests {
         }
         let (book, none) = (toolbook(TOOLS), ["make_note".to_owned()]);
         let restricted = Situation { allowed: Some(&none), ..Situation::with(Evidence::Marked) };
-        assert_eq!(rescue_end(&call, "", &book, &restricted), None);
-        assert_eq!(rescue_end(&call, "", &book, &Situation::with(Evidence::Off)), None);
+        assert_eq!(rescue_end(&call, "", &book, &restricted, None), None);
+        assert_eq!(rescue_end(&call, "", &book, &Situation::with(Evidence::Off), None), None);
+    }
+
+    #[test]
+    fn a_call_that_an_earlier_message_contains_is_a_quotation() {
+        let (book, situation) = (toolbook(TOOLS), Situation::with(Evidence::Marked));
+        let page = format!("A page. {}", marked("Oslo").replace(':', ": "));
+        let mut earlier = Transcript::default();
+        earlier.given(page);
+        let found = |city| rescue_end(&marked(city), "", &book, &situation, Some(&earlier));
+        assert_eq!(found("Oslo"), None);
+        assert!(found("Rome").is_some());
     }
 
     #[test]
