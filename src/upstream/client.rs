@@ -17,7 +17,7 @@ use super::failure::{Failures, is_the_upstreams};
 use super::gate::{Gate, Load, Passage};
 use super::headers::HeaderRules;
 use super::retry::{self, Retries};
-use super::tool_calls::{Deliveries, Delivery, ModelDelivery};
+use super::tool_calls::{Deliveries, ModelDelivery, ObservedCalls};
 use super::{Again, Answer, BuildError, Settings, ToolCalls};
 use crate::domain::{UpstreamFailure, UpstreamFailureKind};
 
@@ -93,7 +93,7 @@ impl Upstream {
     }
 
     /// Notes how the calls of an answer of this model came.
-    pub fn note_delivery(&self, model: &str, delivery: Delivery) {
+    pub fn note_delivery(&self, model: &str, delivery: ObservedCalls) {
         self.deliveries.note(model, delivery);
     }
 

@@ -31,5 +31,5 @@ pub use gate::Load;
 pub use retry::{Again, Retries};
 pub use settings::Settings;
 pub use text_model::{Answered, Exchange, Manner, Patience, TextModel, TextSource};
-pub use tool_calls::{Delivery, ModelDelivery, ToolCalls};
+pub use tool_calls::{ModelDelivery, ObservedCalls, ToolCalls};
 pub use upstreams::{BuildError, Upstreams};

@@ -25,13 +25,13 @@ pub enum ToolCalls {
 
 /// How the calls of one answer came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Delivery {
+pub enum ObservedCalls {
     /// As `tool_calls`.
     Native,
     /// In the text, where they were found or only meant.
     Text,
     /// Tools were offered and none was called: the answer shows nothing, and what was learned ages slowly.
-    NoCall,
+    None,
 }
 
 /// What was learned about one model of an upstream.
@@ -86,12 +86,12 @@ struct Counts {
 
 impl Counts {
     /// The counts after an answer.
-    fn after(self, delivery: Delivery) -> Self {
-        let half_life = if delivery == Delivery::NoCall { HALF_LIFE_OF_TEXTS } else { HALF_LIFE_OF_CALLS };
+    fn after(self, delivery: ObservedCalls) -> Self {
+        let half_life = if delivery == ObservedCalls::None { HALF_LIFE_OF_TEXTS } else { HALF_LIFE_OF_CALLS };
         let decay = 0.5_f64.powf(1.0 / half_life);
         Self {
-            native: self.native * decay + f64::from(u8::from(delivery == Delivery::Native)),
-            text: self.text * decay + f64::from(u8::from(delivery == Delivery::Text)),
+            native: self.native * decay + f64::from(u8::from(delivery == ObservedCalls::Native)),
+            text: self.text * decay + f64::from(u8::from(delivery == ObservedCalls::Text)),
         }
     }
 
@@ -107,7 +107,7 @@ impl Learned {
         *self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn note(&self, delivery: Delivery) {
+    fn note(&self, delivery: ObservedCalls) {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         *counts = counts.after(delivery);
         let delivers_calls = counts.delivers_calls(self.delivers_calls.load(Ordering::Relaxed));
@@ -122,12 +122,12 @@ impl Deliveries {
     }
 
     /// Notes how the calls of an answer came. A model that never called is not remembered, nor is one beyond [`MAX_MODELS`].
-    pub(super) fn note(&self, model: &str, delivery: Delivery) {
+    pub(super) fn note(&self, model: &str, delivery: ObservedCalls) {
         let known = self.0.load();
         if let Some(learned) = known.get(model) {
             return learned.note(delivery);
         }
-        if delivery == Delivery::NoCall || known.len() >= MAX_MODELS {
+        if delivery == ObservedCalls::None || known.len() >= MAX_MODELS {
             return;
         }
         drop(known);
@@ -168,7 +168,7 @@ mod tests {
 
     use super::*;
 
-    fn after(deliveries: &[(Delivery, usize)]) -> Deliveries {
+    fn after(deliveries: &[(ObservedCalls, usize)]) -> Deliveries {
         let learned = Deliveries::default();
         for (delivery, times) in deliveries {
             (0..*times).for_each(|_| learned.note("m", *delivery));
@@ -176,46 +176,49 @@ mod tests {
         learned
     }
 
-    fn delivers_calls(deliveries: &[(Delivery, usize)]) -> bool {
+    fn delivers_calls(deliveries: &[(ObservedCalls, usize)]) -> bool {
         after(deliveries).delivers_calls("m")
     }
 
     #[test]
     fn no_single_answer_decides() {
         assert!(!delivers_calls(&[]));
-        assert!(!delivers_calls(&[(Delivery::Native, 1)]));
-        assert!(!delivers_calls(&[(Delivery::Native, 2)]));
-        assert!(delivers_calls(&[(Delivery::Native, 3)]));
-        assert!(delivers_calls(&[(Delivery::Native, 3), (Delivery::Text, 1)]));
-        assert!(!delivers_calls(&[(Delivery::Native, 3), (Delivery::Text, 3)]));
-        assert!(delivers_calls(&[(Delivery::Text, 1), (Delivery::Native, 6)]), "one rescued call is forgotten");
+        assert!(!delivers_calls(&[(ObservedCalls::Native, 1)]));
+        assert!(!delivers_calls(&[(ObservedCalls::Native, 2)]));
+        assert!(delivers_calls(&[(ObservedCalls::Native, 3)]));
+        assert!(delivers_calls(&[(ObservedCalls::Native, 3), (ObservedCalls::Text, 1)]));
+        assert!(!delivers_calls(&[(ObservedCalls::Native, 3), (ObservedCalls::Text, 3)]));
+        assert!(
+            delivers_calls(&[(ObservedCalls::Text, 1), (ObservedCalls::Native, 6)]),
+            "one rescued call is forgotten"
+        );
     }
 
     #[test]
     fn what_was_learned_in_a_thousand_answers_is_unlearned_in_a_few_half_lives() {
-        let mut deliveries = vec![(Delivery::Native, 1_000), (Delivery::Text, 20)];
+        let mut deliveries = vec![(ObservedCalls::Native, 1_000), (ObservedCalls::Text, 20)];
         assert!(delivers_calls(&deliveries), "less than a half-life");
         deliveries[1].1 = 40;
         assert!(!delivers_calls(&deliveries));
-        deliveries.push((Delivery::Native, 60));
+        deliveries.push((ObservedCalls::Native, 60));
         assert!(delivers_calls(&deliveries), "and learned again");
     }
 
     #[test]
     fn a_model_that_only_writes_text_is_forgotten_in_the_end_but_not_one_that_calls_now_and_then() {
-        assert!(delivers_calls(&[(Delivery::Native, 100), (Delivery::NoCall, 256)]));
-        assert!(!delivers_calls(&[(Delivery::Native, 1_000), (Delivery::NoCall, 2_000)]));
-        let rarely = [(Delivery::Native, 1), (Delivery::NoCall, 49)].repeat(20);
+        assert!(delivers_calls(&[(ObservedCalls::Native, 100), (ObservedCalls::None, 256)]));
+        assert!(!delivers_calls(&[(ObservedCalls::Native, 1_000), (ObservedCalls::None, 2_000)]));
+        let rarely = [(ObservedCalls::Native, 1), (ObservedCalls::None, 49)].repeat(20);
         assert!(delivers_calls(&rarely));
     }
 
     #[test]
     fn models_are_remembered_up_to_a_bound_and_only_if_they_called() {
         let learned = Deliveries::default();
-        learned.note("silent", Delivery::NoCall);
+        learned.note("silent", ObservedCalls::None);
         assert_eq!(learned.models(), []);
         for number in 0..2 * MAX_MODELS {
-            learned.note(&format!("model-{number}"), Delivery::Native);
+            learned.note(&format!("model-{number}"), ObservedCalls::Native);
         }
         assert_eq!(learned.models().len(), MAX_MODELS);
         let first = &learned.models()[0];
@@ -229,12 +232,12 @@ mod tests {
         /// Whatever came before, enough answers of one kind decide, and the numbers stay small.
         #[test]
         fn the_last_answers_decide_and_the_numbers_are_bounded(
-            before in prop::collection::vec(prop::sample::select(vec![Delivery::Native, Delivery::Text, Delivery::NoCall]), 0..400),
+            before in prop::collection::vec(prop::sample::select(vec![ObservedCalls::Native, ObservedCalls::Text, ObservedCalls::None]), 0..400),
             native in any::<bool>(),
         ) {
             let learned = Deliveries::default();
             before.iter().for_each(|delivery| learned.note("m", *delivery));
-            (0..200).for_each(|_| learned.note("m", if native { Delivery::Native } else { Delivery::Text }));
+            (0..200).for_each(|_| learned.note("m", if native { ObservedCalls::Native } else { ObservedCalls::Text }));
             prop_assert_eq!(learned.delivers_calls("m"), native);
             let model = &learned.models()[0];
             prop_assert!(model.answers < 50.0 && (0.0..=1.0).contains(&model.native_share), "{:?}", model);

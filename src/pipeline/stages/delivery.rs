@@ -3,7 +3,7 @@
 use crate::openai::{ChatRequest, Choice, ToolChoice};
 use crate::pipeline::turn::Turn;
 use crate::repair::JudgedMessage;
-use crate::upstream::Delivery;
+use crate::upstream::ObservedCalls;
 
 use super::judge::JudgedAnswer;
 use super::offer::Offer;
@@ -17,13 +17,13 @@ pub(super) fn note(turn: &Turn, offer: &Offer, request: &ChatRequest, judged: &J
 
 /// One native call is enough for an answer to count as native. Where there is none, a text that only meant to call counts as well:
 /// a server that parses calls would have removed it.
-fn delivery(judged: &JudgedAnswer) -> Delivery {
+fn delivery(judged: &JudgedAnswer) -> ObservedCalls {
     let is_native = |choice: &Choice| !choice.message.calls().is_empty() || choice.message.has_unjudged_calls();
     if judged.completion.choices().iter().any(is_native) {
-        Delivery::Native
+        ObservedCalls::Native
     } else if judged.choices.iter().any(JudgedMessage::called_in_text) {
-        Delivery::Text
+        ObservedCalls::Text
     } else {
-        Delivery::NoCall
+        ObservedCalls::None
     }
 }

@@ -45,7 +45,7 @@ impl Deref for KeptCalls {
 
 impl KeptCalls {
     /// The kept calls and those of an answer in their common order. A call that repeats a kept one is left out.
-    pub(crate) fn arranged<'a>(&'a self, answer: &'a [JudgedCall]) -> Vec<OrderedCall<'a>> {
+    pub(crate) fn in_order<'a>(&'a self, answer: &'a [JudgedCall]) -> Vec<OrderedCall<'a>> {
         self.arrangement(answer).into_iter().filter_map(|(_, placed)| placed).collect()
     }
 
