@@ -79,7 +79,10 @@ impl JudgedMessage {
     /// Whether calls were found in its text, or were evidently meant there.
     pub fn called_in_text(&self) -> bool {
         let meant = self.no_call.as_ref().or(self.no_call_advice.as_ref());
-        self.rescued.is_some() || meant.is_some_and(|diagnosis| diagnosis.code == FaultCode::NoCall)
+        let is_call = |diagnosis: &Diagnosis| {
+            diagnosis.code == FaultCode::NoCall && diagnosis.facts.get("reason").is_none_or(|reason| reason != "unsure")
+        };
+        self.rescued.is_some() || meant.is_some_and(is_call)
     }
 
     /// Everything that is only noted.
