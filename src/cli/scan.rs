@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::embedding::VectorArguments;
 use super::errors::{BadLines, VerbResult};
 use super::lines::answer_lines;
 use crate::domain::FaultCode;
@@ -33,6 +34,8 @@ pub(super) struct Arguments {
     /// to be taken for a call, and not that of `repair.rescue.text`.
     #[arg(long)]
     native_tool_calls: bool,
+    #[command(flatten)]
+    vectors: VectorArguments,
     /// Threads that judge; without it, one for each core.
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
@@ -55,14 +58,16 @@ Lines that cannot be used are named on standard error and left out; the status i
 const _: () = assert!(MAX_LINE_BYTES == 64 << 20);
 
 pub(super) fn run(arguments: Arguments) -> VerbResult {
-    let Arguments { tools, answers, verdicts, policy, native_tool_calls, jobs } = arguments;
+    let Arguments { tools, answers, verdicts, policy, native_tool_calls, vectors, jobs } = arguments;
+    let runtime = super::runtime()?;
+    let (policy, jobs) = (rules(policy.as_deref())?, threads(jobs));
     let job =
-        ScanJob { tools, answers, policy: rules(policy.as_deref())?, native_tool_calls, jobs: threads(jobs), verdicts };
+        ScanJob { tools, answers, policy, native_tool_calls, embedder: vectors.embedder()?, jobs, verdicts };
     let lines = |summary: &ScanSummary| {
         let problems = summary.problems;
         BadLines { problems, lines: problems + summary.records() }
     };
-    answer_lines(&job.verdicts, |progress| offline::scan(&job, progress), print, lines)
+    answer_lines(&job.verdicts, |progress| offline::scan(&job, runtime.handle(), progress), print, lines)
 }
 
 /// The policy of a file, or the built-in default.

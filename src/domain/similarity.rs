@@ -1,9 +1,10 @@
-//! How alike two texts are in meaning.
+//! Similarity of two names in meaning.
 
 use std::fmt;
 
-/// How alike two short texts are in meaning. Vectors are made elsewhere: an implementation looks up what it was given.
+/// Similarity of names in meaning. An implementation never blocks: a name whose meaning is not known yet has no similarity.
 pub trait Similarity: fmt::Debug + Send + Sync {
-    /// 0 (nothing in common) to 1 (the same); `None` where it is not known.
-    fn similarity(&self, one: &str, other: &str) -> Option<f64>;
+    /// Similarity of an unknown `name` to the name of a tool or parameter, 0 (nothing in common) to 1 (the same); `None` where it is not
+    /// known.
+    fn similarity(&self, name: &str, candidate: &str) -> Option<f64>;
 }

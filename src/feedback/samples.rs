@@ -121,7 +121,7 @@ fn faults() -> Vec<(Call, Diagnosis)> {
 /// Faults that no call alone shows: they need the conversation, the request or the plan.
 fn of_the_conversation() -> Vec<(Call, Diagnosis)> {
     let (room, size) = (Pointer::root().child("room"), Pointer::root().child("size"));
-    let relevance = Relevance::new([("cancel_booking", 1.0)], 1.0);
+    let relevance = Relevance::by_words([("cancel_booking", 1.0)], 1.0);
     let from = |path: &Pointer, values: &[serde_json::Value]| Expectations {
         expected: vec![Expectation {
             tool: "book_room".to_owned(),

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use super::toolbooks::{Key, Offered, Toolbooks};
 use crate::domain::rules::{Action, Evidence};
-use crate::domain::{FaultCode, Message};
+use crate::domain::{FaultCode, Message, Similarity};
 use crate::openai::{AssistantMessage, RecordedAnswer, ToolChoice};
 use crate::policy::Policy;
 use crate::repair::rescue::Situation;
 use crate::repair::rescue::decision::Delivery;
 use crate::repair::{JudgedMessage, Spoken, TextAnswer, judge_message};
+use crate::retrieval::TextVectors;
 use crate::scanner::{Context, Conversation, Relevance, Transcript};
 
 /// The rules, and the tools that were compiled so far. Shared by the threads.
@@ -20,15 +21,17 @@ pub(super) struct Judge<'a> {
     evidence: Evidence,
     delivery: Delivery,
     toolbooks: Toolbooks,
+    vectors: Option<TextVectors>,
 }
 
 impl<'a> Judge<'a> {
-    /// `native_tool_calls` says whether the answers come from an upstream that delivers native calls.
-    pub(super) fn new(policy: &'a Policy, native_tool_calls: bool) -> Self {
+    /// `native_tool_calls` says whether the answers come from an upstream that delivers native calls. Without `vectors`, names and requests
+    /// are compared by words alone.
+    pub(super) fn new(policy: &'a Policy, native_tool_calls: bool, vectors: Option<TextVectors>) -> Self {
         let rescue = policy.repair.rescue;
         let evidence = if native_tool_calls { rescue.native } else { rescue.text };
         let delivery = if native_tool_calls { Delivery::Native } else { Delivery::Text };
-        Self { policy, evidence, delivery, toolbooks: Toolbooks::new() }
+        Self { policy, evidence, delivery, toolbooks: Toolbooks::new(), vectors }
     }
 
     /// The tools of `key`; where they are not kept, the text that `read` gives is compiled.
@@ -87,6 +90,7 @@ impl<'a> Judge<'a> {
         let context = Context {
             conversation: request.map(|_| &transcript as &dyn Conversation),
             relevance: relevance.as_ref(),
+            similarity: self.vectors.as_ref().map(|vectors| vectors as &dyn Similarity),
             ..Context::default()
         };
         judge_message(spoken, &offered.toolbook, &self.policy.scan, &self.policy.repair, &context)
@@ -99,6 +103,6 @@ impl<'a> Judge<'a> {
         }
         let messages = request.messages();
         let last = messages.iter().rev().find(|message| message.role == "user")?;
-        last.text.as_deref().map(|said| offered.relevance(said))
+        last.text.as_deref().map(|said| offered.relevance(said, self.vectors.as_ref()))
     }
 }

@@ -6,8 +6,10 @@ use moka::sync::Cache;
 
 use crate::domain::Tool;
 use crate::openai::read_tools;
-use crate::retrieval::Bm25;
-use crate::scanner::{Relevance, Settings, Toolbook, Validators};
+use crate::retrieval::{
+    Bm25, FieldWeights, Fusion, TextVectors, ToolIndex, ToolQuery, ToolSegment, ToolText, parameters_text,
+};
+use crate::scanner::{FoundTool, Relevance, Settings, Toolbook, Validators};
 
 /// Bytes of tools text whose compiled form is kept; compiled it is about twenty times as much.
 const MAX_TEXT_BYTES: u64 = 4 * 1024 * 1024;
@@ -26,18 +28,45 @@ pub(super) enum Key {
 pub(super) struct Offered {
     /// Compiled.
     pub(super) toolbook: Toolbook,
-    /// Their texts, indexed when they are searched first.
-    index: OnceLock<Bm25<String>>,
+    /// Their texts, indexed when they are first searched.
+    words: OnceLock<Bm25<String>>,
+    /// `None` where their texts have no vectors.
+    by_meaning: OnceLock<Option<ToolIndex>>,
     text_bytes: u32,
 }
 
 impl Offered {
-    /// How well each tool serves a request.
-    pub(super) fn relevance(&self, request: &str) -> Relevance {
+    /// How well each tool serves a request: by meaning where there are vectors, else by words.
+    pub(super) fn relevance(&self, request: &str, vectors: Option<&TextVectors>) -> Relevance {
+        let vector = vectors.and_then(|vectors| vectors.query(request));
+        let index = vectors.and_then(|vectors| self.by_meaning.get_or_init(|| self.index(vectors)).as_ref());
+        let (Some(vector), Some(index)) = (vector, index) else { return self.relevance_by_words(request) };
+        let found = index.search(&ToolQuery { text: request, vector: Some(&vector) }, Relevance::MAX_RANKED);
+        Relevance::by_meaning(found.iter().filter_map(|found| {
+            let name = self.toolbook.tools().get(found.position)?.name();
+            let closeness = found.why.closest.map_or(0.0, |closest| f64::from(closest.cosine));
+            Some(FoundTool { name, closeness, is_named: found.why.named })
+        }))
+    }
+
+    fn index(&self, vectors: &TextVectors) -> Option<ToolIndex> {
+        let tools = self.toolbook.tools().iter();
+        let texts = tools.map(|compiled| ToolText {
+            name: compiled.tool.name.clone(),
+            description: compiled.tool.description.clone(),
+            parameters: parameters_text(&compiled.tool.parameters),
+            ..ToolText::default()
+        });
+        let texts: Vec<ToolText> = texts.collect();
+        let segment = ToolSegment::build(&texts, Some(&vectors.tools(&texts)?), &FieldWeights::default());
+        Some(ToolIndex::new([Arc::new(segment)], Fusion::default()))
+    }
+
+    fn relevance_by_words(&self, request: &str) -> Relevance {
         let texts = || self.toolbook.tools().iter().map(|tool| (tool.name().to_owned(), tool.tool.search_text()));
-        let hits = self.index.get_or_init(|| Bm25::build(texts())).search(request, Relevance::MAX_RANKED);
+        let hits = self.words.get_or_init(|| Bm25::build(texts())).search(request, Relevance::MAX_RANKED);
         let coverage = hits.first().map_or(0.0, |hit| f64::from(hit.coverage));
-        Relevance::new(hits.iter().map(|hit| (hit.id.as_str(), f64::from(hit.score))), coverage)
+        Relevance::by_words(hits.iter().map(|hit| (hit.id.as_str(), f64::from(hit.score))), coverage)
     }
 }
 
@@ -73,7 +102,8 @@ impl Toolbooks {
         let tools: Vec<Arc<Tool>> = read_tools(&text).into_iter().map(Arc::new).collect();
         let offered = Arc::new(Offered {
             toolbook: Toolbook::compile(tools, &self.validators),
-            index: OnceLock::new(),
+            words: OnceLock::new(),
+            by_meaning: OnceLock::new(),
             text_bytes: u32::try_from(text.len()).unwrap_or(u32::MAX),
         });
         self.cache.insert(key, Arc::clone(&offered));

@@ -11,11 +11,12 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 
 use crate::catalog::{Catalog, Toolset};
-use crate::domain::Tool;
+use crate::domain::{Owner, Tool};
 use crate::domain::representation::Representation;
 use crate::embedding::{Embedder, Vector};
 use crate::representation::Representations;
-use crate::retrieval::{FieldWeights, Fusion, ToolSegment, ToolText, ToolVectors, embed_tools, parameters_text};
+use crate::retrieval::{FieldWeights, Fusion, TextVectors, ToolSegment, ToolText, ToolVectors, embed_tools, parameters_text};
+use crate::scanner::Toolbook;
 use crate::telemetry::{Metrics, WithoutVectors};
 
 /// What turns know of tools besides the catalog.
@@ -25,6 +26,7 @@ pub struct ToolShelf {
     representations: Arc<Representations>,
     description_tokens: usize,
     embedder: Option<Arc<dyn Embedder>>,
+    text_vectors: Option<TextVectors>,
 }
 
 /// The tools of one toolset, or of one client's list.
@@ -66,7 +68,19 @@ impl ToolShelf {
             };
             by_toolset.insert(toolset.name.clone(), tools);
         }
-        Self { by_toolset, representations, description_tokens, embedder }
+        let known = before.and_then(|before| before.text_vectors.as_ref());
+        let text_vectors = embedder.clone().map(|embedder| match known {
+            Some(known) if Arc::ptr_eq(known.embedder(), &embedder) => known.clone(),
+            _ => TextVectors::new(embedder),
+        });
+        Self { by_toolset, representations, description_tokens, embedder, text_vectors }
+    }
+
+    /// A shelf without any catalog.
+    #[cfg(test)]
+    pub(super) fn of_clients(representations: Representations, embedder: Option<Arc<dyn Embedder>>) -> Self {
+        let text_vectors = embedder.clone().map(TextVectors::new);
+        Self { representations: Arc::new(representations), embedder, text_vectors, ..Self::default() }
     }
 
     /// The tools of a toolset.
@@ -84,6 +98,23 @@ impl ToolShelf {
         ShelvedTools::put(tools.iter().map(text).collect(), fusion, self.embedder.as_ref(), "(a client's)", None)
     }
 
+    /// The tools of an offer, whoever owns them. Their vectors are there at once where the embedder is immediate, and soon otherwise.
+    pub(super) fn of_offer(&self, offered: &Toolbook) -> Arc<ShelvedTools> {
+        let tools = offered.tools().iter();
+        let texts = tools.map(|compiled| {
+            let learned = match &compiled.tool.owner {
+                Owner::Proxy(reference) => self.representations.of_tool(&reference.toolset, &reference.tool),
+                Owner::Client | Owner::Search => self.representations.of_client_tool(&compiled.tool.name),
+            };
+            text(&compiled.tool, String::new(), learned.map(|learned| &**learned))
+        });
+        let (texts, fusion) = (texts.collect::<Vec<_>>(), Fusion::default());
+        match self.text_vectors.as_ref().and_then(|vectors| vectors.tools(&texts)) {
+            Some(vectors) => ShelvedTools::with_vectors(texts, fusion, vectors),
+            None => ShelvedTools::put(texts, fusion, self.embedder.as_ref(), "(an offer's)", None),
+        }
+    }
+
     /// What was learned of a tool of a toolset.
     pub(super) fn learned(&self, toolset: &str, tool: &str) -> Option<&Arc<Representation>> {
         self.representations.of_tool(toolset, tool)
@@ -92,6 +123,11 @@ impl ToolShelf {
     /// Tokens, about, that a description may have with what was learned behind it.
     pub(super) fn description_tokens(&self) -> usize {
         self.description_tokens
+    }
+
+    /// Vectors of names and of what users write, where something makes vectors.
+    pub(super) fn text_vectors(&self) -> Option<&TextVectors> {
+        self.text_vectors.as_ref()
     }
 
     /// What makes vectors, where something does.
@@ -119,6 +155,19 @@ impl ShelvedTools {
         tools
     }
 
+    fn with_vectors(texts: Vec<ToolText>, fusion: Fusion, vectors: Vec<ToolVectors>) -> Arc<Self> {
+        let segment = ToolSegment::build(&texts, Some(&vectors), &FieldWeights::default());
+        let meanings: Arc<[Vector]> = vectors.into_iter().map(|vectors| vectors.description).collect();
+        Arc::new(Self {
+            texts,
+            segment: ArcSwap::from_pointee(segment),
+            fusion,
+            has_vectors: AtomicBool::new(true),
+            meanings: OnceLock::from(meanings),
+            without_vectors: Mutex::new(None),
+        })
+    }
+
     /// The index as it is now.
     pub(super) fn segment(&self) -> Arc<ToolSegment> {
         self.segment.load_full()
@@ -137,6 +186,11 @@ impl ShelvedTools {
     /// How words and meaning count.
     pub(super) fn fusion(&self) -> Fusion {
         self.fusion
+    }
+
+    /// The name of a tool.
+    pub(super) fn name(&self, tool: usize) -> Option<&str> {
+        self.texts.get(tool).map(|text| text.name.as_str())
     }
 
     /// A learned pattern of a tool, in words.

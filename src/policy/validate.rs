@@ -100,6 +100,7 @@ fn scan(rules: &ScanRules, place: &Pointer) -> Result<(), Fault> {
         (place, "semantic_similarity", rules.semantic_similarity),
         (&relevance, "share", rules.relevance.share),
         (&relevance, "coverage", rules.relevance.coverage),
+        (&relevance, "closeness", rules.relevance.closeness),
     ];
     for (place, key, value) in shares {
         share(key, value, place)?;

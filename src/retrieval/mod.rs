@@ -15,6 +15,7 @@ mod rows;
 mod segment;
 mod statistics;
 mod term;
+mod text_vectors;
 mod tokens;
 mod tool_index;
 #[cfg(test)]
@@ -31,6 +32,7 @@ pub use parameters::parameters_text;
 pub use segment::ToolSegment;
 pub use statistics::{CollectionStatistics, QueryTerms};
 pub use term::Term;
+pub use text_vectors::TextVectors;
 pub use tokens::{is_stop_word, stem, tokens, words};
 pub use tool_index::{ToolIndex, ToolQuery};
 pub use tool_text::{FieldWeights, ToolDocument, ToolText};

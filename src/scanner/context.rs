@@ -14,6 +14,6 @@ pub struct Context<'a> {
     pub relevance: Option<&'a Relevance>,
     /// Where values have to come from (E4.4).
     pub expectations: Option<&'a Expectations>,
-    /// How alike names are in meaning (E2.3, E3.3).
+    /// Similarity of names in meaning (E2.3, E3.3). Requested for unknown names alone whose spelling suggests nothing.
     pub similarity: Option<&'a dyn Similarity>,
 }

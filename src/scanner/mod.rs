@@ -37,7 +37,7 @@ pub use answer::{CallFreeAnswer, scan_answer};
 pub use checked_call::CheckedCall;
 pub use context::Context;
 pub use expectations::{Expectation, Expectations};
-pub use relevance::Relevance;
+pub use relevance::{FoundTool, Relevance};
 pub use schema::{Parameter, Validators};
 pub use settings::Settings;
 pub use toolbook::{CompiledTool, Toolbook};

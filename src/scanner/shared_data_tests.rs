@@ -2,6 +2,9 @@
 //! must find what was meant, and names of other tools must find nothing.
 #![allow(clippy::print_stdout, reason = "a test says what it measured and what it left out")]
 
+mod meaning;
+mod synonyms;
+
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 

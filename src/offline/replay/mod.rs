@@ -19,7 +19,9 @@ use super::judge::Judge;
 use super::lines::{Batch, Lines};
 use super::parallel::in_order;
 use super::{OfflineError, Problem, Watcher};
+use crate::embedding::{Settings, built_in};
 use crate::policy::Policy;
+use crate::retrieval::TextVectors;
 
 pub use fates::{Fates, TurnFates};
 pub use rows::{Row, Rows};
@@ -47,7 +49,9 @@ pub fn replay(job: &ReplayJob, watcher: &dyn Watcher) -> Result<Replay, OfflineE
     let lines = Lines::of(Input::open(&job.traces)?);
     let name = lines.name().to_owned();
     watcher.begins(&name, lines.size());
-    let judge = Judge::new(&job.policy, job.native_tool_calls);
+    // A damaged table is reported where it is configured; names are compared by their spelling then.
+    let vectors = built_in(&Settings::default()).ok().map(TextVectors::new);
+    let judge = Judge::new(&job.policy, job.native_tool_calls, vectors);
     let mut all = Replay::default();
     let counted = in_order(
         job.jobs,

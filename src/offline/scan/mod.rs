@@ -6,6 +6,9 @@ mod summary;
 mod verdict_line;
 
 use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::runtime::Handle;
 
 use super::answers::answer_lines;
 use super::input::{Input, STANDARD_STREAM};
@@ -13,7 +16,9 @@ use super::lines::Lines;
 use super::output::Output;
 use super::questions::Questions;
 use super::{OfflineError, Watcher};
+use crate::embedding::Embedder;
 use crate::policy::Policy;
+use crate::retrieval::TextVectors;
 
 use super::judge::Judge;
 use record::judge_line;
@@ -32,6 +37,8 @@ pub struct ScanJob {
     pub policy: Policy,
     /// Did the answers come from an upstream that delivers native calls? Then text is less readily taken for a call.
     pub native_tool_calls: bool,
+    /// Makes the vectors by which unknown names are compared, and requests where policy requires it; without it, words alone are compared.
+    pub embedder: Option<Arc<dyn Embedder>>,
     /// Threads that judge.
     pub jobs: usize,
 }
@@ -41,7 +48,7 @@ pub struct ScanJob {
 /// # Errors
 /// [`OfflineError`]: a file that cannot be read or written. Lines that cannot be used are told to the watcher and counted in the
 /// summary instead.
-pub fn scan(job: &ScanJob, watcher: &dyn Watcher) -> Result<ScanSummary, OfflineError> {
+pub fn scan(job: &ScanJob, runtime: &Handle, watcher: &dyn Watcher) -> Result<ScanSummary, OfflineError> {
     let is_standard = |path: &PathBuf| path.as_os_str() == STANDARD_STREAM;
     if is_standard(&job.answers) && job.tools.as_ref().is_some_and(is_standard) {
         return Err(OfflineError::StandardInputTwice { first: "the tools", second: "the answers" });
@@ -58,7 +65,8 @@ pub fn scan(job: &ScanJob, watcher: &dyn Watcher) -> Result<ScanSummary, Offline
     };
     let inputs: Vec<_> = job.tools.iter().chain([&job.answers]).map(PathBuf::as_path).collect();
     let output = Output::create(&job.verdicts, &inputs)?;
-    let judge = Judge::new(&job.policy, job.native_tool_calls);
+    let vectors = job.embedder.clone().map(|embedder| TextVectors::waiting(embedder, runtime.clone()));
+    let judge = Judge::new(&job.policy, job.native_tool_calls, vectors);
     answer_lines(answers, output, job.jobs, &mut summary, watcher, |file, batch, verdicts| {
         for line in &batch.lines {
             let read = line.text.as_deref().map_err(Clone::clone);

@@ -1,7 +1,7 @@
 //! Judge: an answer → text, clean calls, repaired calls, or diagnoses. Total: it never fails.
 
 use crate::domain::rules::Evidence;
-use crate::domain::{Diagnosis, Verdict};
+use crate::domain::{Diagnosis, Similarity, Verdict};
 use crate::openai::{ChatRequest, Choice, Completion, ToolChoice};
 use crate::pipeline::dialogue::Judged;
 use crate::pipeline::turn::Turn;
@@ -64,9 +64,10 @@ fn judged(
     let policy = turn.policy.clone();
     let (request, tool_choice) = (draft.request(), draft.request().tool_choice());
     let known = Known::of(draft.conversation());
-    let relevance = known::relevance(draft.conversation(), offer, &policy.scan);
-    let context =
-        Context { conversation: Some(&known), relevance: relevance.as_ref(), expectations, ..Context::default() };
+    let shelf = &turn.snapshot.shelf;
+    let relevance = known::relevance(draft.conversation(), offer, shelf, &policy.scan);
+    let similarity = shelf.text_vectors().map(|vectors| vectors as &dyn Similarity);
+    let context = Context { conversation: Some(&known), relevance: relevance.as_ref(), expectations, similarity };
     let situation = Situation {
         allowed: tool_choice.allowed(),
         json_wanted: request.wants_json(),

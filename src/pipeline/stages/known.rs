@@ -8,6 +8,8 @@ use crate::openai::{ChatRequest, MessageView};
 use crate::scanner::{Conversation, Relevance, Transcript};
 
 use super::offer::Offer;
+use crate::pipeline::tool_shelf::ToolShelf;
+use crate::pipeline::turn::Turn;
 
 /// The conversation of a request, read when it is asked for first.
 #[derive(Debug)]
@@ -34,19 +36,28 @@ impl Conversation for Known<'_> {
 }
 
 /// How well each tool offered serves the last thing that the user said; `None` where policy does not ask for it.
-pub(crate) fn relevance(request: &ChatRequest, offer: &Offer, rules: &ScanRules) -> Option<Relevance> {
+pub(crate) fn relevance(
+    request: &ChatRequest,
+    offer: &Offer,
+    shelf: &ToolShelf,
+    rules: &ScanRules,
+) -> Option<Relevance> {
     if rules.faults.of(FaultCode::ToolNotRelevant) == Action::Off {
         return None;
     }
-    let messages = request.messages();
-    let last = messages.iter().rev().find(|message| message.role == "user").and_then(said)?;
-    Some(relevance_of(&last, offer))
+    Some(offer.relevance(&last_of_user(request)?, shelf))
 }
 
-fn relevance_of(request: &str, offer: &Offer) -> Relevance {
-    let hits = offer.search(request, Relevance::MAX_RANKED);
-    let coverage = hits.first().map_or(0.0, |hit| f64::from(hit.coverage));
-    Relevance::new(hits.iter().map(|hit| (hit.id.as_str(), f64::from(hit.score))), coverage)
+/// Has the vectors made that [`relevance`] compares, where that takes longer than a judgement may wait: the model answers meanwhile.
+pub(crate) fn prepare_relevance(turn: &Turn, offer: &Offer) {
+    let shelf = &turn.snapshot.shelf;
+    if shelf.embedder().is_some_and(|embedder| !embedder.is_immediate()) && offer.is_judged() {
+        drop(relevance(&turn.request, offer, shelf, &turn.policy.scan));
+    }
+}
+
+fn last_of_user(request: &ChatRequest) -> Option<String> {
+    request.messages().iter().rev().find(|message| message.role == "user").and_then(said)
 }
 
 fn said(message: &MessageView<'_>) -> Option<String> {

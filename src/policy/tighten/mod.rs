@@ -18,7 +18,8 @@
 //! | `scan.report` | `first`, `all` |
 //! | `scan.faults.*` | `off`, `advise`, `repair`, `feedback` |
 //! | `scan.unknown_parameters` | `allow`, `drop`, `refuse` |
-//! | `scan.similarity`, `scan.semantic_similarity`, `scan.relevance.coverage` | the lower number, the higher (less is guessed) |
+//! | `scan.similarity`, `scan.semantic_similarity` | the lower number, the higher (less is guessed) |
+//! | `scan.relevance.coverage`, `scan.relevance.closeness` | the lower number, the higher (less is guessed) |
 //! | `scan.relevance.share` | the higher number, the lower (less is guessed) |
 //! | `scan.repeat_window`, `scan.circle.period` | the lower number, the higher |
 //! | `scan.circle.calls` | the higher number, the lower |
@@ -138,6 +139,7 @@ fn scan(base: &ScanRules, requested: &ScanRules) -> ScanRules {
         relevance: RelevanceRules {
             share: base.relevance.share.min(requested.relevance.share),
             coverage: base.relevance.coverage.max(requested.relevance.coverage),
+            closeness: base.relevance.closeness.max(requested.relevance.closeness),
         },
         repeat_window: base.repeat_window.max(requested.repeat_window),
         circle: CircleRules {

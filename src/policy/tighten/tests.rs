@@ -93,6 +93,7 @@ fn the_stricter_value_of_each_rule_holds_whichever_policy_has_it() {
     assert_stricter("meaning", |it| it.scan.semantic_similarity = 0.5, |it| it.scan.semantic_similarity = 0.6);
     assert_stricter("share", |it| it.scan.relevance.share = 0.5, |it| it.scan.relevance.share = 0.2);
     assert_stricter("coverage", |it| it.scan.relevance.coverage = 0.1, |it| it.scan.relevance.coverage = 0.9);
+    assert_stricter("closeness", |it| it.scan.relevance.closeness = 0.1, |it| it.scan.relevance.closeness = 0.9);
     assert_stricter("window", |it| it.scan.repeat_window = 0, |it| it.scan.repeat_window = 9);
     assert_stricter("calls", |it| it.scan.circle.calls = 9, |it| it.scan.circle.calls = 2);
     assert_stricter("period", |it| it.scan.circle.period = 1, |it| it.scan.circle.period = 5);

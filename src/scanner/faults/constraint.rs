@@ -60,7 +60,7 @@ pub(super) fn check(
         let options: Vec<&str> = options.iter().filter_map(Value::as_str).take(MAX_COMPARED).collect();
         let nearest = Names::read(options.iter().copied()).nearest(value, 2, |_| true);
         let ranked: Vec<_> = nearest.into_iter().filter_map(|(at, alike)| Some((*options.get(at)?, alike))).collect();
-        clear(&ranked, case.rules.similarity).map(str::to_owned)
+        clear(&ranked, case.rules.similarity, f64::MIN_POSITIVE).map(str::to_owned)
     });
     Some(diagnosis)
 }

@@ -139,7 +139,14 @@ fn whereabouts(tool: &CompiledTool, object: &Pointer) -> String {
     }
 }
 
-/// The one candidate that is closest to `name` and clearly so: at least as similar as the rules ask, and more than every other;
+/// Candidates that are compared with a name by meaning; more are seldom offered, and a hostile list stays cheap.
+const MAX_COMPARED: usize = 1_000;
+
+/// Least lead of the closest candidate in meaning over the second one. Opposites (`start`, `end`) and siblings (`get_user`, `list_users`) are
+/// nearly as close to a name as what it means (BENCHMARKS.md, "Names").
+const LEAD: f64 = 0.1;
+
+/// The one candidate that is closest to `name` and clearly so: at least as similar as the rules require, and more than every other;
 /// by its spelling and words (`ranked`, the two best), or else by its meaning, where that is known.
 fn clearly_closest<'a>(
     case: &Case<'_>,
@@ -147,17 +154,26 @@ fn clearly_closest<'a>(
     ranked: &[(&'a str, f64)],
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    clear(ranked, case.rules.similarity).or_else(|| {
-        let similarity = case.context.similarity?;
-        let known = candidates.into_iter().filter_map(|other| Some((other, similarity.similarity(name, other)?)));
-        let mut ranked: Vec<_> = known.collect();
-        ranked.sort_by(|one, other| other.1.total_cmp(&one.1));
-        clear(&ranked, case.rules.semantic_similarity)
-    })
+    let by_spelling = clear(ranked, case.rules.similarity, f64::MIN_POSITIVE);
+    by_spelling.or_else(|| closest_in_meaning(case, name, candidates))
 }
 
-fn clear<'a>(ranked: &[(&'a str, f64)], threshold: f64) -> Option<&'a str> {
-    let (best, alike) = ranked.first().copied()?;
-    let is_clear = ranked.get(1).is_none_or(|(_, second)| *second < alike);
-    (alike >= threshold && is_clear).then_some(best)
+fn closest_in_meaning<'a>(
+    case: &Case<'_>,
+    name: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    let similarity = case.context.similarity?;
+    let mut ranked = Vec::new();
+    for candidate in candidates.into_iter().take(MAX_COMPARED) {
+        ranked.extend(similarity.similarity(name, candidate).map(|similarity| (candidate, similarity)));
+    }
+    ranked.sort_by(|one, other| other.1.total_cmp(&one.1));
+    clear(&ranked, case.rules.semantic_similarity, LEAD)
+}
+
+fn clear<'a>(ranked: &[(&'a str, f64)], threshold: f64, lead: f64) -> Option<&'a str> {
+    let (best, similarity) = ranked.first().copied()?;
+    let is_clear = ranked.get(1).is_none_or(|(_, second)| similarity - second >= lead);
+    (similarity >= threshold && is_clear).then_some(best)
 }

@@ -1,10 +1,15 @@
 //! E3.3 `parameter_semantic`: unknown, but close to one parameter that is not set yet.
+//!
+//! Closeness is that of E2.3. In meaning alone, a parameter is close only where its schema may take the value, after a change of notation at
+//! most: `{"properties": {...}}` does not mean a string `property_type`.
 
 use serde::Serialize;
+use serde_json::Value;
 
 use super::{Case, clearly_closest, quoted, whereabouts};
 use crate::domain::{Diagnosis, FaultCode};
 use crate::scanner::examination::UnknownMember;
+use crate::scanner::schema::find_keyword;
 use crate::scanner::toolbook::CompiledTool;
 
 /// What the template of this fault can say.
@@ -19,7 +24,12 @@ struct Facts {
 }
 
 pub(super) fn check(case: &Case<'_>, tool: &CompiledTool, member: &UnknownMember<'_>) -> Option<Diagnosis> {
-    let candidate = clearly_closest(case, &member.name, &member.nearest(2), member.unset.iter().copied())?;
+    let unset = member.unset.iter().copied();
+    // Read again only where the spelling suggests nothing: this iterator is lazy.
+    let fitting = std::iter::once_with(|| value(case, member)).flat_map(|value| {
+        unset.clone().filter(move |candidate| value.as_ref().is_none_or(|value| may_take(tool, member, candidate, value)))
+    });
+    let candidate = clearly_closest(case, &member.name, &member.nearest(2), fitting)?;
     let name = quoted(&member.name);
     let place = whereabouts(tool, &member.object);
     let message = format!("{place} has no parameter `{name}`; the closest is `{candidate}`");
@@ -29,10 +39,81 @@ pub(super) fn check(case: &Case<'_>, tool: &CompiledTool, member: &UnknownMember
     Some(diagnosis)
 }
 
+/// The value of the unknown member.
+fn value(case: &Case<'_>, member: &UnknownMember<'_>) -> Option<Value> {
+    let arguments: Value = serde_json::from_str(&case.call.arguments).ok()?;
+    arguments.pointer(member.path().as_str()).cloned()
+}
+
+/// Whether the schema of a parameter may take a value, after a change of notation at most.
+fn may_take(tool: &CompiledTool, member: &UnknownMember<'_>, candidate: &str, value: &Value) -> bool {
+    let schema = tool.schema_of(&member.object.child(candidate));
+    match schema.and_then(|schema| find_keyword(tool.schema(), schema, "type")) {
+        Some(Value::String(name)) => may_become(value, name),
+        Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).any(|name| may_become(value, name)),
+        _ => true,
+    }
+}
+
+fn may_become(value: &Value, type_name: &str) -> bool {
+    match (type_name, value) {
+        (_, Value::Null) | ("array", _) => true,
+        ("object", value) => value.is_object() || value.as_str().is_some_and(|text| text.trim_start().starts_with('{')),
+        ("string", value) => !value.is_object() && !value.is_array(),
+        ("integer" | "number", Value::String(text)) => text.trim().parse::<f64>().is_ok(),
+        ("integer" | "number", value) => value.is_number(),
+        ("boolean", Value::String(text)) => {
+            ["true", "false", "yes", "no", "1", "0"].iter().any(|word| text.trim().eq_ignore_ascii_case(word))
+        }
+        ("boolean", value) => value.is_boolean() || value.as_u64().is_some_and(|number| number < 2),
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use crate::domain::FaultCode;
-    use crate::scanner::testing::{TOOLS, codes, faults};
+    use super::may_become;
+    use crate::domain::rules::ScanRules;
+    use crate::domain::{FaultCode, Similarity};
+    use crate::scanner::testing::{TOOLS, call, codes, faults, toolbook};
+    use crate::scanner::{Context, scan_in};
+
+    /// Every name means every other one.
+    #[derive(Debug)]
+    struct Alike;
+
+    impl Similarity for Alike {
+        fn similarity(&self, _: &str, _: &str) -> Option<f64> {
+            Some(0.9)
+        }
+    }
+
+    const BOOKING: &str = r#"[{"type":"function","function":{"name":"book","parameters":{"type":"object","properties":{
+        "guest_count":{"type":"integer"},"options":{"type":"object"}}}}}]"#;
+
+    fn suggested(arguments: &str) -> Option<String> {
+        let context = Context { similarity: Some(&Alike), ..Context::default() };
+        let scan = scan_in(&call("book", arguments), 0, &toolbook(BOOKING), &ScanRules::default(), &context);
+        scan.result.err()?.remove(0).suggestion
+    }
+
+    #[test]
+    fn in_meaning_alone_a_parameter_is_close_only_where_it_may_take_the_value() {
+        assert_eq!(suggested(r#"{"party":4}"#).as_deref(), Some("guest_count"));
+        assert_eq!(suggested(r#"{"party":"4"}"#).as_deref(), Some("guest_count"));
+        assert_eq!(suggested(r#"{"party":{"x":4}}"#).as_deref(), Some("options"));
+        assert_eq!(suggested(r#"{"party":"four"}"#), None);
+        assert_eq!(suggested(r#"{"party":null}"#), None, "both may take it, and both are as close");
+    }
+
+    #[test]
+    fn a_value_becomes_another_type_by_notation_alone() {
+        let may = |value: &str, name| may_become(&serde_json::from_str(value).unwrap(), name);
+        assert!(may("\"5\"", "number") && may("5", "string") && may("\"{}\"", "object") && may("1", "array"));
+        assert!(may("1", "boolean") && may("\"Yes\"", "boolean") && may("true", "string"));
+        assert!(!may("{}", "string") && !may("[1]", "integer") && !may("\"x\"", "object") && !may("2", "boolean"));
+        assert!(!may("true", "integer") && !may("\"x\"", "boolean") && !may("{}", "null"));
+    }
 
     #[test]
     fn a_close_parameter_is_suggested_and_not_reported_missing_as_well() {

@@ -1,11 +1,11 @@
 //! E2.1 `tool_not_relevant`: the tool is offered, but another one evidently serves the request better.
 //!
-//! Evidence is a search for the user's last words in the tools' texts ([`crate::scanner::Relevance`], handed in): the text
-//! of another tool recognises much of the request, and the called tool's next to nothing of what that one does. A call that
-//! follows upon one of the better tool is a step towards it and no fault.
+//! Evidence is a search for the user's last message in the tools' texts and learned patterns ([`crate::scanner::Relevance`], handed in): another
+//! tool is close to the request in meaning, and the called one has next to nothing in common with it. Without vectors, matches of words take
+//! the place of closeness. A call that follows a call of the better tool is a step towards it and no fault.
 //!
-//! A request often needs a tool of which it says nothing (look up the id first), and this can only tell how texts match: the
-//! code is off unless a policy turns it on.
+//! A request often needs a tool that it does not mention (look up the id first): the code is off unless a policy turns it on. BENCHMARKS.md,
+//! "Relevance", has the figures that decided so.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -38,13 +38,7 @@ pub(super) fn check(case: &Case<'_>, tool: &CompiledTool, _: &Value) -> Vec<Diag
 
 /// The tool that evidently serves the request better.
 fn better<'a>(case: &Case<'a>, tool: &CompiledTool) -> Option<&'a CompiledTool> {
-    let relevance = case.context.relevance?;
-    let rules = &case.rules.relevance;
-    let (best, score) = relevance.best()?;
-    let is_clear = relevance.coverage() >= rules.coverage && relevance.of(tool.name()) <= rules.share * score;
-    if best == tool.name() || !is_clear {
-        return None;
-    }
+    let best = case.context.relevance?.better_than(tool.name(), &case.rules.relevance)?;
     let rounds = case.context.conversation.map(|conversation| conversation.transcript().rounds());
     let was_called = rounds.into_iter().flatten().flatten().any(|call| call.name == best);
     if was_called { None } else { case.toolbook.get(best).map(AsRef::as_ref) }
@@ -88,7 +82,7 @@ mod tests {
 
     #[test]
     fn a_tool_that_says_nothing_of_the_request_gives_way_to_one_that_says_much() {
-        let relevance = Relevance::new([("get_weather", 9.0), ("search", 1.0)], 0.8);
+        let relevance = Relevance::by_words([("get_weather", 9.0), ("search", 1.0)], 0.8);
         assert_eq!(found("search", r#"{"query":"x"}"#, &relevance, &NOTHING()), ["get_weather"]);
         assert_eq!(found("ping", "{}", &relevance, &NOTHING()), ["get_weather"]);
         assert!(found("get_weather", r#"{"city":"Oslo"}"#, &relevance, &NOTHING()).is_empty());
@@ -96,8 +90,8 @@ mod tests {
 
     #[test]
     fn without_clear_evidence_nothing_is_said() {
-        let close = Relevance::new([("get_weather", 9.0), ("search", 8.0)], 0.8);
-        let vague = Relevance::new([("get_weather", 9.0)], 0.05);
+        let close = Relevance::by_words([("get_weather", 9.0), ("search", 8.0)], 0.8);
+        let vague = Relevance::by_words([("get_weather", 9.0)], 0.05);
         for relevance in [close, vague, Relevance::default()] {
             assert!(found("search", r#"{"query":"x"}"#, &relevance, &NOTHING()).is_empty());
         }
@@ -107,7 +101,7 @@ mod tests {
 
     #[test]
     fn a_step_behind_the_better_tool_is_no_fault() {
-        let relevance = Relevance::new([("get_weather", 9.0)], 0.8);
+        let relevance = Relevance::by_words([("get_weather", 9.0)], 0.8);
         let mut transcript = Transcript::default();
         transcript.called(vec![past("get_weather", r#"{"city":"Oslo"}"#, "sunny")]);
         assert!(found("ping", "{}", &relevance, &transcript).is_empty());
@@ -115,7 +109,7 @@ mod tests {
 
     #[test]
     fn it_is_off_unless_asked_for() {
-        let relevance = Relevance::new([("get_weather", 9.0)], 0.8);
+        let relevance = Relevance::by_words([("get_weather", 9.0)], 0.8);
         let context = Context { relevance: Some(&relevance), ..Context::default() };
         let scan = scan_in(&call("ping", "{}"), 0, &toolbook(TOOLS), &ScanRules::default(), &context);
         assert!(scan.result.is_ok() && scan.advice.is_empty());

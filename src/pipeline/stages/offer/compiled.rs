@@ -8,12 +8,13 @@ use moka::sync::Cache;
 use crate::domain::{SchemaDialect, Tool};
 use crate::openai::{SentTool, WrittenTool};
 use crate::repair::rescue::hold::Starts;
-use crate::retrieval::{Bm25, Hit};
-use crate::scanner::{CompiledTool, Toolbook, Validators};
+use crate::pipeline::tool_shelf::ToolShelf;
+use crate::scanner::{Relevance, Toolbook, Validators};
 use crate::telemetry::Metrics;
 
 use super::candidates::Candidates;
 use super::pool::ToolAt;
+use super::relevance_index::RelevanceIndex;
 
 /// The tools offered in a turn.
 #[derive(Debug)]
@@ -26,8 +27,8 @@ pub(crate) struct Offer {
     pub(crate) sent: Sent,
     /// Did the client send tools of its own?
     pub(crate) client_sent_tools: bool,
-    /// The tools' texts, indexed when they are searched first.
-    index: OnceLock<Bm25<String>>,
+    /// The tools' texts, indexed when they are first searched (E2.1).
+    relevance: OnceLock<RelevanceIndex>,
     /// The names of all tools.
     pub(super) names: Arc<[String]>,
 }
@@ -53,7 +54,7 @@ impl Offer {
         let toolbook = Toolbook::compile(tools, validators);
         let names = toolbook.tools().iter().map(|compiled| compiled.tool.name.clone()).collect();
         let starts = Starts::of(&toolbook);
-        Self { toolbook, starts, sent, client_sent_tools, index: OnceLock::new(), names }
+        Self { toolbook, starts, sent, client_sent_tools, relevance: OnceLock::new(), names }
     }
 
     /// Is there anything to judge calls by?
@@ -61,11 +62,10 @@ impl Offer {
         !self.toolbook.is_empty()
     }
 
-    /// The `limit` tools whose names and descriptions serve a request best, best first.
-    pub(crate) fn search(&self, request: &str, limit: usize) -> Vec<Hit<'_, String>> {
-        let text = |tool: &CompiledTool| (tool.name().to_owned(), tool.tool.search_text());
-        let texts = || self.toolbook.tools().iter().map(|tool| text(tool));
-        self.index.get_or_init(|| Bm25::build(texts())).search(request, limit)
+    /// How well each tool serves a request, by what `shelf` knows of the tools.
+    pub(crate) fn relevance(&self, request: &str, shelf: &ToolShelf) -> Relevance {
+        let index = self.relevance.get_or_init(|| RelevanceIndex::new(&self.toolbook, shelf));
+        index.search(request, shelf.text_vectors())
     }
 
     /// Does the proxy execute calls of the tool `name`?

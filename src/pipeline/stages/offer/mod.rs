@@ -16,6 +16,7 @@ mod offering;
 mod pool;
 mod prerequisites;
 mod ranking;
+mod relevance_index;
 mod search;
 
 use std::sync::Arc;
@@ -26,6 +27,7 @@ use crate::domain::{OfferReason, Tool};
 use crate::openai::{ToolChoice, WrittenTool};
 use crate::pipeline::Pipeline;
 use crate::pipeline::query_vectors::query_vectors;
+use crate::pipeline::stages::known;
 use crate::pipeline::turn::Turn;
 use crate::telemetry::OperationKind;
 use crate::telemetry::labels::Stage;
@@ -54,6 +56,7 @@ pub(crate) async fn offer(pipeline: &Pipeline, turn: &mut Turn) -> Offering {
     }
     offering.offer = offering.compile(pipeline, turn);
     offering.note(pipeline, turn);
+    known::prepare_relevance(turn, &offering.offer);
     pipeline.metrics.overhead.observe(Stage::Offer, started.elapsed());
     offering
 }

@@ -1,0 +1,63 @@
+//! The texts of the tools of an offer, searched for the user's last message (E2.1).
+
+use std::sync::{Arc, OnceLock};
+
+use arc_swap::ArcSwapOption;
+
+use crate::pipeline::tool_shelf::{ShelvedTools, ToolShelf};
+use crate::retrieval::{Bm25, TextVectors, ToolIndex, ToolQuery, ToolSegment};
+use crate::scanner::{FoundTool, Relevance, Toolbook};
+
+/// The tools' texts with their learned patterns: by meaning where there are vectors, else by words.
+#[derive(Debug)]
+pub(super) struct RelevanceIndex {
+    tools: Arc<ShelvedTools>,
+    texts: Vec<(String, String)>,
+    words: OnceLock<Bm25<String>>,
+    by_meaning: ArcSwapOption<(Arc<ToolSegment>, ToolIndex)>,
+}
+
+impl RelevanceIndex {
+    /// An index of the tools of an offer.
+    pub(super) fn new(offered: &Toolbook, shelf: &ToolShelf) -> Self {
+        let texts = offered.tools().iter().map(|tool| (tool.name().to_owned(), tool.tool.search_text()));
+        Self {
+            tools: shelf.of_offer(offered),
+            texts: texts.collect(),
+            words: OnceLock::new(),
+            by_meaning: ArcSwapOption::empty(),
+        }
+    }
+
+    /// How well each tool serves a request. Nothing waits for a vector: without one of the request or of the tools, words are compared.
+    pub(super) fn search(&self, request: &str, vectors: Option<&TextVectors>) -> Relevance {
+        let vector = vectors.filter(|_| self.tools.has_vectors()).and_then(|vectors| vectors.query(request));
+        let Some(vector) = vector else { return self.by_words(request) };
+        let indexed = self.indexed();
+        let found = indexed.1.search(&ToolQuery { text: request, vector: Some(&vector) }, Relevance::MAX_RANKED);
+        Relevance::by_meaning(found.iter().filter_map(|found| {
+            let name = self.tools.name(found.position)?;
+            let closeness = found.why.closest.map_or(0.0, |closest| f64::from(closest.cosine));
+            Some(FoundTool { name, closeness, is_named: found.why.named })
+        }))
+    }
+
+    fn by_words(&self, request: &str) -> Relevance {
+        let words = self.words.get_or_init(|| Bm25::build(self.texts.iter().map(|(name, text)| (name.clone(), text))));
+        let hits = words.search(request, Relevance::MAX_RANKED);
+        let coverage = hits.first().map_or(0.0, |hit| f64::from(hit.coverage));
+        Relevance::by_words(hits.iter().map(|hit| (hit.id.as_str(), f64::from(hit.score))), coverage)
+    }
+
+    /// The index of the segment as it is now, which changes once: when the vectors have been made.
+    fn indexed(&self) -> Arc<(Arc<ToolSegment>, ToolIndex)> {
+        let segment = self.tools.segment();
+        if let Some(known) = self.by_meaning.load_full().filter(|known| Arc::ptr_eq(&known.0, &segment)) {
+            return known;
+        }
+        let index = ToolIndex::new([Arc::clone(&segment)], self.tools.fusion());
+        let indexed = Arc::new((segment, index));
+        self.by_meaning.store(Some(Arc::clone(&indexed)));
+        indexed
+    }
+}
