@@ -61,8 +61,7 @@ pub(super) fn run(arguments: Arguments) -> VerbResult {
     let Arguments { tools, answers, verdicts, policy, native_tool_calls, vectors, jobs } = arguments;
     let runtime = super::runtime()?;
     let (policy, jobs) = (rules(policy.as_deref())?, threads(jobs));
-    let job =
-        ScanJob { tools, answers, policy, native_tool_calls, embedder: vectors.embedder()?, jobs, verdicts };
+    let job = ScanJob { tools, answers, policy, native_tool_calls, embedder: vectors.embedder()?, jobs, verdicts };
     let lines = |summary: &ScanSummary| {
         let problems = summary.problems;
         BadLines { problems, lines: problems + summary.records() }

@@ -11,11 +11,13 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 
 use crate::catalog::{Catalog, Toolset};
-use crate::domain::{Owner, Tool};
 use crate::domain::representation::Representation;
+use crate::domain::{Owner, Tool};
 use crate::embedding::{Embedder, Vector};
 use crate::representation::Representations;
-use crate::retrieval::{FieldWeights, Fusion, TextVectors, ToolSegment, ToolText, ToolVectors, embed_tools, parameters_text};
+use crate::retrieval::{
+    FieldWeights, Fusion, TextVectors, ToolSegment, ToolText, ToolVectors, embed_tools, parameters_text,
+};
 use crate::scanner::Toolbook;
 use crate::telemetry::{Metrics, WithoutVectors};
 

@@ -300,7 +300,11 @@ mod tests {
         }
         assert_eq!(embedder.requests(), 0, "nothing is made within the judgement");
         settle(&vectors).await;
-        assert_eq!((embedder.requests(), embedder.texts.load(Ordering::SeqCst)), (2, 4), "one query, one batch of names");
+        assert_eq!(
+            (embedder.requests(), embedder.texts.load(Ordering::SeqCst)),
+            (2, 4),
+            "one query, one batch of names"
+        );
         assert!(vectors.similarity("town", "city").unwrap() > 0.5);
         settle(&vectors).await;
         assert_eq!(embedder.requests(), 2);

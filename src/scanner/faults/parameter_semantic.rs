@@ -27,7 +27,9 @@ pub(super) fn check(case: &Case<'_>, tool: &CompiledTool, member: &UnknownMember
     let unset = member.unset.iter().copied();
     // Read again only where the spelling suggests nothing: this iterator is lazy.
     let fitting = std::iter::once_with(|| value(case, member)).flat_map(|value| {
-        unset.clone().filter(move |candidate| value.as_ref().is_none_or(|value| may_take(tool, member, candidate, value)))
+        unset
+            .clone()
+            .filter(move |candidate| value.as_ref().is_none_or(|value| may_take(tool, member, candidate, value)))
     });
     let candidate = clearly_closest(case, &member.name, &member.nearest(2), fitting)?;
     let name = quoted(&member.name);

@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn a_name_that_is_close_in_meaning_is_suggested_where_its_spelling_is_not() {
-        let forecast = &[("forecast", "get_weather", 0.6), ("forecast", "search", 0.3)];
+        let forecast = &[("forecast", "get_weather", 0.7), ("forecast", "search", 0.3)];
         assert_eq!(suggested("forecast", "{}", forecast).as_deref(), Some("get_weather"));
         let town = r#"{"town":"Oslo"}"#;
         assert_eq!(suggested("get_weather", town, &[("town", "city", 0.9)]).as_deref(), Some("city"));
@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn a_meaning_that_is_far_or_shared_suggests_nothing() {
         assert_eq!(suggested("forecast", "{}", &[("forecast", "get_weather", 0.4)]), None);
-        let both = &[("forecast", "get_weather", 0.6), ("forecast", "search", 0.6)];
+        let both = &[("forecast", "get_weather", 0.7), ("forecast", "search", 0.65)];
         assert_eq!(suggested("forecast", "{}", both), None);
     }
 

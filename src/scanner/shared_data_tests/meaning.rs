@@ -12,9 +12,9 @@ use crate::embedding::{Embedder, Settings, built_in, open_folder};
 use crate::retrieval::TextVectors;
 
 /// Shares below which the default threshold has become worse.
-const LEAST_PRECISION: f64 = 0.94;
-const LEAST_RECALL_OF_TOOLS: f64 = 0.6;
-const LEAST_RECALL_OF_PARAMETERS: f64 = 0.25;
+const LEAST_PRECISION: f64 = 0.92;
+const LEAST_RECALL_OF_TOOLS: f64 = 0.5;
+const LEAST_RECALL_OF_PARAMETERS: f64 = 0.2;
 
 /// Lead of the best candidate over the second one, as [`crate::scanner`] requires it.
 const LEADS: [f64; 2] = [0.0, 0.1];
@@ -146,7 +146,11 @@ fn the_default_threshold_in_meaning_suggests_what_is_meant_and_little_else() {
                 for step in 8..18 {
                     let threshold = f64::from(step) / 20.0;
                     let (precision, recall) = measure(half.clone(), threshold, lead);
-                    println!("    {threshold:.2}: precision {:.1} %, recall {:.1} %", 100.0 * precision, 100.0 * recall);
+                    println!(
+                        "    {threshold:.2}: precision {:.1} %, recall {:.1} %",
+                        100.0 * precision,
+                        100.0 * recall
+                    );
                 }
             }
         }

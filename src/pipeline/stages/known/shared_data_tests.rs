@@ -122,20 +122,23 @@ fn alarms(trials: &[Trial], relevance: &RelevanceRules) -> [f64; 2] {
 fn measure(sets: &[(&str, Vec<Trial>)], least_recall: f64) {
     for held_out in [false, true] {
         let half = |trials: &'_ Vec<Trial>| if held_out { trials.len() / 2..trials.len() } else { 0..trials.len() / 2 };
-        println!("  {}: share, evidence, false alarms / recall in percent", if held_out { "held out" } else { "chosen on" });
+        println!(
+            "  {}: share, evidence, false alarms / recall in percent",
+            if held_out { "held out" } else { "chosen on" }
+        );
         for (share, evidence) in GRID {
             let rules = RelevanceRules { share, coverage: evidence, closeness: evidence };
             let found = sets.iter().map(|(set, trials)| (set, alarms(&trials[half(trials)], &rules)));
-            let row: Vec<String> = found
-                .map(|(set, [wrong, right])| format!("{set} {:.1}/{:.0}", 100.0 * wrong, 100.0 * right))
-                .collect();
+            let row: Vec<String> =
+                found.map(|(set, [wrong, right])| format!("{set} {:.1}/{:.0}", 100.0 * wrong, 100.0 * right)).collect();
             println!("    {share:.1} {evidence:.1}: {}", row.join(", "));
         }
     }
     let held_out = |trials: &'_ [Trial]| alarms(&trials[trials.len() / 2..], &RelevanceRules::default());
-    let [false_alarms, recall] = sets.iter().map(|(_, trials)| held_out(trials)).fold([0.0; 2], |[one, two], found| {
-        [one + found[0] / sets.len() as f64, two + found[1] / sets.len() as f64]
-    });
+    let [false_alarms, recall] = sets
+        .iter()
+        .map(|(_, trials)| held_out(trials))
+        .fold([0.0; 2], |[one, two], found| [one + found[0] / sets.len() as f64, two + found[1] / sets.len() as f64]);
     println!("  by default, held out: false alarms {:.2} %, recall {:.1} %", 100.0 * false_alarms, 100.0 * recall);
     assert!(false_alarms <= MOST_FALSE_ALARMS, "{false_alarms}");
     assert!(recall >= least_recall, "{recall}");

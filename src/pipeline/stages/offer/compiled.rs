@@ -7,8 +7,8 @@ use moka::sync::Cache;
 
 use crate::domain::{SchemaDialect, Tool};
 use crate::openai::{SentTool, WrittenTool};
-use crate::repair::rescue::hold::Starts;
 use crate::pipeline::tool_shelf::ToolShelf;
+use crate::repair::rescue::hold::Starts;
 use crate::scanner::{Relevance, Toolbook, Validators};
 use crate::telemetry::Metrics;
 
