@@ -90,8 +90,8 @@ mod tests {
         }
     }
 
-    const BOOKING: &str = r#"[{"type":"function","function":{"name":"book","parameters":{"type":"object","properties":{
-        "guest_count":{"type":"integer"},"options":{"type":"object"}}}}}]"#;
+    const BOOKING: &str = r#"[{"name":"book","parameters":{"type":"object","properties":{
+        "guest_count":{"type":"integer"},"options":{"type":"object"}}}}]"#;
 
     fn suggested(arguments: &str) -> Option<String> {
         let context = Context { similarity: Some(&Alike), ..Context::default() };

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::super::offer::Offer;
 use crate::domain::rules::{Action, RelevanceRules, ScanRules};
 use crate::domain::{Call, FaultCode, Owner, Tool};
-use crate::embedding::{Embedder, Settings, built_in, open_folder};
+use crate::embedding::{Settings, built_in};
 use crate::pipeline::tool_shelf::ToolShelf;
 use crate::representation::Representations;
 use crate::scanner::{Context, Relevance, Validators, scan_in};
@@ -151,16 +151,6 @@ fn is_absent() -> bool {
     !folder().is_dir()
 }
 
-/// The built-in table, or the local model in the folder that `CALLWRIGHT_TEST_MODEL` names.
-fn embedder() -> Arc<dyn Embedder> {
-    let model = std::env::var_os("CALLWRIGHT_TEST_MODEL");
-    let library = std::env::var("ORT_DYLIB_PATH").unwrap_or_default();
-    model.map_or_else(
-        || built_in(&Settings::default()).unwrap(),
-        |folder| open_folder(folder.as_ref(), &library).unwrap(),
-    )
-}
-
 #[test]
 fn by_words_a_call_of_the_right_tool_raises_next_to_no_alarm() {
     if is_absent() {
@@ -178,7 +168,7 @@ fn by_meaning_a_call_of_the_right_tool_raises_next_to_no_alarm() {
         return;
     }
     println!("by meaning");
-    let shelf = ToolShelf::of_clients(Representations::default(), Some(embedder()));
+    let shelf = ToolShelf::of_clients(Representations::default(), Some(built_in(&Settings::default()).unwrap()));
     let sets: Vec<_> = SETS.iter().map(|set| (*set, trials(set, &shelf, lines(set, "train.jsonl")))).collect();
     measure(&sets, LEAST_RECALL_BY_MEANING);
 }
