@@ -94,7 +94,7 @@ async fn operators_see_which_model_writes_calls_as_text_and_which_tool_fails() {
     let metrics = proxy.metrics().await;
     let rescued = |model| metrics.sum("rescued_calls_total", &[("model", model), ("notation", "tool_call")]);
     assert_eq!((rescued("writer"), rescued("caller")), (3.0, 0.0));
-    let judged = |model, verdict| metrics.sum("model_calls_judged_total", &[("model", model), ("verdict", verdict)]);
+    let judged = |model, verdict| metrics.sum("model_calls_total", &[("model", model), ("verdict", verdict)]);
     assert_eq!((judged("writer", "repaired"), judged("caller", "clean")), (3.0, 2.0));
     // A client's own tool has its name, because it was offered.
     assert_eq!(metrics.sum("calls_judged_total", &[("tool", "get_weather")]), 5.0);

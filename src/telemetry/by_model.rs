@@ -114,13 +114,13 @@ mod tests {
         metrics.known_upstreams(["main"]);
         for number in 0..2 * MAX_MODELS {
             let model = format!("model-{number}");
-            metrics.model_calls_judged.inc("main", &model, Verdict::Clean.label());
+            metrics.model_calls.inc("main", &model, Verdict::Clean.label());
             metrics.native_call_share.set("main", &model, 0.5);
             metrics.rescued_calls.inc_notation("main", "model-0", &format!("notation_{number}"));
         }
-        metrics.model_calls_judged.inc("invented", "model-0", Verdict::Clean.label());
+        metrics.model_calls.inc("invented", "model-0", Verdict::Clean.label());
         let text = metrics.render();
-        assert_eq!(series(&text, "model_calls_judged_total", r#"upstream="main""#), MAX_MODELS + 1);
+        assert_eq!(series(&text, "model_calls_total", r#"upstream="main""#), MAX_MODELS + 1);
         let other = r#"model="other",upstream="main",verdict="clean"} 100"#;
         assert!(text.contains(other), "{text}");
         assert!(text.contains(r#"model="other",upstream="other",verdict="clean"} 1"#), "{text}");
@@ -135,7 +135,7 @@ mod tests {
         let metrics = Metrics::new();
         metrics.known_upstreams(["main"]);
         for model in ["", "line\nbreak", "ümlaut", &"x".repeat(129)] {
-            metrics.model_calls_judged.inc("main", model, Verdict::Clean.label());
+            metrics.model_calls.inc("main", model, Verdict::Clean.label());
         }
         assert!(metrics.render().contains(r#"model="other",upstream="main",verdict="clean"} 4"#));
     }

@@ -121,7 +121,7 @@ metrics! {
     /// Calls of models that were judged, by tool and verdict on the call. Of clients' own tools the first that were called have names; others are `other`.
     calls_judged: NamedCounters<Verdict> = "calls_judged_total" ["tool", "verdict"];
     /// Calls of models that were judged, by upstream, model and verdict on the call. Of models the first that answered have names; others are `other`.
-    model_calls_judged: ModelCounters = "model_calls_judged_total" ["upstream", "model", "verdict"];
+    model_calls: ModelCounters = "model_calls_total" ["upstream", "model", "verdict"];
     /// Faults found in answers, by upstream, model and code of the fault table.
     model_diagnoses: ModelCounters = "model_diagnoses_total" ["upstream", "model", "code"];
     /// Calls that a model wrote as text and that were found there, by upstream, model and notation; in shadow mode they stay text and count too.
@@ -224,7 +224,7 @@ impl Metrics {
         metrics.tool_executions.share(&metrics.tools);
         metrics.upstream_attempts.share(&metrics.upstreams);
         let models = Arc::new(KnownModels::of(&metrics.upstreams));
-        for counters in [&mut metrics.model_calls_judged, &mut metrics.model_diagnoses, &mut metrics.rescued_calls] {
+        for counters in [&mut metrics.model_calls, &mut metrics.model_diagnoses, &mut metrics.rescued_calls] {
             counters.share(&models);
         }
         metrics.native_call_share.share(&models);
@@ -353,7 +353,7 @@ mod tests {
         metrics.upstream_attempts.inc("main", AttemptOutcome::Success);
         metrics.calls_judged.inc("f", Verdict::Clean);
         metrics.known_upstreams(["main"]);
-        metrics.model_calls_judged.inc("main", "m", Verdict::Clean.label());
+        metrics.model_calls.inc("main", "m", Verdict::Clean.label());
         metrics.model_diagnoses.inc("main", "m", FaultCode::NoCall.code());
         metrics.rescued_calls.inc_notation("main", "m", "json");
         metrics.native_call_share.set("main", "m", 0.5);

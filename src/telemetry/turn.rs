@@ -74,7 +74,7 @@ impl Metrics {
                 self.client_tool_called(tool);
             }
             self.calls_judged.inc(tool, verdict);
-            self.model_calls_judged.inc(upstream, model, verdict.label());
+            self.model_calls.inc(upstream, model, verdict.label());
         }
         for diagnosis in &attempt.diagnoses {
             self.model_diagnoses.inc(upstream, model, diagnosis.code.code());
@@ -214,7 +214,7 @@ mod tests {
                 r#"calls_judged_total{tool="g",verdict="repaired"} 1"#,
                 r#"calls_judged_total{tool="other",verdict="clean"} 1"#,
                 r#"calls_judged_total{tool="h",verdict="repaired"} 1"#,
-                r#"model_calls_judged_total{model="m",upstream="main",verdict="repaired"} 2"#,
+                r#"model_calls_total{model="m",upstream="main",verdict="repaired"} 2"#,
                 r#"model_diagnoses_total{code="E3.4",model="m",upstream="main"} 1"#,
                 r#"rescued_calls_total{model="m",notation="react",upstream="main"} 1"#,
                 r#"repairs_total{kind="rescued"} 1"#,
