@@ -17,13 +17,69 @@ pub(crate) fn fold(name: &str) -> String {
     name.nfkc().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
+/// Marks between a namespace and a name.
+const NAMESPACE_MARKS: [&str; 4] = [".", ":", "/", "__"];
+
 /// The part of a tool's name behind its namespace: `login` of `user.login`, `user::login`, `user/login`, `mcp__user__login`.
 /// `None` for a name without a namespace.
 pub(crate) fn without_namespace(name: &str) -> Option<&str> {
-    let marks = [".", ":", "/", "__"];
-    let start = marks.iter().filter_map(|mark| name.rfind(mark).map(|at| at + mark.len())).max()?;
+    let start = NAMESPACE_MARKS.iter().filter_map(|mark| name.rfind(mark).map(|at| at + mark.len())).max()?;
     name.get(start..).filter(|rest| !rest.is_empty())
 }
+
+/// The parts of a tool's name behind each of its namespaces but the last: `user__login` of `mcp__user__login`.
+pub(crate) fn partly_qualified(name: &str) -> impl Iterator<Item = &str> {
+    let last = without_namespace(name).map_or(0, str::len);
+    let marks = NAMESPACE_MARKS.iter().flat_map(|mark| name.match_indices(mark));
+    marks.filter_map(|(at, mark)| name.get(at + mark.len()..)).filter(move |rest| rest.len() > last)
+}
+
+/// Scopes that prompts and chat templates put before every tool's name.
+const SCOPES: [&str; 8] =
+    ["functions.", "functions:", "function.", "default_api.", "default_api:", "tools.", "tool.", "mcp__"];
+
+/// A name without a scope that every tool has; `None` for one without such a scope.
+pub(crate) fn without_scope(name: &str) -> Option<&str> {
+    SCOPES.iter().find_map(|scope| name.strip_prefix(scope)).filter(|rest| !rest.is_empty())
+}
+
+/// A name without debris of a chat template: tokens (`x<|channel|>commentary`), tags (`x</arg_value>`) and the number of the
+/// call (`x:0`). `None` for a name without debris, or where nothing else is left.
+pub(crate) fn without_debris(name: &str) -> Option<&str> {
+    let mut rest = name.trim();
+    while let Some(length) = template_token(rest) {
+        rest = rest.get(length..)?.trim_start();
+    }
+    let is_token = |(at, _): &(usize, &str)| rest.get(*at..).and_then(template_token).is_some();
+    if let Some((at, _)) = rest.match_indices('<').find(is_token) {
+        // Behind the token, only words may follow: brackets and quotes would be arguments.
+        let behind = rest.get(at..)?;
+        if behind.contains(['(', '{', '[', '"', '\'', '=']) {
+            return None;
+        }
+        rest = rest.get(..at)?.trim_end();
+    }
+    if let Some((before, number)) = rest.rsplit_once(':')
+        && !number.is_empty()
+        && number.bytes().all(|byte| byte.is_ascii_digit())
+    {
+        rest = before;
+    }
+    (rest != name && !fold(rest).is_empty()).then_some(rest)
+}
+
+/// Bytes of the complete token (`<|end|>`, `<｜end｜>`) or tag (`<arg_key>`, `</arg_key>`) that `text` begins with.
+pub(crate) fn template_token(text: &str) -> Option<usize> {
+    let inner = text.strip_prefix('<')?;
+    let end = inner.bytes().take(MAX_TOKEN).position(|byte| byte == b'>')?;
+    let word = inner.get(..end)?;
+    let plain = word.trim_matches(['/', '|', '｜']);
+    let is_word = |letter: char| letter.is_alphanumeric() || "_-:.▁".contains(letter);
+    (!plain.is_empty() && plain.chars().all(is_word)).then_some(end + 2)
+}
+
+/// Bytes of a token or tag.
+const MAX_TOKEN: usize = 64;
 
 /// A name, read once for many comparisons.
 #[derive(Debug, Clone)]
@@ -214,6 +270,34 @@ mod tests {
         }
         assert_eq!(without_namespace("user_login"), None);
         assert_eq!(without_namespace("login."), None);
+    }
+
+    #[test]
+    fn a_name_is_qualified_by_each_of_its_namespaces() {
+        assert_eq!(partly_qualified("mcp__user__login").collect::<Vec<_>>(), ["user__login"]);
+        assert_eq!(partly_qualified("a.b:c/d").collect::<Vec<_>>(), ["b:c/d", "c/d"]);
+        assert_eq!(partly_qualified("user_login").count() + partly_qualified("user.login").count(), 0);
+        assert_eq!(without_scope("functions.user.login"), Some("user.login"));
+        assert_eq!((without_scope("user.login"), without_scope("functions.")), (None, None));
+    }
+
+    #[test]
+    fn debris_of_templates_is_recognised_and_nothing_else() {
+        for (name, clean) in [
+            ("login<|channel|>commentary", "login"),
+            ("login<|constrain|>json", "login"),
+            ("login</arg_value>", "login"),
+            ("login</arg_key><arg_value>", "login"),
+            ("<tool_call>login", "login"),
+            ("<｜tool▁call▁begin｜>login", "login"),
+            ("functions.login:0", "functions.login"),
+            ("login:12<|im_end|>", "login"),
+        ] {
+            assert_eq!(without_debris(name), Some(clean), "{name}");
+        }
+        for name in ["login", "login:", "user:login", "a<b", "login<arg_key", "<|end|>", "f</a>(x=1)", "a < b >", ""] {
+            assert_eq!(without_debris(name), None, "{name}");
+        }
     }
 
     #[test]

@@ -21,8 +21,8 @@ pub struct Toolbook {
     names: OnceLock<Names>,
 }
 
-/// Tools by their folded names: in full, and without the namespace.
-type FoldedNames = [HashMap<String, Vec<usize>>; 2];
+/// Tools by their folded names: in full, without the namespace, and without the outer one of several namespaces.
+type FoldedNames = [HashMap<String, Vec<usize>>; 3];
 
 impl Toolbook {
     /// Compiles `tools`; of several with one name the first counts, because that is the one that would be called.
@@ -62,13 +62,37 @@ impl Toolbook {
     /// The tools whose name is the same but for case and separators; where there is none, but for the namespace too, which
     /// either name may lack.
     pub fn literal(&self, name: &str) -> Vec<&Arc<CompiledTool>> {
-        let [full, bare] = self.folded.get_or_init(|| self.fold_names());
+        let mut found = self.same_name(name);
+        if found.is_empty()
+            && let Some(bare) = names::without_scope(name)
+        {
+            found = self.same_name(bare);
+        }
+        found
+    }
+
+    /// The tools that the name of a native call means: those of the same literal name; where there is none, those of the name
+    /// without debris of a chat template.
+    pub fn meant(&self, name: &str) -> Vec<&Arc<CompiledTool>> {
+        let found = self.literal(name);
+        match names::without_debris(name).filter(|_| found.is_empty()) {
+            Some(clean) => self.get(clean).map_or_else(|| self.literal(clean), |tool| vec![tool]),
+            None => found,
+        }
+    }
+
+    fn same_name(&self, name: &str) -> Vec<&Arc<CompiledTool>> {
+        let [full, bare, partly] = self.folded.get_or_init(|| self.fold_names());
         let same = |table: &HashMap<String, Vec<usize>>, name: &str| -> Vec<&Arc<CompiledTool>> {
             let key = names::fold(name);
             let found = if key.is_empty() { None } else { table.get(&key) };
             found.into_iter().flatten().filter_map(|index| self.tools.get(*index)).collect()
         };
         let mut found = same(full, name);
+        // `server.tool` is `mcp__server__tool` rather than another server's `tool`.
+        if found.is_empty() {
+            found = same(partly, name);
+        }
         if found.is_empty() {
             found = names::without_namespace(name).map_or_else(Vec::new, |bare_name| same(full, bare_name));
         }
@@ -84,11 +108,16 @@ impl Toolbook {
 
     fn fold_names(&self) -> FoldedNames {
         let mut tables = FoldedNames::default();
-        let [full, bare] = &mut tables;
+        let [full, bare, partly] = &mut tables;
         for (index, tool) in self.tools.iter().enumerate() {
             full.entry(names::fold(tool.name())).or_default().push(index);
             if let Some(name) = names::without_namespace(tool.name()) {
                 bare.entry(names::fold(name)).or_default().push(index);
+            }
+            let mut suffixes: Vec<String> = names::partly_qualified(tool.name()).map(names::fold).collect();
+            suffixes.dedup();
+            for suffix in suffixes {
+                partly.entry(suffix).or_default().push(index);
             }
         }
         tables
@@ -179,7 +208,12 @@ impl CompiledTool {
 
     /// May every call do without any argument?
     pub(crate) fn needs_nothing(&self) -> bool {
-        self.schema.shape().root().is_none_or(|root| root.required.is_empty())
+        self.required().is_empty()
+    }
+
+    /// The parameters that every call needs.
+    pub(crate) fn required(&self) -> &[String] {
+        self.schema.shape().root().map_or(&[], |root| root.required.as_slice())
     }
 
     /// What the schema asks for at a place of the arguments, in words; `None` where it does not name that place.

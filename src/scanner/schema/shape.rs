@@ -123,7 +123,7 @@ impl Node {
         ranked.into_iter().filter_map(|(index, alike)| Some((known(index)?, alike))).collect()
     }
 
-    /// The one known member whose name is the same but for case and separators, or all of them where there are several.
+    /// The one known member whose name is the same but for case, separators and debris of a chat template, or all of them where there are several.
     pub(crate) fn literal<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a str> + use<'a> {
         let folded = self.folded.get_or_init(|| {
             let mut table: HashMap<String, Vec<usize>> = HashMap::new();
@@ -132,8 +132,11 @@ impl Node {
             }
             table
         });
-        let key = names::fold(name);
-        let found = if key.is_empty() { None } else { folded.get(&key) };
+        let same = |name: &str| {
+            let key = names::fold(name);
+            if key.is_empty() { None } else { folded.get(&key) }
+        };
+        let found = same(name).or_else(|| same(names::without_debris(name)?));
         found.into_iter().flatten().filter_map(|index| self.members.get_index(*index)).map(|(name, _)| name.as_str())
     }
 }

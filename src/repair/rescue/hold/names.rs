@@ -2,7 +2,7 @@
 
 use super::super::shape;
 use crate::scanner::Toolbook;
-use crate::scanner::names::{fold, without_namespace};
+use crate::scanner::names::{fold, partly_qualified, without_namespace};
 
 /// Namespaces that models put before a tool's name although it has none.
 const NAMESPACES: [&str; 8] =
@@ -24,6 +24,7 @@ impl Names {
         for tool in toolbook.tools().iter().filter(|tool| !tool.tool.free_text) {
             folded.push(fold(tool.name()));
             folded.extend(without_namespace(tool.name()).map(fold));
+            folded.extend(partly_qualified(tool.name()).map(fold));
         }
         folded.retain(|name| !name.is_empty());
         folded.sort_unstable();
