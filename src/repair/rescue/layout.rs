@@ -166,10 +166,11 @@ pub(super) fn read<'a>(text: &'a str, toolbook: &Toolbook, may_complete: bool) -
         .iter()
         .flat_map(|automaton| automaton.find_iter(text))
         .filter_map(|found| Some((found.start()..found.end(), *kinds.get(found.pattern().as_usize())?)));
+    let reader = Reader::new(text, may_complete).with_tools(toolbook);
     let mut walk = Walk {
         text,
         toolbook,
-        reader: Reader::new(text, may_complete),
+        reader: if may_complete { reader } else { reader.without_search() },
         at: 0,
         fence: None,
         holds_code: false,
@@ -202,6 +203,7 @@ pub(super) fn read<'a>(text: &'a str, toolbook: &Toolbook, may_complete: bool) -
             // Templates may put the opening mark into the prompt: all that came before was reasoning.
             Mark::ReasoningEnd => {
                 walk.layout = Layout::default();
+                walk.reader.forget();
                 walk.fence = None;
                 walk.holds_code = false;
                 walk.calls = 0;
@@ -211,13 +213,18 @@ pub(super) fn read<'a>(text: &'a str, toolbook: &Toolbook, may_complete: bool) -
     }
     walk.lines(text.len());
     walk.close_fence(text.len());
+    if let Some(start) = walk.reader.unreadable() {
+        let notation =
+            if text.get(start..).is_some_and(|rest| rest.starts_with(['{', '['])) { "json" } else { "python" };
+        walk.layout.pieces.push(Piece::Broken(Box::new(Broken { notation, span: start..text.len() })));
+    }
     walk.layout
 }
 
 struct Walk<'a, 'b> {
     text: &'a str,
     toolbook: &'b Toolbook,
-    reader: Reader<'a>,
+    reader: Reader<'b>,
     at: usize,
     /// Where the fence that is open begins.
     fence: Option<usize>,

@@ -14,14 +14,14 @@ mod grammar;
 mod grammars;
 pub mod hold;
 mod layout;
-mod literal;
+pub(in crate::repair) mod literal;
 mod no_call;
 mod program;
 mod prose;
 mod python;
 mod quotation;
 pub mod reasoning;
-mod shape;
+pub(in crate::repair) mod shape;
 mod statement;
 #[cfg(test)]
 mod testing;
@@ -136,6 +136,15 @@ impl Rescued {
             Doubt::None
         }
     }
+}
+
+/// The one call that `code` is, as the name of its tool and the text of its arguments: `print(default_api.f(x=1))`.
+pub(super) fn call_in_code(code: &str, toolbook: &Toolbook) -> Option<(String, String)> {
+    let nesting = literal::Reader::new(code, false).nesting_within();
+    let calls = python::whole(code, toolbook, false, &nesting)?;
+    let [call] = calls.as_slice() else { return None };
+    let resolved = call.resolve(toolbook, Expressions::Refuse).ok()?;
+    <[(String, String); 1]>::try_from(resolved).ok().map(|[call]| call)
 }
 
 /// Looks for calls in the text of an answer.

@@ -22,7 +22,7 @@ const OPERATORS: [&str; 8] = ["+", "-", "*", "/", "or ", "and ", "|", "&"];
 
 /// The calls of a text that holds nothing else, and stands within others.
 pub(super) fn whole(text: &str, toolbook: &Toolbook, may_complete: bool, nesting: &Nesting) -> Option<Vec<Written>> {
-    let mut reader = Reader::nested_in(text, may_complete, nesting)?;
+    let mut reader = Reader::nested_in(text, may_complete, nesting)?.with_tools(toolbook);
     let calls = sequence(&mut reader, toolbook)?;
     reader.skip_space()?;
     reader.rest().is_empty().then_some(calls)
@@ -218,7 +218,15 @@ fn only_name(value: &Literal, toolbook: &Toolbook) -> Option<String> {
 /// The call of `name`, whose arguments follow, up to and with the closing parenthesis.
 pub(super) fn with_arguments(reader: &mut Reader<'_>, name: String) -> Option<Written> {
     let mut written = Written { name, positional: Vec::new(), named: Vec::new() };
-    arguments(reader, &mut written)?;
+    let mut read = written.clone();
+    match reader.arguments_of(&written.name, |reader| arguments(reader, &mut read))? {
+        None => written = read,
+        Some(arguments) => {
+            for (key, value) in arguments {
+                if key.is_empty() { written.positional.push(value) } else { written.named.push((key, value)) }
+            }
+        }
+    }
     subscripts(reader);
     Some(written)
 }
@@ -249,7 +257,7 @@ fn word<'a>(text: &'a str, others: &str) -> Option<&'a str> {
 fn arguments(reader: &mut Reader<'_>, written: &mut Written) -> Option<()> {
     loop {
         reader.skip_space()?;
-        if reader.take(")") || reader.completes() {
+        if reader.take(")") || reader.completes_in_doubt() {
             return Some(());
         }
         argument(reader, written)?;
@@ -291,6 +299,8 @@ fn value(reader: &mut Reader<'_>) -> Option<Literal> {
         let is_whole = end > start && reader.skip_space().is_some() && is_before_key(reader);
         reader.go(end);
         if is_whole {
+            // Without a comma, it may still be a part of the string.
+            reader.doubt();
             return Some(literal);
         }
     }

@@ -6,7 +6,7 @@ use super::written::{Written, offered};
 use crate::scanner::{CompiledTool, Toolbook};
 
 /// Members that hold the tool's name.
-pub(super) const NAMES: [&str; 11] = [
+pub(in crate::repair) const NAMES: [&str; 11] = [
     "name",
     "tool_name",
     "function_name",
@@ -21,7 +21,7 @@ pub(super) const NAMES: [&str; 11] = [
 ];
 
 /// Members that hold the arguments.
-pub(super) const ARGUMENTS: [&str; 18] = [
+pub(in crate::repair) const ARGUMENTS: [&str; 18] = [
     "arguments",
     "parameters",
     "args",
@@ -43,7 +43,7 @@ pub(super) const ARGUMENTS: [&str; 18] = [
 ];
 
 /// Members that hold a call, or a list of calls, and nothing else of importance beside it.
-pub(super) const WRAPPERS: [&str; 19] = [
+pub(in crate::repair) const WRAPPERS: [&str; 19] = [
     "tool_calls",
     "function_call",
     "function",
@@ -66,7 +66,7 @@ pub(super) const WRAPPERS: [&str; 19] = [
 ];
 
 /// Members that may stand beside a wrapper or a call: they say nothing about what is called.
-pub(super) const NEUTRAL: [&str; 23] = [
+pub(in crate::repair) const NEUTRAL: [&str; 23] = [
     "text",
     "id",
     "type",
@@ -264,6 +264,6 @@ fn keywords(items: &[Literal], toolbook: &Toolbook) -> Option<Written> {
 }
 
 /// A name without the escapes that Markdown asks for.
-pub(super) fn clean(name: &str) -> String {
+pub(in crate::repair) fn clean(name: &str) -> String {
     name.trim().trim_end_matches("()").replace('\\', "")
 }

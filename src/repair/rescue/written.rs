@@ -142,7 +142,9 @@ fn object(arguments: &Literal, encodings: usize) -> Option<Vec<(String, Literal)
             let mut reader = Reader::new(text, false);
             let inner = reader.value()?;
             reader.skip_space()?;
-            (reader.rest().is_empty() && encodings > 0).then(|| object(&inner, encodings - 1)).flatten()
+            (reader.rest().is_empty() && !reader.has_doubt() && encodings > 0)
+                .then(|| object(&inner, encodings - 1))
+                .flatten()
         }
         _ => None,
     }

@@ -13,7 +13,9 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Option<Literal> {
     };
     let source = rest.get(..length)?.trim();
     reader.advance(length)?;
-    if source.is_empty() || is_ellipsis(source) {
+    // What begins as a string is one, unless something is done with it.
+    let is_string = source.starts_with(['"', '\'', '`']);
+    if source.is_empty() || is_ellipsis(source) || is_string && !is_operation(source) {
         return None;
     }
     Some(match arithmetic::compute(&without_escapes(source)) {
@@ -30,6 +32,63 @@ pub(super) fn without_escapes(source: &str) -> Cow<'_, str> {
 /// `...` stands for something that was left out: it is no value.
 fn is_ellipsis(source: &str) -> bool {
     source.starts_with("...") || source.starts_with('…')
+}
+
+/// Operators between operands.
+const OPERATORS: [&str; 16] =
+    ["+", "-", "*", "/", "%", "|", "&", "==", "!=", "<", ">", "or ", "and ", "if ", "else ", "in "];
+
+/// Whether a source that begins with a string is an operation on it, and complete: `"a" + b`, `"a".join(b)`, `"x" * 3`.
+fn is_operation(source: &str) -> bool {
+    let mut rest = source;
+    loop {
+        let Some(behind) = operand(rest) else { return false };
+        rest = behind.trim_start();
+        if rest.is_empty() {
+            return true;
+        }
+        let Some(operator) = OPERATORS.iter().find(|operator| rest.starts_with(**operator)) else { return false };
+        rest = rest.get(operator.len()..).unwrap_or_default().trim_start();
+    }
+}
+
+/// What follows a string, number, name or bracket, with its attributes, calls and subscripts.
+fn operand(text: &str) -> Option<&str> {
+    let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let word = text.len() - text.trim_start_matches(|letter: char| is_word(letter) || letter == '.').len();
+    let mut rest = text.get(word..)?;
+    if rest.starts_with(['"', '\'']) && word <= 2 {
+        rest = rest.get(closing_quote(rest.as_bytes(), 0)? + 1..)?;
+    } else if word == 0 {
+        rest = bracket(rest)?;
+    }
+    loop {
+        rest = if rest.starts_with(['(', '[']) {
+            bracket(rest)?
+        } else if let Some(attribute) = rest.strip_prefix('.').filter(|rest| rest.starts_with(is_word)) {
+            attribute.trim_start_matches(is_word)
+        } else {
+            return Some(rest);
+        };
+    }
+}
+
+/// What follows the bracket that `text` begins with.
+fn bracket(text: &str) -> Option<&str> {
+    let open = text.bytes().next().filter(|byte| matches!(byte, b'(' | b'[' | b'{'))?;
+    let end = extent(text.get(1..)?)?;
+    let inner = text.get(1..)?;
+    // An item is read at a time: the extent ends at a comma as well.
+    let mut at = end;
+    while inner.as_bytes().get(at) == Some(&b',') {
+        at += 1 + extent(inner.get(at + 1..)?)?;
+    }
+    let close = match open {
+        b'(' => b')',
+        b'[' => b']',
+        _ => b'}',
+    };
+    (inner.as_bytes().get(at) == Some(&close)).then(|| inner.get(at + 1..)).flatten()
 }
 
 /// Bytes up to where the expression ends.

@@ -10,13 +10,15 @@ mod reader;
 mod string;
 #[cfg(test)]
 mod tests;
+mod unescaped;
 
-pub(super) use reader::{Nesting, Reader};
+pub(super) use reader::Nesting;
+pub(in crate::repair) use reader::Reader;
 use serde_json::Value;
 
 /// A value as a model wrote it.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Literal {
+pub(in crate::repair) enum Literal {
     /// `null`, `None`, `nil`, `undefined`.
     Null,
     /// `true`, `True`.
@@ -55,8 +57,18 @@ impl Literal {
         }
     }
 
+    /// Whether it holds an expression.
+    pub(in crate::repair) fn has_source(&self) -> bool {
+        match self {
+            Self::Source(_) => true,
+            Self::List(items) => items.iter().any(Self::has_source),
+            Self::Object(members) => members.iter().any(|(_, value)| value.has_source()),
+            _ => false,
+        }
+    }
+
     /// The members, where it is an object.
-    pub(super) fn members(&self) -> Option<&[(String, Literal)]> {
+    pub(in crate::repair) fn members(&self) -> Option<&[(String, Literal)]> {
         match self {
             Self::Object(members) => Some(members),
             _ => None,
@@ -64,7 +76,7 @@ impl Literal {
     }
 
     /// The member of this name, where it is an object that has one.
-    pub(super) fn member(&self, name: &str) -> Option<&Literal> {
+    pub(in crate::repair) fn member(&self, name: &str) -> Option<&Literal> {
         self.members()?.iter().find(|(key, _)| key == name).map(|(_, value)| value)
     }
 
@@ -79,7 +91,7 @@ impl Literal {
     }
 
     /// The string, where it is one.
-    pub(super) fn text(&self) -> Option<&str> {
+    pub(in crate::repair) fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
             _ => None,
@@ -87,8 +99,28 @@ impl Literal {
     }
 }
 
+/// The JSON text of the literal that `text` is as a whole; `None` for an expression, or where anything can be read in two ways.
+pub(in crate::repair) fn whole_json(text: &str) -> Option<String> {
+    let mut reader = Reader::new(text, false);
+    let value = reader.data()?;
+    reader.skip_space()?;
+    let mut out = String::new();
+    value.write(&mut out);
+    (reader.is_at_end() && !reader.has_doubt() && !value.has_source()).then_some(out)
+}
+
+/// The value of a word that is a constant.
+fn constant(word: &str) -> Option<Literal> {
+    match word {
+        "true" | "True" | "TRUE" => Some(Literal::Bool(true)),
+        "false" | "False" | "FALSE" => Some(Literal::Bool(false)),
+        "null" | "None" | "nil" | "undefined" | "NULL" => Some(Literal::Null),
+        _ => None,
+    }
+}
+
 /// Writes the members as the text of a JSON object.
-pub(super) fn object_json<'a>(members: impl IntoIterator<Item = (&'a str, &'a Literal)>) -> String {
+pub(in crate::repair) fn object_json<'a>(members: impl IntoIterator<Item = (&'a str, &'a Literal)>) -> String {
     let mut out = String::new();
     write_object(members, &mut out);
     out

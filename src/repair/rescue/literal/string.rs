@@ -16,13 +16,30 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Option<String> {
         }
     }
     let quote = rest.chars().next().filter(|letter| matches!(letter, '"' | '\'' | '`'))?;
-    let Closing { at, looked_at } = close(rest, quote);
-    // What was looked at beyond the string is paid for as well.
-    reader.burn(looked_at.saturating_sub(at.unwrap_or_default()));
-    let length = at?;
-    let text = unescape(rest.get(1..length)?);
+    let Some(length) = close(rest, quote) else {
+        reader.burn(rest.len());
+        return None;
+    };
+    let inner = rest.get(1..length)?;
+    let text = unescape(inner);
+    // Who does not escape an apostrophe may not escape anything.
+    if quote == '\'' && inner.contains('\\') && has_apostrophes(inner) && text.as_deref() != Some(inner) {
+        return None;
+    }
     reader.advance(length + 1)?;
     text
+}
+
+/// Whether apostrophes stand in it that are not escaped.
+pub(super) fn has_apostrophes(inner: &str) -> bool {
+    inner.match_indices('\'').any(|(at, _)| !is_escaped(inner, 0, at))
+}
+
+/// What stands between the quotes of a string.
+pub(super) fn raw(source: &str) -> Option<&str> {
+    let is_triple = source.len() >= 6 && (source.starts_with("\"\"\"") || source.starts_with("'''"));
+    let quote = if is_triple { 3 } else { 1 };
+    source.get(quote..source.len().checked_sub(quote)?)
 }
 
 /// A string in “typographic” quotes.
@@ -40,59 +57,45 @@ pub(super) fn read_typographic(reader: &mut Reader<'_>) -> Option<String> {
     unescape(inner.get(..end)?)
 }
 
-/// Where the quote at the start of `rest` is closed: at the first such quote, unless what follows it shows that it stands within
-/// the string, as the second one of `'Schindler's List'` does.
-fn close(rest: &str, quote: char) -> Closing {
+/// Where the quote at the start of `rest` is closed: at the first such quote that is neither escaped nor an apostrophe. Whether it is
+/// the right one, what follows it has to show.
+fn close(rest: &str, quote: char) -> Option<usize> {
     let bytes = rest.as_bytes();
-    let mut first = None;
     let mut at = 1;
-    while let Some(&byte) = bytes.get(at) {
-        match byte {
-            b'\\' => at += 1,
-            _ if byte == quote as u8 => {
-                let behind = rest.get(at + 1..).unwrap_or_default();
-                if is_followed_by_end(behind) {
-                    return Closing { at: Some(at), looked_at: at };
-                }
-                first.get_or_insert(at);
-                if is_followed_by_operator(behind) {
-                    break;
-                }
-            }
-            // No line ends within a string that was closed before.
-            b'\n' if first.is_some() => break,
-            _ => {}
+    loop {
+        at += memchr::memchr2(quote as u8, b'\\', bytes.get(at..)?)?;
+        if bytes.get(at) == Some(&b'\\') {
+            at += 2;
+        } else if quote == '\'' && is_apostrophe(rest, at, "'") {
+            at += 1;
+        } else {
+            return Some(at);
         }
-        at += 1;
     }
-    Closing { at: first, looked_at: at }
 }
 
-/// Where a string ends, and how far one had to look to know.
-struct Closing {
-    at: Option<usize>,
-    looked_at: usize,
+/// Whether the quote at `at` stands between letters, as in `'Schindler's List'`.
+pub(super) fn is_apostrophe(text: &str, at: usize, quote: &str) -> bool {
+    let is_letter = |letter: Option<char>| letter.is_some_and(char::is_alphanumeric);
+    quote == "'"
+        && is_letter(text.get(at + 1..).and_then(|rest| rest.chars().next()))
+        && is_letter(text.get(..at).and_then(|before| before.chars().next_back()))
 }
 
-/// Does `rest` show that a string ended before it?
-fn is_followed_by_end(rest: &str) -> bool {
-    rest.trim_start()
-        .chars()
-        .next()
-        .is_none_or(|next| matches!(next, ',' | ')' | ']' | '}' | ':' | '=' | ';' | '>' | '<'))
+/// Whether an odd number of backslashes, none of them before `start`, stands before `at`.
+pub(super) fn is_escaped(text: &str, start: usize, at: usize) -> bool {
+    let before = text.as_bytes().get(start..at).unwrap_or_default();
+    before.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1
 }
 
-/// Does `rest` go on with an operator, as in `'a' + 'b'` or `'x'.upper()`?
-fn is_followed_by_operator(rest: &str) -> bool {
-    let next = rest.trim_start_matches(' ');
-    let is_method = |name: &str| {
-        name.trim_start_matches(|letter: char| letter.is_ascii_alphanumeric() || letter == '_').starts_with('(')
-    };
-    next.starts_with(['+', '*', '%', '[', '(', '\n']) || rest.strip_prefix('.').is_some_and(is_method)
+/// Quotes within a string that are neither escaped nor apostrophes.
+pub(super) fn count_quotes(inner: &str, quote: &str) -> usize {
+    let is_quote = |(at, _): &(usize, &str)| !is_escaped(inner, 0, *at) && !is_apostrophe(inner, *at, quote);
+    inner.match_indices(quote).filter(is_quote).count()
 }
 
-/// Undoes escapes, those of JSON and Python and those that Markdown adds; `None` for half of a surrogate pair.
-fn unescape(text: &str) -> Option<String> {
+/// Undoes escapes, those of JSON and Python, and `\_`, which Markdown adds; others stay, as `\[` of a regular expression; `None` for half of a surrogate pair.
+pub(super) fn unescape(text: &str) -> Option<String> {
     if !text.contains('\\') {
         return Some(text.to_owned());
     }
@@ -119,7 +122,7 @@ fn unescape(text: &str) -> Option<String> {
                 rest = rest.get(2..)?;
             }
             '\n' => {}
-            '"' | '\'' | '`' | '\\' | '/' | '_' | '*' | '[' | ']' | '#' | '&' | '$' => out.push(letter),
+            '"' | '\'' | '`' | '\\' | '/' | '_' => out.push(letter),
             other => {
                 out.push('\\');
                 out.push(other);

@@ -87,6 +87,7 @@ fn strings_keep_what_they_say() {
         ("'''one\n'two' '''", r#""one\n'two' ""#),
         ("\"\"\"a \"b\" c\"\"\"", r#""a \"b\" c""#),
         ("\"{[(\"", r#""{[(""#),
+        (r"r'\d\n'", r#""\\d\\n""#),
         ("['King's Lynn', 'x']", r#"["King's Lynn","x"]"#),
     ] {
         assert_eq!(value(text).as_deref(), Some(json), "{text}");

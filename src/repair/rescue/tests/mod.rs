@@ -3,5 +3,6 @@
 mod decisions;
 mod properties;
 mod rendered;
+mod unescaped;
 mod unmarked;
 mod variations;

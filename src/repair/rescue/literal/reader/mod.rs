@@ -1,9 +1,12 @@
 //! The reader of values.
 
+mod doubt;
+
 use std::cell::Cell;
 use std::rc::Rc;
 
-use super::{Literal, expression, number, string};
+use super::unescaped::{Effort, Guard, Outcome};
+use super::{Literal, constant, expression, number, string};
 
 /// Brackets within brackets that are followed; JSON readers stop there as well.
 const MAX_DEPTH: usize = 100;
@@ -30,6 +33,23 @@ pub(crate) struct Reader<'a> {
     level: usize,
     /// May what the text leaves open at its end be closed?
     may_complete: bool,
+    /// The tools that a string with quotes of its own is held against.
+    guard: Option<Guard<'a>>,
+    /// Whether the arguments of a call are read.
+    in_call: bool,
+    /// Whether something was read over that may belong to a string with quotes of its own.
+    has_doubt: bool,
+    /// Where the last string that is a value begins.
+    last_string: Option<usize>,
+    /// Where something begins that is a call and cannot be read: what stands behind may be a part of one of its strings.
+    given_up: Option<usize>,
+    /// The same, where it can be read in several ways.
+    unreadable: Option<usize>,
+    /// Whether the end of such strings is looked for.
+    searches: bool,
+    effort: Option<Effort>,
+    /// What was found for places where the strict reading does not come to an end.
+    searched: Vec<(usize, Outcome)>,
 }
 
 /// Where a text stands that is part of another one.
@@ -45,14 +65,33 @@ impl<'a> Reader<'a> {
     /// by another kind, are taken as closed.
     pub(crate) fn new(text: &'a str, may_complete: bool) -> Self {
         let fuel = LEAST_FUEL.saturating_add(text.len().saturating_mul(FUEL_PER_BYTE));
-        let fuel = Rc::new(Cell::new(fuel));
-        Self { text, at: 0, depth: 0, fuel, level: 0, may_complete }
+        Self::from_parts(text, may_complete, 0, Rc::new(Cell::new(fuel)))
+    }
+
+    fn from_parts(text: &'a str, may_complete: bool, level: usize, fuel: Rc<Cell<usize>>) -> Self {
+        Self {
+            text,
+            at: 0,
+            depth: 0,
+            fuel,
+            level,
+            may_complete,
+            guard: None,
+            in_call: false,
+            has_doubt: false,
+            last_string: None,
+            given_up: None,
+            unreadable: None,
+            searches: true,
+            effort: None,
+            searched: Vec::new(),
+        }
     }
 
     /// A reader of a text that stands within others; `None` where that is too deep.
     pub(crate) fn nested_in(text: &'a str, may_complete: bool, nesting: &Nesting) -> Option<Self> {
         let Nesting { level, fuel } = nesting.clone();
-        (level <= MAX_NESTING).then_some(Self { text, at: 0, depth: 0, fuel, level, may_complete })
+        (level <= MAX_NESTING).then(|| Self::from_parts(text, may_complete, level, fuel))
     }
 
     /// Where a text within this one stands.
@@ -107,6 +146,7 @@ impl<'a> Reader<'a> {
             if !(rest.is_empty() || rest.starts_with([',', ')', ']', '}'])) || self.advance(1).is_none() {
                 return;
             }
+            self.has_doubt = true;
         }
     }
 
@@ -188,6 +228,8 @@ impl<'a> Reader<'a> {
             } else {
                 return Some(());
             };
+            // Behind a string, it may be a part of that.
+            self.has_doubt |= self.text.get(..self.at).is_some_and(|text| text.trim_end().ends_with(['"', '\'']));
             self.advance(comment)?;
         }
     }
@@ -207,13 +249,9 @@ impl<'a> Reader<'a> {
             }
         }
         self.at = start;
+        // A bracket with something in it that is no literal, or with a string that has quotes of its own.
+        self.has_doubt |= matches!(self.byte(), Some(b'{' | b'[' | b'('));
         expression::read(self)
-    }
-
-    /// A value that is no expression, whatever follows it.
-    pub(crate) fn data(&mut self) -> Option<Literal> {
-        self.skip_space()?;
-        self.literal()
     }
 
     fn literal(&mut self) -> Option<Literal> {
@@ -221,7 +259,12 @@ impl<'a> Reader<'a> {
             b'{' => self.nested(Self::object),
             b'[' => self.nested(|reader| reader.list(']')),
             b'(' => self.nested(Self::tuple),
-            b'"' | b'\'' | b'`' => string::read(self).map(Literal::Text),
+            b'"' | b'\'' | b'`' => {
+                self.last_string = Some(self.at);
+                // JSON has no such strings: they may be two quotes of the string itself.
+                self.has_doubt |= !self.in_call && self.rest().starts_with("\"\"\"");
+                string::read(self).map(Literal::Text)
+            }
             b'0'..=b'9' | b'+' | b'-' | b'.' => number::read(self),
             byte if byte.is_ascii_alphabetic() => self.word(),
             _ => string::read_typographic(self).map(Literal::Text),
@@ -242,17 +285,17 @@ impl<'a> Reader<'a> {
     fn word(&mut self) -> Option<Literal> {
         let rest = self.rest();
         let end = rest.find(|letter: char| !letter.is_alphanumeric() && letter != '_').unwrap_or(rest.len());
-        let literal = match rest.get(..end)? {
-            "true" | "True" | "TRUE" => Literal::Bool(true),
-            "false" | "False" | "FALSE" => Literal::Bool(false),
-            "null" | "None" | "nil" | "undefined" | "NULL" => Literal::Null,
-            // A prefix of a Python string: raw, Unicode; those that compute something are expressions.
-            "r" | "u" | "R" | "U" if rest.get(end..)?.starts_with(['"', '\'']) => {
-                self.advance(end)?;
-                return string::read(self).map(Literal::Text);
-            }
-            _ => return None,
-        };
+        let word = rest.get(..end)?;
+        // A prefix of a Python string: raw, Unicode; those that compute something are expressions.
+        if matches!(word, "r" | "u" | "R" | "U") && rest.get(end..)?.starts_with(['"', '\'']) {
+            self.advance(end)?;
+            self.last_string = Some(self.at);
+            let (start, text) = (self.at, string::read(self)?);
+            let source = self.text.get(start..self.at)?;
+            let is_raw = matches!(word, "r" | "R");
+            return Some(Literal::Text(if is_raw { string::raw(source)?.to_owned() } else { text }));
+        }
+        let literal = constant(word)?;
         self.advance(end)?;
         Some(literal)
     }
@@ -333,7 +376,10 @@ impl<'a> Reader<'a> {
         self.skip_space()?;
         match self.peek() {
             Some(next) if next == close => self.advance(1).map(|()| true),
-            _ if self.completes() => Some(true),
+            _ if self.completes() => {
+                self.has_doubt = true;
+                Some(true)
+            }
             Some(']' | '}' | ')') | None => None,
             Some(_) => Some(false),
         }

@@ -1,0 +1,212 @@
+//! Where the strict reading of a value does not come to an end, because a string in it may have quotes of its own.
+
+use super::{Literal, Reader};
+use crate::repair::rescue::literal::unescaped::{self, Effort, Guard, Kind, Outcome};
+use crate::repair::rescue::written::offered;
+use crate::scanner::{CompiledTool, Toolbook};
+
+/// Places of a text for which the outcome of a search is kept.
+const MAX_SEARCHED: usize = 64;
+
+impl<'a> Reader<'a> {
+    /// The same, where strings with quotes that are not escaped are read as far as the names of these tools and their parameters
+    /// show where they end.
+    pub(crate) fn with_tools(mut self, toolbook: &'a Toolbook) -> Self {
+        self.guard = Some(Guard { toolbook, tool: None });
+        self
+    }
+
+    /// The same for a text that was cut off: where a string may go on behind its quote, nothing is read.
+    pub(crate) fn without_search(mut self) -> Self {
+        self.searches = false;
+        self
+    }
+
+    /// Where a call begins that cannot be read, because its strings can be meant in several ways.
+    pub(crate) fn unreadable(&self) -> Option<usize> {
+        self.unreadable
+    }
+
+    /// Starts a part of the text that has nothing to do with what came before.
+    pub(crate) fn forget(&mut self) {
+        (self.given_up, self.unreadable) = (None, None);
+    }
+
+    /// Whether something was read over that may belong to a string: a comment, a bracket of another kind.
+    pub(crate) fn has_doubt(&self) -> bool {
+        self.has_doubt
+    }
+
+    /// The same for the argument object of one tool.
+    pub(crate) fn with_arguments_of(mut self, tool: &'a CompiledTool, toolbook: &'a Toolbook) -> Self {
+        self.guard = Some(Guard { toolbook, tool: Some(tool) });
+        self
+    }
+
+    /// Notes that something was read over that may belong to a string.
+    pub(crate) fn doubt(&mut self) {
+        self.has_doubt = true;
+    }
+
+    /// The same for the arguments of a call, which may go on in a string instead.
+    pub(crate) fn completes_in_doubt(&mut self) -> bool {
+        let completes = self.completes();
+        self.has_doubt |= completes;
+        completes
+    }
+
+    /// A value that is no expression, whatever follows it.
+    pub(crate) fn data(&mut self) -> Option<Literal> {
+        self.skip_space()?;
+        if self.guard.is_none() || self.in_call || !matches!(self.byte(), Some(b'{' | b'[')) {
+            return self.literal();
+        }
+        let start = self.at;
+        if self.given_up.is_some_and(|given_up| given_up < start) {
+            return None;
+        }
+        (self.has_doubt, self.last_string) = (false, None);
+        let value = self.literal();
+        if value.is_some() && !self.has_doubt && self.is_before_end_of_value() {
+            return value;
+        }
+        match self.search(start, Kind::Value) {
+            Outcome::Nothing => {
+                let guard = self.guard.filter(|_| value.is_none() && self.last_string.is_some());
+                if guard.is_some_and(|guard| unescaped::begins_call(self.text, start, guard)) {
+                    self.give_up(start);
+                }
+                value
+            }
+            Outcome::Several => None,
+            Outcome::One(found) => {
+                self.at = found.end;
+                Some(found.value)
+            }
+        }
+    }
+
+    /// Reads the arguments of a call by `read`; where that does not come to an end, looks for the only way to read them. Gives
+    /// the arguments in that case, in order; those without a name have an empty one.
+    pub(crate) fn arguments_of(
+        &mut self,
+        name: &str,
+        read: impl FnOnce(&mut Self) -> Option<()>,
+    ) -> Option<Option<Vec<(String, Literal)>>> {
+        let start = self.at;
+        if self.given_up.is_some_and(|given_up| given_up < start) {
+            return None;
+        }
+        let was_in_call = std::mem::replace(&mut self.in_call, true);
+        (self.has_doubt, self.last_string) = (false, None);
+        let result = read(self);
+        self.in_call = was_in_call;
+        if was_in_call || result.is_some() && !self.has_doubt && self.is_before_end_of_call() {
+            return result.map(|()| None);
+        }
+        let end = self.at;
+        let tool = self.guard.and_then(|guard| offered(name, guard.toolbook));
+        let found = tool.map_or(Outcome::Nothing, |tool| self.search(start, Kind::Call(tool)));
+        match found {
+            Outcome::Nothing => {
+                self.at = end;
+                result.map(|()| None)
+            }
+            Outcome::Several => None,
+            Outcome::One(found) => {
+                self.at = found.end;
+                let Literal::Object(arguments) = found.value else { return None };
+                Some(Some(arguments))
+            }
+        }
+    }
+
+    /// Nothing that begins behind `start` is read from now on.
+    fn give_up(&mut self, start: usize) {
+        self.given_up = Some(self.given_up.map_or(start, |earlier| earlier.min(start)));
+    }
+
+    /// Looks for the only reading of what begins at `start` and holds strings with quotes of their own.
+    fn search(&mut self, start: usize, kind: Kind<'a>) -> Outcome {
+        let (Some(guard), Some(from)) = (self.guard, self.last_string) else { return Outcome::Nothing };
+        if !self.searches {
+            return Outcome::Several;
+        }
+        if let Some((_, known)) = self.searched.iter().find(|(place, _)| *place == start) {
+            return known.clone();
+        }
+        let nesting = self.nesting_within();
+        let effort = self.effort.get_or_insert_with(|| Effort::for_text(self.text));
+        let mut outcome = unescaped::search(self.text, start, from, kind, guard, &nesting, effort);
+        // The string that ended too early may be an earlier one.
+        if matches!(outcome, Outcome::Nothing) {
+            outcome = unescaped::search(self.text, start, start, kind, guard, &nesting, effort);
+        }
+        if matches!(outcome, Outcome::Several) {
+            self.unreadable = self.unreadable.or(Some(start));
+            self.give_up(start);
+        }
+        if self.searched.len() < MAX_SEARCHED {
+            self.searched.push((start, outcome.clone()));
+        }
+        outcome
+    }
+
+    /// Whether the value that ends here is followed by something that may follow it, so that no string ended too early.
+    fn is_before_end_of_value(&mut self) -> bool {
+        let rest = self.rest();
+        let line = rest.trim_start_matches([' ', '\t', '\r']);
+        let is_value = |text: &str| {
+            let text = text.trim_start();
+            let inner = text.strip_prefix('[').map_or(text, str::trim_start);
+            let object = inner.strip_prefix('{').map(str::trim_start);
+            object.is_some_and(|object| object.starts_with('}') || unescaped::name_at(object, 0, false).is_some())
+        };
+        match line.as_bytes() {
+            [] | [b'<' | b'`', ..] => true,
+            [b'[', next, ..] => *next == b'/' || next.is_ascii_uppercase(),
+            [b',' | b';', ..] => line.get(1..).is_some_and(|rest| rest.trim().is_empty() || is_value(rest)),
+            [b'{', ..] => is_value(line),
+            [b'\n', ..] => !self.is_before_stray_end(b'}'),
+            _ => false,
+        }
+    }
+
+    /// Whether the lines that follow close a string and a bracket that they did not open: then the value goes on there.
+    fn is_before_stray_end(&mut self, close: u8) -> bool {
+        if self.last_string.is_none() {
+            return false;
+        }
+        let (mut open, mut after_quote, mut looked_at) = (0_usize, false, 0);
+        let mut found = false;
+        for line in self.rest().split_inclusive('\n').skip(1) {
+            // The next call begins here.
+            let start = line.trim_start();
+            let name = start.trim_start_matches(|letter: char| letter.is_alphanumeric() || "_.-".contains(letter));
+            if start.starts_with(['{', '[', '<', '`']) || name.starts_with('(') && name.len() < start.len() {
+                break;
+            }
+            looked_at += line.len();
+            for byte in line.bytes() {
+                match byte {
+                    b'{' | b'[' | b'(' => open += 1,
+                    _ if byte == close && open == 0 && after_quote => found = true,
+                    b'}' | b']' | b')' => open = open.saturating_sub(1),
+                    _ => {}
+                }
+                after_quote = matches!(byte, b'"' | b'\'') || after_quote && byte.is_ascii_whitespace();
+            }
+        }
+        self.burn(looked_at);
+        found
+    }
+
+    /// The same for a call as code.
+    fn is_before_end_of_call(&mut self) -> bool {
+        let rest = self.rest().trim_start_matches([' ', '\t', '\r', ')', ']', '}']);
+        if rest.starts_with('\n') {
+            return !self.is_before_stray_end(b')');
+        }
+        !rest.starts_with(|letter: char| matches!(letter, '"' | '\'' | '{' | '$' | '\\') || letter.is_alphanumeric())
+    }
+}

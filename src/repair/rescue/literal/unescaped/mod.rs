@@ -1,0 +1,381 @@
+//! Strings whose quotes are not escaped: `{"command": "grep "a b" notes.txt"}`.
+//!
+//! Where such a string ends, it does not say itself: what follows the quote has to fit the grammar, and its names the schemas of the
+//! tools on offer. Every way to read the text is followed up to a bound, and one is taken only if it is the only one that reads all
+//! of the text. This reader is used where the strict one does not come to an end, so clean texts never pay for it.
+
+mod ending;
+mod names;
+mod thread;
+
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use super::{Literal, Nesting, number, string};
+use crate::repair::rescue::shape;
+use crate::scanner::{CompiledTool, Toolbook};
+pub(super) use thread::name_at;
+use thread::{MAX_KEY, Next, Role, Thread, has_required};
+
+/// The tools whose names and parameters a text may use.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Guard<'a> {
+    pub(super) toolbook: &'a Toolbook,
+    /// The tool whose argument object the outermost object is, where that is known.
+    pub(super) tool: Option<&'a CompiledTool>,
+}
+
+/// What a text holds.
+#[derive(Debug, Clone)]
+pub(super) enum Outcome {
+    /// Nothing that can be read.
+    Nothing,
+    /// Several values, or one that is not certain.
+    Several,
+    /// One value, or the arguments of one call, and where it ends.
+    One(Reading),
+}
+
+/// What was read.
+#[derive(Debug, Clone)]
+pub(super) struct Reading {
+    /// The value; the arguments of a call are the members of an object, those without a name have an empty one.
+    pub(super) value: Literal,
+    /// Where it ends.
+    pub(super) end: usize,
+    /// Whether a string can be meant in two ways: with escapes or as it stands, or with an odd number of quotes.
+    is_uncertain: bool,
+}
+
+/// What is read.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Kind<'a> {
+    /// A value that begins with a bracket.
+    Value,
+    /// The arguments of a call of this tool, behind the opening parenthesis.
+    Call(&'a CompiledTool),
+}
+
+/// What all searches of one text share.
+#[derive(Debug, Clone)]
+pub(super) struct Effort {
+    /// Steps that may still be taken.
+    steps: usize,
+    /// Names of members within arguments, over all tools.
+    nested: Option<Rc<HashSet<String>>>,
+}
+
+impl Effort {
+    pub(super) fn for_text(text: &str) -> Self {
+        Self { steps: LEAST_STEPS.saturating_add(text.len().saturating_mul(STEPS_PER_BYTE)), nested: None }
+    }
+}
+
+const STEPS_PER_BYTE: usize = 16;
+const LEAST_STEPS: usize = 16_384;
+
+/// Brackets within brackets.
+const MAX_DEPTH: usize = 32;
+
+/// Looks for the one reading of what begins at `start`. Strings before `from` are read strictly.
+pub(super) fn search<'a>(
+    text: &'a str,
+    start: usize,
+    from: usize,
+    kind: Kind<'a>,
+    guard: Guard<'a>,
+    nesting: &Nesting,
+    effort: &mut Effort,
+) -> Outcome {
+    let mut search =
+        Search { text, start, from, kind, guard, nesting, effort, limit: text.len(), readings: Vec::new() };
+    if search.follow().is_none() {
+        return Outcome::Several;
+    }
+    match search.readings.as_slice() {
+        [] => Outcome::Nothing,
+        [only] if !only.is_uncertain => Outcome::One(only.clone()),
+        _ => Outcome::Several,
+    }
+}
+
+/// Whether a call or its arguments begin at `start`, as far as the name of the first member shows.
+pub(super) fn begins_call(text: &str, start: usize, guard: Guard<'_>) -> bool {
+    let rest = text.get(start..).unwrap_or_default();
+    let object = rest.trim_start_matches(['[', ' ', '\n']).strip_prefix('{').map(str::trim_start);
+    let Some((key, _)) = object.and_then(|object| name_at(object, 0, false)) else { return false };
+    // The pattern of a call is none: `{"name": ...}`.
+    let is_pattern = rest.contains("...") || rest.contains('…');
+    let is_part = [&shape::NAMES[..], &shape::ARGUMENTS, &shape::WRAPPERS].iter().any(|names| names.contains(&key));
+    (!is_pattern && is_part) || guard.toolbook.tools().iter().any(|tool| tool.parameter(key).is_some())
+}
+
+/// A string that begins at the place of the thread, and may be closed from `at` on.
+#[derive(Debug)]
+struct Choice<'a> {
+    thread: Thread<'a>,
+    quote: &'static str,
+    at: usize,
+}
+
+struct Search<'a, 'b> {
+    text: &'a str,
+    start: usize,
+    from: usize,
+    kind: Kind<'a>,
+    guard: Guard<'a>,
+    nesting: &'b Nesting,
+    effort: &'b mut Effort,
+    /// No string goes beyond: the marks around the value end there.
+    limit: usize,
+    readings: Vec<Reading>,
+}
+
+impl<'a> Search<'a, '_> {
+    /// Follows every thread; `None` where that takes too long.
+    fn follow(&mut self) -> Option<()> {
+        let mut thread = Thread { at: self.start, frames: Vec::new(), next: Next::Value, is_uncertain: false };
+        if let Kind::Call(tool) = self.kind {
+            thread.open(b')', Role::Arguments(Some(tool)), true);
+        }
+        let mut choices: Vec<Choice<'a>> = Vec::new();
+        self.run(thread, &mut choices)?;
+        while let Some(mut choice) = choices.pop() {
+            let Some((close, next)) = self.closing(&choice)? else { continue };
+            // A copy costs what it holds.
+            self.pay((choice.thread.at - self.start) / 4 + 16)?;
+            let mut thread = choice.thread.clone();
+            if let Some(next) = next {
+                choice.at = next;
+                let inner = choice.thread.at + choice.quote.len();
+                self.pay((close.saturating_sub(inner)) / 16)?;
+                let (quote, at) = (choice.quote, choice.thread.at);
+                choices.push(choice);
+                self.close_string(&mut thread, quote, at, close)?;
+            } else {
+                let at = choice.thread.at;
+                self.close_string(&mut thread, choice.quote, at, close)?;
+            }
+            if matches!(thread.next, Next::Separator) {
+                self.run(thread, &mut choices)?;
+            }
+            if self.readings.len() > 1 {
+                return Some(());
+            }
+        }
+        Some(())
+    }
+
+    fn pay(&mut self, steps: usize) -> Option<()> {
+        self.effort.steps = self.effort.steps.checked_sub(steps)?;
+        Some(())
+    }
+
+    fn rest(&self, at: usize) -> &'a str {
+        self.text.get(at..).unwrap_or_default()
+    }
+
+    fn byte(&self, at: usize) -> Option<u8> {
+        self.text.as_bytes().get(at).copied()
+    }
+
+    /// The place of what follows white space.
+    fn past_space(&self, at: usize) -> usize {
+        let rest = self.rest(at);
+        at + rest.len() - rest.trim_start().len()
+    }
+
+    /// Follows a thread up to its next string, its end, or what does not fit; `None` where everything takes too long.
+    fn run(&mut self, mut thread: Thread<'a>, choices: &mut Vec<Choice<'a>>) -> Option<()> {
+        loop {
+            let at = self.past_space(thread.at);
+            self.pay(1 + at - thread.at)?;
+            thread.at = at;
+            let Some(byte) = self.byte(at) else { return Some(()) };
+            let frame = thread.frames.last_mut();
+            let fits = match (thread.next, frame) {
+                (Next::Separator | Next::Entry, Some(frame)) if byte == frame.close => {
+                    thread.at += 1;
+                    match self.close(&mut thread) {
+                        Some(Some(value)) => {
+                            self.end(value, &thread);
+                            return Some(());
+                        }
+                        Some(None) => Some(()),
+                        None => None,
+                    }
+                }
+                (Next::Separator, Some(frame)) if byte == b',' => {
+                    frame.has_comma = true;
+                    thread.at += 1;
+                    thread.next = Next::Entry;
+                    Some(())
+                }
+                (Next::Entry, Some(frame)) if frame.close == b'}' || frame.is_call => self.name(&mut thread),
+                (Next::Entry, Some(_)) => {
+                    thread.next = Next::Value;
+                    Some(())
+                }
+                (Next::Value, _) => match byte {
+                    b'{' | b'[' | b'(' => self.open(&mut thread, byte),
+                    b'"' | b'\'' | b'`' => {
+                        self.choose(thread, byte, choices);
+                        return Some(());
+                    }
+                    _ => self.scalar(&mut thread),
+                },
+                _ => None,
+            };
+            if fits.is_none() {
+                return Some(());
+            }
+        }
+    }
+
+    /// The quotes that a string can be in.
+    fn choose(&self, thread: Thread<'a>, byte: u8, choices: &mut Vec<Choice<'a>>) {
+        let (one, three) = match byte {
+            b'"' => ("\"", "\"\"\""),
+            b'\'' => ("'", "'''"),
+            _ => ("`", "```"),
+        };
+        let choice = |quote: &'static str, thread: Thread<'a>| {
+            let at = thread.at + quote.len();
+            Choice { thread, quote, at }
+        };
+        if byte != b'`' && self.rest(thread.at).starts_with(three) {
+            choices.push(choice(three, thread.clone()));
+        }
+        choices.push(choice(one, thread));
+    }
+
+    /// The next place where the string can be closed, and where to look for another one.
+    #[expect(clippy::type_complexity, reason = "out of steps, no such place, or a place and perhaps a further one")]
+    fn closing(&mut self, choice: &Choice<'a>) -> Option<Option<(usize, Option<usize>)>> {
+        let is_strict = choice.thread.at < self.from;
+        let mut at = choice.at;
+        loop {
+            let window = self.text.get(at..self.limit).unwrap_or_default();
+            let Some(found) = window.find(choice.quote) else {
+                self.pay(window.len() / 8)?;
+                return Some(None);
+            };
+            self.pay(found / 8 + 1)?;
+            let close = at + found;
+            at = close + 1;
+            let inner = choice.thread.at + choice.quote.len();
+            if string::is_escaped(self.text, inner, close) || string::is_apostrophe(self.text, close, choice.quote) {
+                continue;
+            }
+            if is_strict {
+                return Some(Some((close, None)));
+            }
+            if self.can_follow(&choice.thread, close + choice.quote.len())? {
+                return Some(Some((close, Some(at))));
+            }
+        }
+    }
+
+    /// Whether what stands at `at` can follow a value of the innermost bracket.
+    fn can_follow(&mut self, thread: &Thread<'a>, at: usize) -> Option<bool> {
+        let next = self.past_space(at);
+        self.pay(1 + next - at)?;
+        let (Some(frame), Some(byte)) = (thread.frames.last(), self.byte(next)) else { return Some(false) };
+        if byte == frame.close {
+            return Some(true);
+        }
+        if byte != b',' {
+            return Some(false);
+        }
+        let next = self.past_space(next + 1);
+        let Some(byte) = self.byte(next) else { return Some(false) };
+        if byte == frame.close {
+            return Some(true);
+        }
+        if frame.close != b'}' && !frame.is_call {
+            return Some(
+                matches!(byte, b'{' | b'[' | b'(' | b'"' | b'\'' | b'-' | b'+' | b'.') || byte.is_ascii_alphanumeric(),
+            );
+        }
+        self.pay(MAX_KEY / 8)?;
+        let is_named = frame.entries.iter().any(|(key, _)| !key.is_empty()) || !frame.key.is_empty();
+        Some(match name_at(self.text, next, frame.is_call) {
+            Some((key, _)) => key != frame.key && self.is_known(frame, key),
+            None => frame.is_call && !is_named,
+        })
+    }
+
+    /// Closes the string that begins at `at` and ends at `close`.
+    fn close_string(&mut self, thread: &mut Thread<'a>, quote: &str, at: usize, close: usize) -> Option<()> {
+        let inner = self.text.get(at + quote.len()..close).unwrap_or_default();
+        let quotes = string::count_quotes(inner, quote);
+        let value = string::unescape(inner);
+        thread.at = close + quote.len();
+        if quotes > 0 {
+            // Whoever does not escape quotes may not escape anything.
+            thread.is_uncertain |= quotes % 2 == 1 || value.as_deref() != Some(inner);
+            thread.put(Literal::Text(inner.to_owned()));
+        } else if let Some(value) = value {
+            thread.is_uncertain |= quote == "'" && value != inner && string::has_apostrophes(inner);
+            thread.put(Literal::Text(value));
+        } else {
+            // Half of a surrogate pair is no string.
+            thread.next = Next::Value;
+        }
+        Some(())
+    }
+
+    fn open(&mut self, thread: &mut Thread<'a>, byte: u8) -> Option<()> {
+        let role = match thread.frames.last() {
+            Some(frame) => self.role_within(frame),
+            None if self.guard.tool.is_some() => Role::Arguments(self.guard.tool),
+            None => Role::Envelope,
+        };
+        (thread.frames.len() < MAX_DEPTH).then_some(())?;
+        let close = match byte {
+            b'{' => b'}',
+            b'[' => b']',
+            _ => b')',
+        };
+        thread.at += 1;
+        thread.open(close, role, false);
+        Some(())
+    }
+
+    /// Closes the innermost bracket; gives the value where it was the outermost one, `None` where it lacks something.
+    fn close(&mut self, thread: &mut Thread<'a>) -> Option<Option<Literal>> {
+        let mut frame = thread.frames.pop()?;
+        if let Role::Arguments(Some(tool)) = frame.role
+            && (frame.close == b'}' || frame.is_call)
+            && !has_required(&frame.entries, tool)
+        {
+            return None;
+        }
+        let value = if frame.close == b'}' || frame.is_call {
+            Literal::Object(frame.entries)
+        } else if frame.close == b')' && frame.entries.len() == 1 && !frame.has_comma {
+            frame.entries.pop()?.1
+        } else {
+            Literal::List(frame.entries.into_iter().map(|(_, item)| item).collect())
+        };
+        if thread.frames.is_empty() {
+            return Some(Some(value));
+        }
+        thread.put(value);
+        Some(None)
+    }
+
+    fn scalar(&mut self, thread: &mut Thread<'a>) -> Option<()> {
+        let rest = self.rest(thread.at);
+        let (length, value) = if let Some((length, digits)) = number::scan(rest) {
+            (length, Literal::Number(digits))
+        } else {
+            let end = rest.find(|letter: char| !letter.is_alphanumeric() && letter != '_').unwrap_or(rest.len());
+            (end, super::constant(rest.get(..end)?)?)
+        };
+        self.pay(length)?;
+        thread.at += length;
+        thread.put(value);
+        Some(())
+    }
+}

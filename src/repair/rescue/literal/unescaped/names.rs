@@ -1,0 +1,83 @@
+//! Names of members and arguments, held against the tools on offer.
+
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use super::thread::{Frame, Next, Role, Thread, collect_names, name_at};
+use super::{MAX_DEPTH, Search};
+use crate::repair::rescue::shape;
+use crate::repair::rescue::written::offered;
+
+impl<'a> Search<'a, '_> {
+    /// What a bracket within another one holds.
+    pub(super) fn role_within(&self, frame: &Frame<'a>) -> Role<'a> {
+        if !matches!(frame.role, Role::Envelope) {
+            // The items of a list are what the list is.
+            return if frame.close == b']' && !frame.is_call { frame.role } else { Role::Nested };
+        }
+        let key = frame.key.as_str();
+        let named = || {
+            let name = frame.entries.iter().find(|(key, _)| shape::NAMES.contains(&key.as_str()))?.1.text()?;
+            offered(&shape::clean(name), self.guard.toolbook)
+        };
+        if frame.close == b']' || shape::WRAPPERS.contains(&key) {
+            Role::Envelope
+        } else if shape::ARGUMENTS.contains(&key) {
+            Role::Arguments(named())
+        } else {
+            offered(&shape::clean(key), self.guard.toolbook).map_or(Role::Nested, |tool| Role::Arguments(Some(tool)))
+        }
+    }
+
+    /// The name of a member or argument, or the start of an argument without one.
+    pub(super) fn name(&mut self, thread: &mut Thread<'a>) -> Option<()> {
+        let at = thread.at;
+        let frame = thread.frames.last()?;
+        let (key, end) = match name_at(self.text, at, frame.is_call) {
+            Some((key, end)) => {
+                let key = key.to_owned();
+                self.is_known(frame, &key).then_some(())?;
+                (key, end)
+            }
+            None if frame.is_call && frame.entries.iter().all(|(key, _)| key.is_empty()) => (String::new(), at),
+            None => return None,
+        };
+        thread.frames.last_mut()?.key = key;
+        thread.at = end;
+        thread.next = Next::Value;
+        Some(())
+    }
+
+    /// Whether the bracket can hold a member of this name, and does not hold it yet.
+    pub(super) fn is_known(&mut self, frame: &Frame<'a>, key: &str) -> bool {
+        if frame.entries.iter().any(|(taken, _)| taken == key) {
+            return false;
+        }
+        let tools = self.guard.toolbook.tools();
+        let is_parameter = || tools.iter().any(|tool| tool.parameter(key).is_some());
+        match frame.role {
+            Role::Arguments(Some(tool)) => tool.parameter(key).is_some(),
+            Role::Arguments(None) => is_parameter() || self.is_nested(key),
+            Role::Nested => self.is_nested(key),
+            Role::Envelope => {
+                let is_part = [&shape::NAMES[..], &shape::ARGUMENTS, &shape::WRAPPERS, &shape::NEUTRAL]
+                    .iter()
+                    .any(|names| names.contains(&key));
+                is_part || is_parameter() || self.guard.toolbook.get(key).is_some()
+            }
+        }
+    }
+
+    /// Whether any tool has such a member somewhere within its arguments.
+    fn is_nested(&mut self, key: &str) -> bool {
+        let toolbook = self.guard.toolbook;
+        let names = self.effort.nested.get_or_insert_with(|| {
+            let mut names = HashSet::new();
+            for tool in toolbook.tools() {
+                collect_names(tool.schema(), &mut names, MAX_DEPTH);
+            }
+            Rc::new(names)
+        });
+        names.contains(key)
+    }
+}

@@ -1,0 +1,120 @@
+//! One way to read a text, and the brackets that are open on it.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::super::Literal;
+use crate::scanner::CompiledTool;
+
+/// Bytes of a name.
+pub(super) const MAX_KEY: usize = 128;
+
+/// What the members of an object are.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Role<'a> {
+    /// Parts of a call, or arguments.
+    Envelope,
+    /// Arguments, of this tool where that is known.
+    Arguments(Option<&'a CompiledTool>),
+    /// Parts of an argument.
+    Nested,
+}
+
+/// A bracket that is open.
+#[derive(Debug, Clone)]
+pub(super) struct Frame<'a> {
+    pub(super) close: u8,
+    pub(super) role: Role<'a>,
+    /// Whether it holds the arguments of a call as code.
+    pub(super) is_call: bool,
+    pub(super) has_comma: bool,
+    pub(super) entries: Vec<(String, Literal)>,
+    /// The name of the value that comes next.
+    pub(super) key: String,
+}
+
+/// What comes next.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Next {
+    /// A value.
+    Value,
+    /// A member, an item or an argument; or the closing bracket.
+    Entry,
+    /// A comma, or the closing bracket.
+    Separator,
+}
+
+/// One way to read the text, up to a place.
+#[derive(Debug, Clone)]
+pub(super) struct Thread<'a> {
+    pub(super) at: usize,
+    pub(super) frames: Vec<Frame<'a>>,
+    pub(super) next: Next,
+    pub(super) is_uncertain: bool,
+}
+
+impl<'a> Thread<'a> {
+    pub(super) fn open(&mut self, close: u8, role: Role<'a>, is_call: bool) {
+        let frame = Frame { close, role, is_call, has_comma: false, entries: Vec::new(), key: String::new() };
+        self.frames.push(frame);
+        self.next = Next::Entry;
+    }
+
+    pub(super) fn put(&mut self, value: Literal) {
+        if let Some(frame) = self.frames.last_mut() {
+            frame.entries.push((std::mem::take(&mut frame.key), value));
+        }
+        self.next = Next::Separator;
+    }
+}
+
+/// Whether every required parameter is among the members; arguments without a name are the first ones.
+pub(super) fn has_required(members: &[(String, Literal)], tool: &CompiledTool) -> bool {
+    let positional = members.iter().filter(|(key, _)| key.is_empty()).count();
+    let is_set = |name: &String| {
+        members.iter().any(|(key, _)| key == name)
+            || positional > 0 && tool.parameters().take(positional).any(|parameter| parameter.name == name)
+    };
+    tool.required().iter().all(is_set)
+}
+
+/// The name of a member (`"key":`, `key:`) or of an argument (`key=`) at a place, and where its value begins.
+pub(in super::super) fn name_at(text: &str, at: usize, is_call: bool) -> Option<(&str, usize)> {
+    let rest = text.get(at..)?;
+    let quote = rest.chars().next().filter(|letter| matches!(letter, '"' | '\'' | '`'));
+    let inner = rest.get(usize::from(quote.is_some())..)?;
+    let length = match quote {
+        Some(quote) => inner.bytes().take(MAX_KEY).position(|byte| byte == quote as u8)?,
+        None => {
+            let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.$".contains(byte) || *byte >= 0x80;
+            inner.bytes().take(MAX_KEY).take_while(is_part).count()
+        }
+    };
+    let key = inner.get(..length).filter(|key| !key.is_empty() && !key.contains(['\n', '\\']))?;
+    let behind = inner.get(length + usize::from(quote.is_some())..)?;
+    let sign = behind.trim_start();
+    let is_assigned = sign.starts_with('=') && !sign.starts_with("==");
+    let is_named = sign.starts_with(':') || is_assigned && (is_call || quote.is_none());
+    is_named.then(|| (key, text.len() - sign.len() + 1))
+}
+
+pub(super) fn collect_names(schema: &Value, names: &mut HashSet<String>, depth: usize) {
+    let Some(depth) = depth.checked_sub(1) else { return };
+    match schema {
+        Value::Object(members) => {
+            if let Some(Value::Object(properties)) = members.get("properties") {
+                names.extend(properties.keys().cloned());
+            }
+            for value in members.values() {
+                collect_names(value, names, depth);
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                collect_names(item, names, depth);
+            }
+        }
+        _ => {}
+    }
+}
