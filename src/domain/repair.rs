@@ -28,11 +28,15 @@ pub enum RepairKind {
     NullDropped,
     /// An enum value differed only in case or separators (E4.2).
     EnumNormalised,
+    /// An empty string for an optional parameter that lists its values became absent (E4.2).
+    EmptyDropped,
+    /// A value was written in another form than its schema's `format`, and says the same (E4.2).
+    FormatNormalised,
 }
 
 impl RepairKind {
     /// Every kind, for metrics that want all series from the start.
-    pub const ALL: [RepairKind; 9] = [
+    pub const ALL: [RepairKind; 11] = [
         Self::Rescued,
         Self::ArgumentsMended,
         Self::ToolRenamed,
@@ -42,6 +46,8 @@ impl RepairKind {
         Self::TypeCoerced,
         Self::NullDropped,
         Self::EnumNormalised,
+        Self::EmptyDropped,
+        Self::FormatNormalised,
     ];
 
     /// Metric label and API value.
@@ -56,6 +62,8 @@ impl RepairKind {
             Self::TypeCoerced => "type_coerced",
             Self::NullDropped => "null_dropped",
             Self::EnumNormalised => "enum_normalised",
+            Self::EmptyDropped => "empty_dropped",
+            Self::FormatNormalised => "format_normalised",
         }
     }
 
@@ -68,7 +76,7 @@ impl RepairKind {
             Self::DefaultFilled => FaultCode::ParameterMissing,
             Self::ParameterDropped => FaultCode::ParameterUnknown,
             Self::TypeCoerced | Self::NullDropped => FaultCode::TypeMismatch,
-            Self::EnumNormalised => FaultCode::Constraint,
+            Self::EnumNormalised | Self::EmptyDropped | Self::FormatNormalised => FaultCode::Constraint,
         }
     }
 }

@@ -1,46 +1,67 @@
-//! E1: arguments that are no JSON object, and yet say exactly one.
+//! E1: arguments that are no JSON object, or that hold the argument object, and yet say exactly one.
 
 use serde_json::{Map, Value};
 
-use super::Mended;
+use super::lenient::{self, Guard};
+use super::rescue::literal::{Literal, object_json};
+use super::{Job, Mended, wrapper};
 use crate::domain::json::Pointer;
 use crate::domain::{Repair, RepairKind};
-use crate::scanner::CompiledTool;
 
 /// Times that arguments may have been encoded as a JSON string.
 const MAX_ENCODINGS: usize = 3;
 
-/// Unwraps arguments that were encoded once too often, and writes no arguments as the empty object.
-pub(super) fn mend(mended: &mut Mended, tool: &CompiledTool) {
-    let text = &mut mended.call.arguments;
-    if is_object(text) {
-        return;
-    }
-    if let Some(object) = object_in(text, tool) {
-        let from = std::mem::replace(text, object.clone());
+/// Reads arguments that are no JSON object, and unwraps those that stand within another object.
+pub(super) fn mend(mended: &mut Mended, job: &Job<'_>) {
+    let guard = Guard { tool: job.tool, toolbook: job.toolbook };
+    let text = &mended.call.arguments;
+    let object = if is_object(text) { None } else { object_in(text, guard) };
+    let unwrapped = unwrapped(object.as_deref().unwrap_or(text), job, guard);
+    if let Some(object) = unwrapped.or(object) {
+        let to = serde_json::from_str(&object).unwrap_or_default();
+        let from = std::mem::replace(&mut mended.call.arguments, object);
         mended.repairs.push(Repair {
             kind: RepairKind::ArgumentsMended,
             call: 0,
             path: Pointer::root(),
             from: Value::from(from),
-            to: serde_json::from_str(&object).unwrap_or_default(),
+            to,
         });
     }
 }
 
-fn object_in(text: &str, tool: &CompiledTool) -> Option<String> {
-    let mut text = text.to_owned();
+/// The text of the object that the arguments say.
+fn object_in(text: &str, guard: Guard<'_>) -> Option<String> {
+    let mut decoded = text.to_owned();
     for _ in 0..=MAX_ENCODINGS {
-        if is_object(&text) {
-            return Some(text);
+        if is_object(&decoded) {
+            return Some(decoded);
         }
-        // A model that calls a tool without arguments writes nothing, or `null`.
-        if matches!(text.trim(), "" | "null") {
-            return tool.needs_nothing().then(|| "{}".to_owned());
-        }
-        text = serde_json::from_str(&text).ok()?;
+        let Ok(inner) = serde_json::from_str(&decoded) else { break };
+        decoded = inner;
     }
-    None
+    lenient::members(text, guard).as_deref().map(json)
+}
+
+/// The text of the argument object within the object of `text`, which is no argument object of the tool.
+fn unwrapped(text: &str, job: &Job<'_>, guard: Guard<'_>) -> Option<String> {
+    let arguments: Map<String, Value> = serde_json::from_str(text).ok()?;
+    // Only a wrapper that the tool does not have is taken off.
+    if job.tool.examine(&Value::Object(arguments), job.scan.unknown_parameters).is_clean() {
+        return None;
+    }
+    let members = lenient::members(text, guard)?;
+    wrapper::inner(&members, guard).as_deref().map(json)
+}
+
+fn json(members: &[(String, Literal)]) -> String {
+    let mut kept: Vec<(&str, &Literal)> = Vec::with_capacity(members.len());
+    for (key, value) in members {
+        if !kept.iter().any(|(known, _)| known == key) {
+            kept.push((key, value));
+        }
+    }
+    object_json(kept)
 }
 
 fn is_object(text: &str) -> bool {
@@ -53,27 +74,113 @@ mod tests {
     use crate::repair::testing::{mend, unchanged};
     use crate::scanner::testing::{TOOLS, call};
 
+    fn read(name: &str, text: &str) -> String {
+        let mended = mend(TOOLS, &call(name, text));
+        assert!(mended.repairs.iter().any(|repair| repair.kind == RepairKind::ArgumentsMended), "{text}");
+        mended.call.arguments
+    }
+
     #[test]
     fn arguments_encoded_once_too_often_are_unwrapped_with_their_bytes() {
-        let mended = mend(TOOLS, &call("get_weather", r#""{ \"city\": \"Oslo\" }""#));
-        assert_eq!(mended.call.arguments, r#"{ "city": "Oslo" }"#);
-        assert_eq!(mended.repairs[0].kind, RepairKind::ArgumentsMended);
+        assert_eq!(read("get_weather", r#""{ \"city\": \"Oslo\" }""#), r#"{ "city": "Oslo" }"#);
         let twice = serde_json::to_string(&serde_json::to_string(r#"{"city":"Oslo"}"#).unwrap()).unwrap();
-        assert_eq!(mend(TOOLS, &call("get_weather", &twice)).call.arguments, r#"{"city":"Oslo"}"#);
+        assert_eq!(read("get_weather", &twice), r#"{"city":"Oslo"}"#);
     }
 
     #[test]
     fn no_arguments_are_the_empty_object_where_none_are_needed() {
-        for text in ["", "  ", "null", "\"\""] {
-            assert_eq!(mend(TOOLS, &call("ping", text)).call.arguments, "{}", "{text}");
+        for text in ["", "  ", "null", "None", "\"\"", "''", "```json\n```", "<|im_end|>"] {
+            assert_eq!(read("ping", text), "{}", "{text}");
             assert!(unchanged(TOOLS, "get_weather", text), "{text}");
         }
     }
 
     #[test]
-    fn what_says_no_object_is_left_as_it_is() {
-        for text in ["[]", "7", "{\"city\"", "\"Oslo\"", "\"[1]\""] {
+    fn small_defects_are_read_over() {
+        for text in [
+            r#"{"city": "Oslo", "detailed": true,}"#,
+            r#"{'city': 'Oslo', 'detailed': True}"#,
+            r#"{city: "Oslo", "detailed": true}"#,
+            "```json\n{\"city\": \"Oslo\", \"detailed\": true}\n```",
+            "```\n{\"city\": \"Oslo\", \"detailed\": true}```",
+            "{\"city\": \"Oslo\", \"detailed\": true}\n</tool_call>",
+            r#"{"city": "Oslo", "detailed": true}<|im_end|>"#,
+            r#"{"city": "Oslo", "detailed": true}<｜tool▁call▁end｜></s>"#,
+            r#"<tool_call>{"city": "Oslo", "detailed": true}</tool_call>"#,
+            r#"{"city": "Oslo", "detailed": true}}"#,
+            r#"{"city": "Oslo", "detailed": true}{"city": "Oslo", "detailed": true}"#,
+            "{\"city\": \"Oslo\", \"detailed\": true}\n{\"detailed\": true, \"city\": \"Oslo\"}",
+            r#"[{"city": "Oslo", "detailed": true}]"#,
+            r#""{'city': 'Oslo', 'detailed': True}""#,
+        ] {
+            let read: serde_json::Value = serde_json::from_str(&read("get_weather", text)).unwrap();
+            assert_eq!(read, serde_json::json!({"city": "Oslo", "detailed": true}), "{text}");
+        }
+        assert_eq!(read("get_weather", "{\"city\": \"Os\nlo\"}"), r#"{"city":"Os\nlo"}"#);
+        assert_eq!(read("anything", "{'id': 12345678901234567890123}"), r#"{"id":12345678901234567890123}"#);
+    }
+
+    #[test]
+    fn what_says_no_object_or_several_is_left_as_it_is() {
+        for text in ["[]", "7", "{\"city\"", "\"Oslo\"", "\"[1]\"", "ping()"] {
             assert!(unchanged(TOOLS, "ping", text), "{text}");
         }
+        for text in [
+            r#"{"city": "Oslo"}{"city": "Bergen"}"#,
+            r#"{"city": "Oslo"} {"city": "Oslo", "detailed": true}"#,
+            r#"{"city": "Oslo"} and so on"#,
+            r#"{"city": "Oslo", "#,
+            r#"{"city": "Oslo""#,
+            r#"{"city": city}"#,
+            r#"{"city": "Oslo" + name}"#,
+            r#"{'city': 'Oslo', 'city': 'Bergen'}"#,
+            r#"[{"city": "Oslo"}, {"city": "Bergen"}]"#,
+            r#"{"city": ...}"#,
+        ] {
+            assert!(unchanged(TOOLS, "get_weather", text), "{text}");
+        }
+    }
+
+    #[test]
+    fn wrappers_that_the_tool_does_not_have_are_taken_off() {
+        for text in [
+            r#"{"arguments": {"city": "Oslo"}}"#,
+            r#"{"input": {"city": "Oslo"}}"#,
+            r#"{"data": {"city": "Oslo"}}"#,
+            r#"{"kwargs": {"city": "Oslo"}}"#,
+            r#"{"parameters": "{\"city\": \"Oslo\"}"}"#,
+            r#"{"properties": "{'city': 'Oslo'}"}"#,
+            r#"{"get_weather": {"city": "Oslo"}}"#,
+            r#"{"name": "get_weather", "arguments": {"city": "Oslo"}}"#,
+            r#"{"function": "functions.getWeather", "arguments": "{\"city\": \"Oslo\"}"}"#,
+            r#"{"id": "call_1", "type": "function", "function": {"name": "get_weather", "arguments": "{\"city\": \"Oslo\"}"}}"#,
+            r#"{'arguments': {'city': 'Oslo'}}"#,
+        ] {
+            assert_eq!(read("get_weather", text), r#"{"city":"Oslo"}"#, "{text}");
+        }
+        assert_eq!(read("ping", r#"{"arguments": {}}"#), "{}");
+        assert_eq!(
+            read("get_weather", r#"{"input": {"city": "Oslo", "num_days": "3"}}"#),
+            r#"{"city":"Oslo","num_days":3}"#
+        );
+    }
+
+    #[test]
+    fn what_may_be_no_wrapper_stays() {
+        for text in [
+            // Another tool's name, an unknown member, a second object, a missing member, a definition.
+            r#"{"name": "ping", "arguments": {"city": "Oslo"}}"#,
+            r#"{"arguments": {"city": "Oslo", "colour": 1}}"#,
+            r#"{"arguments": {"city": "Oslo"}, "input": {"city": "Bergen"}}"#,
+            r#"{"arguments": {"detailed": true}}"#,
+            r#"{"properties": {"city": {"type": "string"}}}"#,
+            r#"{"arguments": {"city": "Oslo"}, "city": "Bergen"}"#,
+            r#"{"address": {"city": "Oslo"}}"#,
+        ] {
+            assert!(unchanged(TOOLS, "get_weather", text), "{text}");
+        }
+        let tools = r#"[{"name":"f","parameters":{"type":"object","properties":{
+            "input":{"type":"object"},"city":{"type":"string"}},"required":["city"]}}]"#;
+        assert!(unchanged(tools, "f", r#"{"input": {"city": "Oslo"}}"#));
     }
 }

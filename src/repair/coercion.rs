@@ -6,6 +6,7 @@
 use serde_json::{Map, Number, Value};
 
 use super::Change;
+use super::rescue::literal::whole_json;
 use crate::domain::RepairKind;
 use crate::scanner::schema::{Rule, Violation};
 
@@ -21,6 +22,8 @@ fn coerce(value: &Value, expected: &[&str]) -> Option<Value> {
     let expects = |name: &str| expected.contains(&name);
     match value {
         Value::String(text) => scalar(text, &expects).or_else(|| structure(text, &expects)),
+        // The digits of a fraction are not kept as they were written: 1.10 would become "1.1".
+        Value::Number(number) if !number.is_f64() && expects("string") => Some(Value::from(number.to_string())),
         Value::Number(number) if number.is_f64() && expects("integer") => whole(number).map(Value::Number),
         _ => None,
     }
@@ -73,10 +76,13 @@ fn whole(number: &Number) -> Option<Number> {
 fn structure(text: &str, expects: &impl Fn(&str) -> bool) -> Option<Value> {
     let fits = match text.trim_start().chars().next()? {
         '{' => expects("object"),
-        '[' => expects("array"),
+        '[' | '(' => expects("array"),
         _ => false,
     };
-    let value = if fits { serde_json::from_str(text).ok()? } else { return None };
+    if !fits {
+        return None;
+    }
+    let value = serde_json::from_str(text).ok().or_else(|| serde_json::from_str(&whole_json(text)?).ok())?;
     is_exact(&value).then_some(value)
 }
 
@@ -121,6 +127,9 @@ mod tests {
             (json!("False"), "boolean", json!(false)),
             (json!(r#"{"a":[1]}"#), "object", json!({ "a": [1] })),
             (json!(" [1, 2]"), "array", json!([1, 2])),
+            (json!("{'a': True,}"), "object", json!({ "a": true })),
+            (json!("('a', None)"), "array", json!(["a", null])),
+            (json!(150), "string", json!("150")),
             (json!("red"), "array", json!(["red"])),
             (json!(7), "array", json!([7])),
         ] {
@@ -147,11 +156,14 @@ mod tests {
             (json!("1"), "boolean"),
             (json!("[1]"), "object"),
             (json!("[123456789012345678901234567890]"), "array"),
-            (json!("{'a': 1}"), "object"),
+            (json!("{'a': b}"), "object"),
+            (json!("{'a': 1"), "object"),
+            (json!("{'a': 1} b"), "object"),
             (json!("red, green"), "array"),
             (json!(""), "array"),
             (json!({}), "array"),
-            (json!(5), "string"),
+            (json!(5.5), "string"),
+            (json!(true), "string"),
             (json!(null), "array"),
         ] {
             assert_eq!(coerce(&value, &[expected]), None, "{value} as {expected}");

@@ -7,7 +7,9 @@ mod actions;
 mod arguments;
 mod coercion;
 mod default;
+mod format;
 mod judge;
+mod lenient;
 mod message;
 mod no_answer;
 mod null;
@@ -21,6 +23,7 @@ pub mod rescue;
 mod testing;
 mod tool_name;
 mod unknown_parameter;
+mod wrapper;
 
 pub use judge::judge;
 pub use message::{JudgedCall, JudgedMessage, Spoken, judge_message};
@@ -64,7 +67,7 @@ fn mend_in(
     if !tool.tool.free_text {
         let job = Job { tool, toolbook, scan, rules, context };
         if rules.values && job.mends(FaultCode::NoCall) {
-            arguments::mend(&mut mended, tool);
+            arguments::mend(&mut mended, &job);
         }
         passes::mend(&mut mended, &job);
     }

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::Change;
+use super::null::parent;
 use crate::domain::RepairKind;
 use crate::scanner::schema::{Rule, Violation};
 
@@ -11,11 +12,20 @@ use crate::scanner::schema::{Rule, Violation};
 pub(super) fn propose(violation: &Violation, arguments: &Value) -> Option<Change> {
     let Rule::Options(options) = &violation.rule else { return None };
     let value = arguments.pointer(violation.path.as_str())?;
+    if value.as_str().is_some_and(|text| text.trim().is_empty()) {
+        return absent(violation, arguments, value);
+    }
     let written = fold(value.as_str()?);
     let mut same = options.as_array()?.iter().filter(|option| is_same(option, &written, value));
     let (Some(only), None) = (same.next(), same.next()) else { return None };
     let kind = if only.is_string() { RepairKind::EnumNormalised } else { RepairKind::TypeCoerced };
     Some(Change::set(kind, &violation.path, value, only.clone()))
+}
+
+/// The removal of an empty string, which chooses nothing. Whether its object can do without it is seen afterwards.
+fn absent(violation: &Violation, arguments: &Value, value: &Value) -> Option<Change> {
+    let is_member = arguments.pointer(parent(&violation.path)).is_some_and(Value::is_object);
+    (is_member && !violation.path.is_root()).then(|| Change::remove(RepairKind::EmptyDropped, &violation.path, value))
 }
 
 fn is_same(option: &Value, written: &str, value: &Value) -> bool {
@@ -65,6 +75,17 @@ mod tests {
         assert_eq!(text, r#"{"a":"IN_PROGRESS"}"#);
         let (text, _) = mended(&tool("[1,2,true]"), "f", r#"{"a":"2"}"#);
         assert_eq!(text, r#"{"a":2}"#);
+    }
+
+    #[test]
+    fn an_empty_string_for_an_optional_choice_becomes_absent() {
+        let (text, kinds) = mended(TOOLS, "get_weather", r#"{"city":"Oslo","unit":""}"#);
+        assert_eq!((text.as_str(), kinds.as_slice()), (r#"{"city":"Oslo"}"#, &[RepairKind::EmptyDropped][..]));
+        let required = r#"[{"name":"f","parameters":{"type":"object","required":["a"],
+            "properties":{"a":{"enum":["x","y"]},"b":{"type":"array","items":{"enum":["x","y"]}}}}}]"#;
+        assert!(unchanged(required, "f", r#"{"a":""}"#));
+        assert!(unchanged(required, "f", r#"{"a":"x","b":["y",""]}"#));
+        assert!(unchanged(TOOLS, "get_weather", r#"{"city":""}"#));
     }
 
     #[test]

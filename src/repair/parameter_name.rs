@@ -6,10 +6,15 @@ use super::Change;
 use crate::domain::json::Edit;
 use crate::domain::{Repair, RepairKind};
 use crate::scanner::examination::UnknownMember;
+use crate::scanner::names::{template_token, without_debris};
 
 /// The rename that `member` needs, unless one of `changes` gives another member that name already.
-pub(super) fn propose(member: &UnknownMember<'_>, changes: &[Change]) -> Option<Change> {
+pub(super) fn propose(member: &UnknownMember<'_>, arguments: &Value, changes: &[Change]) -> Option<Change> {
     let meant = member.meant()?;
+    // Debris in the name and in the value are the rest of several arguments that ran into one.
+    if without_debris(&member.name).is_some() && arguments.pointer(member.path().as_str()).is_none_or(has_debris) {
+        return None;
+    }
     let path = member.object.child(meant);
     if changes.iter().any(|change| change.repair.path == path) {
         return None;
@@ -17,6 +22,11 @@ pub(super) fn propose(member: &UnknownMember<'_>, changes: &[Change]) -> Option<
     let (from, to) = (Value::from(member.name.as_str()), Value::from(meant));
     let repair = Repair { kind: RepairKind::ParameterRenamed, call: 0, path, from, to };
     Some(Change { repair, edit: Edit::Rename(member.path(), meant.to_owned()) })
+}
+
+fn has_debris(value: &Value) -> bool {
+    let text = value.as_str().unwrap_or_default();
+    text.match_indices('<').any(|(at, _)| text.get(at..).and_then(template_token).is_some())
 }
 
 #[cfg(test)]
@@ -32,6 +42,21 @@ mod tests {
         assert_eq!(kinds, [RepairKind::ParameterRenamed; 2]);
         let (text, _) = mended(TOOLS, "make_note", r#"{"Place":{"City":"Oslo","ZIP":"0150","extra":1.50}}"#);
         assert_eq!(text, r#"{"place":{"city":"Oslo","zip":"0150","extra":1.50}}"#);
+    }
+
+    #[test]
+    fn debris_of_a_template_is_taken_off_where_nothing_is_lost() {
+        for key in ["city</arg_key>", "city<|channel|>commentary", "<arg_key>city"] {
+            let (text, kinds) = mended(TOOLS, "get_weather", &format!(r#"{{"{key}":"Oslo"}}"#));
+            assert_eq!((text.as_str(), kinds.as_slice()), (r#"{"city":"Oslo"}"#, &[RepairKind::ParameterRenamed][..]));
+        }
+        for text in [
+            r#"{"city</arg_key>":"unit</arg_key><arg_value>celsius"}"#,
+            r#"{"city</arg_key>":"Oslo","city":"Bergen"}"#,
+            r#"{"ci<arg_key":"Oslo"}"#,
+        ] {
+            assert!(unchanged(TOOLS, "get_weather", text), "{text}");
+        }
     }
 
     #[test]

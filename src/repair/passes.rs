@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::{Change, Job, Mended, coercion, default, null, option, parameter_name, unknown_parameter};
+use super::{Change, Job, Mended, coercion, default, format, null, option, parameter_name, unknown_parameter};
 use crate::domain::json::{Edit, Pointer, apply};
 use crate::domain::{Call, FaultCode, Repair, RepairKind};
 use crate::scanner::examination::Examination;
@@ -110,7 +110,7 @@ fn name_changes(found: &Examination<'_>, arguments: &Value, call: &Call, job: &J
     let mut changes = Vec::new();
     for member in &found.unknown {
         let renames = job.rules.names && job.mends(FaultCode::ParameterLiteral);
-        let rename = if renames { parameter_name::propose(member, &changes) } else { None };
+        let rename = if renames { parameter_name::propose(member, arguments, &changes) } else { None };
         changes.extend(rename.or_else(|| unknown_parameter::propose(member, arguments, call, job)));
     }
     // An object that is renamed takes its members along: what is inside is looked at in the next pass.
@@ -143,7 +143,10 @@ fn value_changes(
         let filled = || if fills { default::propose(violation, job.tool) } else { None };
         let coerced = || null::propose(violation, arguments).or_else(|| coercion::propose(violation, arguments));
         let coerced = || if coerces { coerced() } else { None };
-        let normalised = || if normalises { option::propose(violation, arguments) } else { None };
+        let normalised = || {
+            let option = || option::propose(violation, arguments);
+            if normalises { option().or_else(|| format::propose(violation, arguments, job.tool)) } else { None }
+        };
         let change = filled().or_else(coerced).or_else(normalised);
         if let Some(change) = change.filter(|change| taken.insert(change.repair.path.clone())) {
             changes.push(change);

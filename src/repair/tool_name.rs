@@ -1,8 +1,9 @@
-//! E2.2: the tool is renamed to the one offered tool of the same literal name.
+//! E2.2: the tool is renamed to the one offered tool of the same literal name, also where the name is a whole call as code.
 
 use serde_json::Value;
 
 use super::Mended;
+use super::rescue::call_in_code;
 use crate::domain::json::Pointer;
 use crate::domain::{Repair, RepairKind};
 use crate::scanner::{CompiledTool, Toolbook};
@@ -13,7 +14,7 @@ pub(super) fn mend<'a>(mended: &mut Mended, toolbook: &'a Toolbook, renames: boo
     if let Some(tool) = toolbook.get(name) {
         return Some(tool);
     }
-    match toolbook.literal(name).as_slice() {
+    match toolbook.meant(name).as_slice() {
         [only] if renames => {
             let from = std::mem::replace(name, only.name().to_owned());
             mended.repairs.push(Repair {
@@ -25,8 +26,26 @@ pub(super) fn mend<'a>(mended: &mut Mended, toolbook: &'a Toolbook, renames: boo
             });
             Some(only)
         }
+        _ if renames => called_in_code(mended, toolbook),
         _ => None,
     }
+}
+
+/// The tool of `print(default_api.f(x=1))`, where that is the name and there are no other arguments.
+fn called_in_code<'a>(mended: &mut Mended, toolbook: &'a Toolbook) -> Option<&'a CompiledTool> {
+    let call = &mut mended.call;
+    if !call.name.contains('(') || !matches!(call.arguments.trim(), "" | "{}" | "null") {
+        return None;
+    }
+    let (name, arguments) = call_in_code(&call.name, toolbook)?;
+    let tool = toolbook.get(&name)?;
+    let value = serde_json::from_str(&arguments).unwrap_or_default();
+    let from = [std::mem::replace(&mut call.name, name.clone()), std::mem::replace(&mut call.arguments, arguments)];
+    let to = [Value::from(name), value];
+    for ((kind, from), to) in [RepairKind::ToolRenamed, RepairKind::ArgumentsMended].into_iter().zip(from).zip(to) {
+        mended.repairs.push(Repair { kind, call: 0, path: Pointer::root(), from: Value::from(from), to });
+    }
+    Some(tool)
 }
 
 #[cfg(test)]
@@ -44,6 +63,45 @@ mod tests {
             (&mended.repairs[0].from, &mended.repairs[0].to),
             (&"functions.GetWeather".into(), &"get_weather".into())
         );
+    }
+
+    #[test]
+    fn debris_and_namespaces_are_taken_off_where_one_offered_name_remains() {
+        let tools = r#"[{"name": "mcp__files__read"}, {"name": "mcp__web__fetch"}, {"name": "mcp__disk__fetch"}, {"name": "ping"}]"#;
+        for (name, meant) in [
+            ("ping<|channel|>commentary", "ping"),
+            ("ping</arg_value>", "ping"),
+            ("functions.ping:0", "ping"),
+            ("paloma.ping", "ping"),
+            ("read", "mcp__files__read"),
+            ("files:read", "mcp__files__read"),
+            ("files.read", "mcp__files__read"),
+            ("files__read", "mcp__files__read"),
+            ("functions.files__read<|constrain|>json", "mcp__files__read"),
+            ("web.fetch", "mcp__web__fetch"),
+        ] {
+            assert_eq!(mend(tools, &call(name, "{}")).call.name, meant, "{name}");
+        }
+        for name in ["fetch", "mcp__web__fet", "other__read", "pin", "ping</arg_value>(x=1)"] {
+            assert!(unchanged(tools, name, "{}"), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_call_as_code_in_the_name_is_taken_apart() {
+        let name = r#"print(default_api.get_weather(city="Oslo", num_days=2))"#;
+        let mended = mend(TOOLS, &call(name, "{}"));
+        assert_eq!(mended.call.name, "get_weather");
+        assert_eq!(mended.call.arguments, r#"{"city":"Oslo","num_days":2}"#);
+        assert_eq!(mended.repairs.len(), 2);
+        for (name, arguments) in [
+            (r#"get_weather(city="Oslo")"#, r#"{"city": "Bergen"}"#),
+            ("get_weather(city=city)", "{}"),
+            (r#"get_weather(city="Oslo"), ping()"#, "{}"),
+            (r#"transfer(city="Oslo")"#, "{}"),
+        ] {
+            assert!(unchanged(TOOLS, name, arguments), "{name}");
+        }
     }
 
     #[test]

@@ -30,7 +30,10 @@ fn action(repair: &Repair) -> String {
         RepairKind::ParameterRenamed => format!("{place}: renamed {from} to {to}"),
         RepairKind::DefaultFilled => format!("{place}: filled the default {to}"),
         RepairKind::ParameterDropped => format!("{place}: dropped {from}"),
-        RepairKind::TypeCoerced | RepairKind::EnumNormalised => format!("{place}: {from} became {to}"),
+        RepairKind::TypeCoerced | RepairKind::EnumNormalised | RepairKind::FormatNormalised => {
+            format!("{place}: {from} became {to}")
+        }
+        RepairKind::EmptyDropped => format!("{place}: dropped the empty string"),
         RepairKind::NullDropped => format!("{place}: dropped null"),
     }
 }

@@ -250,7 +250,6 @@ impl<'a> Search<'a, '_> {
     }
 
     /// The next place where the string can be closed, and where to look for another one.
-    #[expect(clippy::type_complexity, reason = "out of steps, no such place, or a place and perhaps a further one")]
     fn closing(&mut self, choice: &Choice<'a>) -> Option<Option<(usize, Option<usize>)>> {
         let is_strict = choice.thread.at < self.from;
         let mut at = choice.at;

@@ -1,0 +1,95 @@
+//! E1: an argument object within another one that the tool does not have: `{"arguments": {...}}`, `{"input": "{...}"}`, or a whole
+//! call, name included.
+
+use super::lenient::{self, Guard};
+use super::rescue::literal::Literal;
+use super::rescue::shape;
+use crate::scanner::names::fold;
+
+/// Members that hold an argument object, beside those that hold it in a call.
+const HOLDERS: [&str; 10] =
+    ["data", "properties", "payload", "request", "body", "json", "function", "tool_call", "function_call", "call"];
+
+/// Members of a call beside its name and its arguments.
+const BESIDE: [&str; 5] = ["id", "type", "index", "call_id", "tool_call_id"];
+
+/// Objects within objects that are followed.
+const MAX_DEPTH: usize = 3;
+
+/// The members of the argument object within `members`, where these are not arguments of the tool themselves.
+pub(super) fn inner(members: &[(String, Literal)], guard: Guard<'_>) -> Option<Vec<(String, Literal)>> {
+    within(members, guard, MAX_DEPTH)
+}
+
+fn within(members: &[(String, Literal)], guard: Guard<'_>, depth: usize) -> Option<Vec<(String, Literal)>> {
+    let depth = depth.checked_sub(1)?;
+    let mut held = None;
+    for (key, value) in members {
+        if is_parameter(key, guard) {
+            return None;
+        } else if is_holder(key, guard)
+            && matches!(value, Literal::Object(_) | Literal::Text(_))
+            && !is_name(key, value)
+        {
+            if held.replace((key, value)).is_some() {
+                return None;
+            }
+        } else if !(is_own_name(key, value, guard) || is_beside(key, value)) {
+            return None;
+        }
+    }
+    let (key, value) = held?;
+    let inner = match value {
+        Literal::Object(members) => members.clone(),
+        Literal::Text(text) => lenient::members(text, guard)?,
+        _ => return None,
+    };
+    if fits(&inner, guard) && !(key == "properties" && describes_parameters(&inner)) {
+        return Some(inner);
+    }
+    within(&inner, guard, depth)
+}
+
+/// Whether the members are arguments of the tool: all of them known, none missing.
+fn fits(members: &[(String, Literal)], guard: Guard<'_>) -> bool {
+    let has = |name: &str| members.iter().any(|(key, _)| is_same(key, name));
+    let required = guard.tool.required();
+    members.iter().all(|(key, value)| is_parameter(key, guard) && !value.has_source())
+        && required.iter().all(|name| has(name))
+        && (!members.is_empty() || required.is_empty())
+}
+
+fn is_parameter(key: &str, guard: Guard<'_>) -> bool {
+    guard.tool.parameters().any(|parameter| is_same(key, parameter.name))
+}
+
+fn is_same(key: &str, name: &str) -> bool {
+    key == name || fold(key) == fold(name)
+}
+
+fn is_holder(key: &str, guard: Guard<'_>) -> bool {
+    shape::ARGUMENTS.contains(&key) || HOLDERS.contains(&key) || is_same(key, guard.tool.name())
+}
+
+/// Whether it is the name of a call and no argument object: `{"function": "get_user", "arguments": {...}}`.
+fn is_name(key: &str, value: &Literal) -> bool {
+    shape::NAMES.contains(&key) && value.text().is_some_and(|text| !text.trim_start().starts_with('{'))
+}
+
+/// Whether the member names the tool that is called anyway.
+fn is_own_name(key: &str, value: &Literal, guard: Guard<'_>) -> bool {
+    let name = value.text().map(shape::clean).filter(|_| shape::NAMES.contains(&key));
+    name.is_some_and(|name| {
+        let same = guard.toolbook.get(&name).map_or_else(|| guard.toolbook.literal(&name), |tool| vec![tool]);
+        matches!(same.as_slice(), [only] if only.name() == guard.tool.name())
+    })
+}
+
+fn is_beside(key: &str, value: &Literal) -> bool {
+    BESIDE.contains(&key) && matches!(value, Literal::Text(_) | Literal::Number(_) | Literal::Null)
+}
+
+/// Whether it is the definition of the parameters: `{"city": {"type": "string"}}`.
+fn describes_parameters(members: &[(String, Literal)]) -> bool {
+    members.iter().any(|(_, value)| value.member("type").is_some() || value.member("description").is_some())
+}
