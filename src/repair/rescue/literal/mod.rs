@@ -57,16 +57,6 @@ impl Literal {
         }
     }
 
-    /// Whether it holds an expression.
-    pub(in crate::repair) fn has_source(&self) -> bool {
-        match self {
-            Self::Source(_) => true,
-            Self::List(items) => items.iter().any(Self::has_source),
-            Self::Object(members) => members.iter().any(|(_, value)| value.has_source()),
-            _ => false,
-        }
-    }
-
     /// The members, where it is an object.
     pub(in crate::repair) fn members(&self) -> Option<&[(String, Literal)]> {
         match self {
@@ -106,7 +96,7 @@ pub(in crate::repair) fn whole_json(text: &str) -> Option<String> {
     reader.skip_space()?;
     let mut out = String::new();
     value.write(&mut out);
-    (reader.is_at_end() && !reader.has_doubt() && !value.has_source()).then_some(out)
+    (reader.is_at_end() && !reader.has_doubt() && value.expression().is_none()).then_some(out)
 }
 
 /// The value of a word that is a constant.
