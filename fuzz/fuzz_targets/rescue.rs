@@ -37,6 +37,7 @@ fuzz_target!(|input: &[u8]| {
         cut_off: flags & 32 != 0,
         json_wanted: flags & 64 != 0,
         sent: boundary(&text, usize::from(*sent)),
+        notations: None,
     };
     match rescue(&text, toolbook, &situation) {
         Reading::Text => {}

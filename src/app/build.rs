@@ -14,6 +14,7 @@ use crate::keys::Access;
 use crate::pipeline::{Parts, Pipeline, SEARCH_TOOL};
 use crate::planner::producers::EdgesError;
 use crate::policy::PolicyError;
+use crate::repair::NotationsError;
 use crate::representation::RepresentationError;
 use crate::scanner::Validators;
 use crate::store::{SealKeyError, SealedTokens, SharedTokens, Store, TraceQueue};
@@ -25,7 +26,7 @@ use crate::{executor, upstream};
 use super::documents::TakeOver;
 use super::memory::Memories;
 use super::representations::SharedRepresentations;
-use super::{documents, embedder, keys, policies, templates};
+use super::{documents, embedder, keys, notations, policies, templates};
 
 /// A proxy that cannot start. Each message names the file or key, and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -69,6 +70,9 @@ pub enum StartError {
     /// A template is wrong.
     #[error(transparent)]
     Template(#[from] TemplateError),
+    /// The file of notations is wrong.
+    #[error(transparent)]
+    Notations(#[from] NotationsError),
 }
 
 /// What the listeners are given.
@@ -115,6 +119,7 @@ pub(super) async fn build(
     let tokens = SealedTokens::of(&store, &settings.store)?.map(|tokens| Arc::new(tokens) as Arc<dyn SharedTokens>);
     let executor = Executor::build(&settings.executor, store.clone(), tokens)?;
     let (templates, template_watcher) = templates::load(&settings.feedback)?;
+    let (notations, notation_watcher) = notations::load(&settings.repair, base_dir)?;
     let (policies, policy_watcher) = policies::load(&settings.policies, &settings.aliases, base_dir, &metrics)?;
 
     let addresses = settings.upstreams.iter().map(|(name, upstream)| (name.as_str(), upstream.base_url.as_str()));
@@ -129,6 +134,7 @@ pub(super) async fn build(
         policies,
         validators: Validators::new(&settings.scanner),
         templates,
+        notations,
         executor,
         kept: store.clone(),
         approvals: store.clone(),
@@ -140,6 +146,7 @@ pub(super) async fn build(
         metrics: metrics.clone(),
         spans,
     });
-    let watchers = document_watchers.into_iter().chain(policy_watcher).chain(template_watcher).collect();
+    let watchers =
+        document_watchers.into_iter().chain(policy_watcher).chain(template_watcher).chain(notation_watcher).collect();
     Ok(Built { pipeline: Arc::new(pipeline), store, access, metrics, memories, representations, take_over, watchers })
 }

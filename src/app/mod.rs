@@ -13,6 +13,7 @@ mod following;
 mod further_docs;
 mod keys;
 mod memory;
+mod notations;
 mod policies;
 mod representations;
 mod shutdown;

@@ -10,6 +10,7 @@ use crate::app;
 use crate::catalog::{Report, Toolset};
 use crate::config;
 use crate::feedback::Templates;
+use crate::repair::Notations;
 
 /// Arguments of `config`.
 #[derive(Debug, Args)]
@@ -20,7 +21,7 @@ pub(super) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Read the configuration, its policies, templates and OpenAPI documents as `serve` would, and say whether they are valid.
+    /// Read the configuration, its policies, templates, notations and OpenAPI documents as `serve` would, and say whether they are valid.
     Check {
         /// The file; without it CALLWRIGHT_CONFIG, then ./callwright.toml, then the built-in defaults.
         #[arg(long, value_name = "FILE")]
@@ -40,6 +41,8 @@ fn check(file: Option<PathBuf>) -> VerbResult {
     let mut problems = Vec::new();
     problems.extend(policies::load(&loaded).err().map(|error| error.to_string()));
     problems.extend(Templates::load(&loaded.settings.feedback).err().map(|error| error.to_string()));
+    let notations = Notations::load(&loaded.settings.repair, &loaded.base_dir);
+    problems.extend(notations.err().map(|error| error.to_string()));
     match app::load_catalog(&loaded.settings, &loaded.base_dir) {
         Ok((catalog, errors)) => {
             catalog.toolsets().for_each(|toolset| print_toolset(toolset));

@@ -13,6 +13,7 @@ use super::lines::answer_lines;
 use crate::domain::FaultCode;
 use crate::offline::{self, MAX_LINE_BYTES, ScanJob, ScanSummary};
 use crate::policy::{self, Policy};
+use crate::repair::Notations;
 
 /// Arguments of `scan`.
 #[derive(Debug, Args)]
@@ -36,6 +37,9 @@ pub(super) struct Arguments {
     native_tool_calls: bool,
     #[command(flatten)]
     vectors: VectorArguments,
+    /// A TOML file with notations that are read beside the built-in ones.
+    #[arg(long, value_name = "FILE")]
+    notations: Option<PathBuf>,
     /// Threads that judge; without it, one for each core.
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
@@ -58,10 +62,12 @@ Lines that cannot be used are named on standard error and left out; the status i
 const _: () = assert!(MAX_LINE_BYTES == 64 << 20);
 
 pub(super) fn run(arguments: Arguments) -> VerbResult {
-    let Arguments { tools, answers, verdicts, policy, native_tool_calls, vectors, jobs } = arguments;
+    let Arguments { tools, answers, verdicts, policy, native_tool_calls, vectors, notations, jobs } = arguments;
+    let notations = notations.map_or_else(|| Ok(Notations::built_in().clone()), |file| Notations::from_file(&file))?;
     let runtime = super::runtime()?;
     let (policy, jobs) = (rules(policy.as_deref())?, threads(jobs));
-    let job = ScanJob { tools, answers, policy, native_tool_calls, embedder: vectors.embedder()?, jobs, verdicts };
+    let embedder = vectors.embedder()?;
+    let job = ScanJob { tools, answers, policy, native_tool_calls, notations, embedder, jobs, verdicts };
     let lines = |summary: &ScanSummary| {
         let problems = summary.problems;
         BadLines { problems, lines: problems + summary.records() }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     catalog, embedding, executor, experience, explain, feedback, http, keys, learning, pipeline, planner, policy,
-    procedures, representation, scanner, store, telemetry, upstream,
+    procedures, repair, representation, scanner, store, telemetry, upstream,
 };
 
 /// Every setting of the proxy. Each table is a room's own; the rooms document the keys, `config/callwright.toml` shows them all.
@@ -41,6 +41,8 @@ pub struct Settings {
     pub explain: explain::Settings,
     /// The judgement of calls.
     pub scanner: scanner::Settings,
+    /// The rescue of calls from text.
+    pub repair: repair::Settings,
     /// The messages to the model.
     pub feedback: feedback::Settings,
     /// Where policies are read from.
@@ -78,6 +80,7 @@ impl Default for Settings {
             embedding: embedding::Settings::default(),
             explain: explain::Settings::default(),
             scanner: scanner::Settings::default(),
+            repair: repair::Settings::default(),
             feedback: feedback::Settings::default(),
             policies: policy::Settings::default(),
             representations: representation::Settings::default(),

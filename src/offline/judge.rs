@@ -10,7 +10,7 @@ use crate::openai::{AssistantMessage, RecordedAnswer, ToolChoice};
 use crate::policy::Policy;
 use crate::repair::rescue::Situation;
 use crate::repair::rescue::decision::Delivery;
-use crate::repair::{JudgedMessage, Spoken, TextAnswer, judge_message};
+use crate::repair::{JudgedMessage, Notations, Spoken, TextAnswer, judge_message};
 use crate::retrieval::TextVectors;
 use crate::scanner::{Context, Conversation, Relevance, Transcript};
 
@@ -20,6 +20,7 @@ pub(super) struct Judge<'a> {
     pub(super) policy: &'a Policy,
     evidence: Evidence,
     delivery: Delivery,
+    notations: Arc<Notations>,
     toolbooks: Toolbooks,
     vectors: Option<TextVectors>,
 }
@@ -27,11 +28,16 @@ pub(super) struct Judge<'a> {
 impl<'a> Judge<'a> {
     /// `native_tool_calls` says whether the answers come from an upstream that delivers native calls. Without `vectors`, names and requests
     /// are compared by words alone.
-    pub(super) fn new(policy: &'a Policy, native_tool_calls: bool, vectors: Option<TextVectors>) -> Self {
+    pub(super) fn new(
+        policy: &'a Policy,
+        native_tool_calls: bool,
+        notations: Arc<Notations>,
+        vectors: Option<TextVectors>,
+    ) -> Self {
         let rescue = policy.repair.rescue;
         let evidence = if native_tool_calls { rescue.native } else { rescue.text };
         let delivery = if native_tool_calls { Delivery::Native } else { Delivery::Text };
-        Self { policy, evidence, delivery, toolbooks: Toolbooks::new(), vectors }
+        Self { policy, evidence, delivery, notations, toolbooks: Toolbooks::new(), vectors }
     }
 
     /// The tools of `key`; where they are not kept, the text that `read` gives is compiled.
@@ -59,6 +65,7 @@ impl<'a> Judge<'a> {
             sent: 0,
             delivery: self.delivery,
             expressions: self.policy.repair.rescue.expressions,
+            notations: Some(&self.notations),
         };
         // Beside calls that are not judged, text is only text.
         let said = if message.has_unjudged_calls() { None } else { message.text() };

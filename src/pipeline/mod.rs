@@ -42,6 +42,7 @@ use crate::feedback::Templates;
 use crate::keys::Access;
 use crate::planner;
 use crate::policy::PolicyBook;
+use crate::repair::Notations;
 use crate::scanner::Validators;
 use crate::store::{Approvals, KeptParts, PlanStates, TraceQueue};
 use crate::telemetry::{Metrics, Spans};
@@ -89,6 +90,8 @@ pub struct Parts {
     pub validators: Validators,
     /// Texts of feedback.
     pub templates: Templates,
+    /// The notations that rescue reads; replaced when the operator's file changes.
+    pub notations: Arc<ArcSwap<Notations>>,
     /// Executes calls of the catalog's tools.
     pub executor: Executor,
     /// Where the proxy's part of answers is kept.
@@ -122,6 +125,7 @@ pub struct Pipeline {
     policies: Arc<ArcSwap<PolicyBook>>,
     validators: Validators,
     templates: Templates,
+    notations: Arc<ArcSwap<Notations>>,
     executor: Executor,
     kept: Arc<dyn KeptParts>,
     approvals: ApprovalDesk,
@@ -144,7 +148,7 @@ impl Pipeline {
     /// A pipeline of its parts.
     pub fn new(parts: Parts) -> Self {
         let Parts { settings, aliases, upstreams, passing, tooling, policies, .. } = parts;
-        let Parts { validators, templates, executor, kept, approvals, planner, plans, access, .. } = parts;
+        let Parts { validators, templates, notations, executor, kept, approvals, planner, plans, access, .. } = parts;
         let Parts { memory, traces, metrics, spans, .. } = parts;
         let offered_before = OfferedBefore::new(settings.remembered_tools);
         let recalled_before = RecalledBefore::new(settings.remembered_notes_bytes);
@@ -158,6 +162,7 @@ impl Pipeline {
             policies,
             validators,
             templates,
+            notations,
             executor,
             kept,
             approvals: ApprovalDesk::new(approvals, metrics.clone()),
@@ -304,6 +309,7 @@ impl Pipeline {
             explainer: tooling.explainer.clone(),
             memory: self.memory.load_full(),
             policies: self.policies.load_full(),
+            notations: self.notations.load_full(),
             aliases: self.aliases.clone(),
             shelf: tooling.shelf.clone(),
             offers: tooling.offers.clone(),

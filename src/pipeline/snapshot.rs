@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::catalog::Catalog;
 use crate::explain::Explainer;
 use crate::policy::PolicyBook;
+use crate::repair::Notations;
 
 use super::memory::Memory;
 use super::producer_shelf::ProducerShelf;
@@ -87,6 +88,8 @@ pub struct Snapshot {
     pub memory: Arc<Memory>,
     /// The policies in force.
     pub policies: Arc<PolicyBook>,
+    /// The notations that rescue reads.
+    pub notations: Arc<Notations>,
     /// The model aliases, by name.
     pub aliases: Arc<BTreeMap<String, AliasSettings>>,
     /// Their tools, ready to be searched, and what was learned of them.

@@ -92,10 +92,12 @@ fn is_plain(members: &[(String, Literal)]) -> bool {
     let within = |value: &Literal| match value {
         Literal::Object(members) => is_plain(members),
         Literal::List(items) => items.iter().all(|item| item.members().is_none_or(is_plain)),
-        value => !value.has_source(),
+        value => value.expression().is_none(),
     };
     members.iter().enumerate().all(|(index, (key, value))| {
         let before = members.get(..index).unwrap_or_default();
-        !value.has_source() && within(value) && before.iter().all(|(earlier, other)| earlier != key || other == value)
+        value.expression().is_none()
+            && within(value)
+            && before.iter().all(|(earlier, other)| earlier != key || other == value)
     })
 }

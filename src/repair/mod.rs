@@ -28,6 +28,7 @@ mod wrapper;
 pub use judge::judge;
 pub use message::{JudgedCall, JudgedMessage, Spoken, judge_message};
 pub use no_answer::TextAnswer;
+pub use rescue::notations::{Notations, NotationsError, Settings};
 use serde_json::Value;
 
 use crate::domain::json::{Edit, Pointer};

@@ -54,7 +54,7 @@ fn within(members: &[(String, Literal)], guard: Guard<'_>, depth: usize) -> Opti
 fn fits(members: &[(String, Literal)], guard: Guard<'_>) -> bool {
     let has = |name: &str| members.iter().any(|(key, _)| is_same(key, name));
     let required = guard.tool.required();
-    members.iter().all(|(key, value)| is_parameter(key, guard) && !value.has_source())
+    members.iter().all(|(key, value)| is_parameter(key, guard) && value.expression().is_none())
         && required.iter().all(|name| has(name))
         && (!members.is_empty() || required.is_empty())
 }

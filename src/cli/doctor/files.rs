@@ -8,10 +8,11 @@ use crate::app;
 use crate::config::Loaded;
 use crate::feedback::Templates;
 use crate::keys::{KeyState, Registrar};
+use crate::repair::Notations;
 use crate::store::{Location, Store, StoreError};
 
 pub(super) async fn examine(loaded: &Loaded) -> Vec<Finding> {
-    let mut findings = vec![policies_of(loaded), templates(loaded)];
+    let mut findings = vec![policies_of(loaded), templates(loaded), notations(loaded)];
     findings.extend(documents(loaded));
     findings.push(store(loaded).await);
     findings.push(keys(loaded).await);
@@ -32,6 +33,13 @@ fn templates(loaded: &Loaded) -> Finding {
     match Templates::load(&loaded.settings.feedback) {
         Ok(_) => Finding::ok("templates", "those of the messages to the model are valid"),
         Err(error) => Finding::fail("templates", error.to_string(), "correct what `feedback.templates` names"),
+    }
+}
+
+fn notations(loaded: &Loaded) -> Finding {
+    match Notations::load(&loaded.settings.repair, &loaded.base_dir) {
+        Ok(_) => Finding::ok("notations", "those of calls in text are valid"),
+        Err(error) => Finding::fail("notations", error.to_string(), "correct the file that `repair.notations` names"),
     }
 }
 

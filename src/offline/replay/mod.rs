@@ -21,6 +21,7 @@ use super::parallel::in_order;
 use super::{OfflineError, Problem, Watcher};
 use crate::embedding::{Settings, built_in};
 use crate::policy::Policy;
+use crate::repair::Notations;
 use crate::retrieval::TextVectors;
 
 pub use fates::{Fates, TurnFates};
@@ -51,7 +52,7 @@ pub fn replay(job: &ReplayJob, watcher: &dyn Watcher) -> Result<Replay, OfflineE
     watcher.begins(&name, lines.size());
     // A damaged table is reported where it is configured; names are compared by their spelling then.
     let vectors = built_in(&Settings::default()).ok().map(TextVectors::new);
-    let judge = Judge::new(&job.policy, job.native_tool_calls, vectors);
+    let judge = Judge::new(&job.policy, job.native_tool_calls, Notations::built_in().clone(), vectors);
     let mut all = Replay::default();
     let counted = in_order(
         job.jobs,

@@ -18,6 +18,7 @@ use super::questions::Questions;
 use super::{OfflineError, Watcher};
 use crate::embedding::Embedder;
 use crate::policy::Policy;
+use crate::repair::Notations;
 use crate::retrieval::TextVectors;
 
 use super::judge::Judge;
@@ -37,6 +38,8 @@ pub struct ScanJob {
     pub policy: Policy,
     /// Did the answers come from an upstream that delivers native calls? Then text is less readily taken for a call.
     pub native_tool_calls: bool,
+    /// The notations that are read.
+    pub notations: Arc<Notations>,
     /// Makes the vectors by which unknown names are compared, and requests where policy requires it; without it, words alone are compared.
     pub embedder: Option<Arc<dyn Embedder>>,
     /// Threads that judge.
@@ -66,7 +69,7 @@ pub fn scan(job: &ScanJob, runtime: &Handle, watcher: &dyn Watcher) -> Result<Sc
     let inputs: Vec<_> = job.tools.iter().chain([&job.answers]).map(PathBuf::as_path).collect();
     let output = Output::create(&job.verdicts, &inputs)?;
     let vectors = job.embedder.clone().map(|embedder| TextVectors::waiting(embedder, runtime.clone()));
-    let judge = Judge::new(&job.policy, job.native_tool_calls, vectors);
+    let judge = Judge::new(&job.policy, job.native_tool_calls, job.notations.clone(), vectors);
     answer_lines(answers, output, job.jobs, &mut summary, watcher, |file, batch, verdicts| {
         for line in &batch.lines {
             let read = line.text.as_deref().map_err(Clone::clone);

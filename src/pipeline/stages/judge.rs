@@ -68,7 +68,9 @@ fn judged(
     let relevance = known::relevance(draft.conversation(), offer, shelf, &policy.scan);
     let similarity = shelf.text_vectors().map(|vectors| vectors as &dyn Similarity);
     let context = Context { conversation: Some(&known), relevance: relevance.as_ref(), expectations, similarity };
+    let notations = turn.snapshot.notations.clone();
     let situation = Situation {
+        notations: Some(&notations),
         allowed: tool_choice.allowed(),
         json_wanted: request.wants_json(),
         delivery: if turn.upstream.delivers_calls(&turn.model) { Delivery::Native } else { Delivery::Text },

@@ -1,5 +1,6 @@
 //! What stands between the marks of a notation: calls as data, as code, or as elements.
 
+use super::grammars::json_head;
 use super::literal::{Literal, Reader};
 use super::written::{Written, offered};
 use super::{element, python};
@@ -48,12 +49,16 @@ pub(super) fn item(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<W
     if fence(reader)? {
         return read(reader, toolbook, &[FENCE]);
     }
-    if reader.rest().starts_with('<') {
-        return element::calls(reader);
-    }
     let start = reader.at();
+    if reader.rest().starts_with('<') || reader.rest().starts_with("{\"function=") {
+        return element::item(reader, toolbook);
+    }
     if let Some(calls) = python::sequence(reader, toolbook) {
         return Some(calls);
+    }
+    reader.go(start);
+    if let Some(call) = json_head::call(reader, toolbook) {
+        return Some(vec![call]);
     }
     reader.go(start);
     named_object(reader).map(|call| vec![call])

@@ -1,89 +1,398 @@
 //! Calls as XML-like elements: `<invoke name="f"><parameter name="a">1</parameter></invoke>` and its relatives.
 
+use super::body;
+use super::extent::{self, Breaks, Within, inner_text};
 use super::literal::{Literal, Reader};
-use super::shape::clean;
-use super::written::Written;
-
-/// A start tag, without its namespace.
-struct Tag<'a> {
-    /// The element's name as it was written, for its end tag.
-    full: &'a str,
-    /// The name without its namespace.
-    name: &'a str,
-    /// What stands behind `=` in `<function=name>`, or the value of the attribute `name`.
-    value: Option<&'a str>,
-    /// Does an attribute say that the content is JSON, and no string?
-    is_json: bool,
-}
+use super::shape::{self, clean};
+use super::tag::{self, Kind, Tag};
+use super::written::{Written, offered};
+use crate::scanner::{CompiledTool, Toolbook};
 
 /// Names of elements that are a call.
 const CALLS: [&str; 7] = ["invoke", "function", "tool", "tool_call", "call", "tool_use", "use_mcp_tool"];
 
-/// Names of elements that are an argument.
-const PARAMETERS: [&str; 5] = ["parameter", "param", "arg", "argument", "input"];
-
-/// Names of elements that hold the tool's name.
-const NAMES: [&str; 3] = ["tool_name", "name", "function_name"];
-
 /// Names of elements that hold the arguments.
-const ARGUMENTS: [&str; 7] =
-    ["parameters", "arguments", "input", "args", "function_arguments", "function_argument", "function_args"];
+const ARGUMENTS: [&str; 9] = [
+    "parameters",
+    "arguments",
+    "input",
+    "args",
+    "params",
+    "properties",
+    "function_arguments",
+    "function_argument",
+    "function_args",
+];
 
 /// Names of elements beside these two that say nothing about what is called.
-const NEUTRAL: [&str; 2] = ["server_name", "tool_call_id"];
+const NEUTRAL: [&str; 3] = ["server_name", "tool_call_id", "id"];
+
+/// Words that stand where the tool's name should, which then follows.
+const NAME_WORDS: [&str; 4] = ["name", "tool_name", "function_name", "tool"];
+
+/// Bytes of a tool's name on a line of its own.
+const MAX_NAME: usize = 128;
 
 /// One call as an element.
-pub(super) fn calls(reader: &mut Reader<'_>) -> Option<Vec<Written>> {
-    let tag = tag(reader)?;
-    if !CALLS.contains(&tag.name) {
+pub(super) fn calls(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
+    calls_with(reader, toolbook, false)
+}
+
+/// One call as an element, of a template that writes values between their tags as they are where `is_inline` holds.
+pub(super) fn calls_with(reader: &mut Reader<'_>, toolbook: &Toolbook, is_inline: bool) -> Option<Vec<Written>> {
+    let tag = tag::take(reader)?;
+    if !(CALLS.contains(&tag.name) || tag.kind == Some(Kind::Wrapper)) {
         return None;
     }
-    let (name, members) = match tag.value {
-        Some(name) => (clean(name), members(reader, tag.full)?),
-        None => nested(reader, tag.full)?,
+    let call = match tag.value {
+        Some(name) => named(reader, toolbook, &tag, name, is_inline)?,
+        None => {
+            reader.skip_space()?;
+            // Whole calls as data; whatever can hold elements again is read below, so that nothing nests without end.
+            if reader.rest().starts_with(['{', '[']) {
+                let close = format!("</{}>", tag.full);
+                return body::read(reader, toolbook, &[&close]);
+            }
+            nested(reader, toolbook, &tag, is_inline)?
+        }
     };
-    Some(vec![Written::named(name, members)])
+    Some(vec![call])
+}
+
+/// One call as an element of whatever form: of a call, named after the tool, or begun by the tool's name or an argument.
+pub(super) fn item(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
+    let tag = tag::start(reader.rest())?;
+    if CALLS.contains(&tag.name) || tag.kind == Some(Kind::Wrapper) {
+        return calls(reader, toolbook);
+    }
+    let call = match tag.kind {
+        Some(Kind::Name) => behind_name(reader, toolbook)?,
+        Some(Kind::Parameter) if tag.value.is_some() => arguments_alone(reader, toolbook)?,
+        _ => named_after_tool(reader, toolbook)?,
+    };
+    Some(vec![call])
+}
+
+/// `<f><a>1</a></f>` and `<f a="1"/>`, where `f` is an offered tool and `a` a parameter of it.
+pub(super) fn named_after_tool(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Written> {
+    let tag = tag::take(reader)?;
+    let tool = offered(tag.name, toolbook)?;
+    let mut members = attributes(tag.attributes, tool)?;
+    if !tag.is_empty {
+        members.extend(members_of(reader, toolbook, tag.name, tag.name, false)?);
+    }
+    is_evident(&members, tool).then(|| Written::named(tag.name, members))
+}
+
+/// `<tool_name>f</tool_name>` and the arguments behind it; the end tag may be missing or another one.
+pub(super) fn behind_name(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Written> {
+    let tag = tag::take(reader).filter(|tag| tag.kind == Some(Kind::Name))?;
+    let name = name_line(reader)?;
+    let tool = offered(&name, toolbook)?;
+    if let Some(end) = tag::end(reader.rest()).filter(|end| end.name == tag.name) {
+        reader.advance(end.length)?;
+    }
+    let members = members_of(reader, toolbook, "", &name, false)?;
+    is_evident(&members, tool).then(|| Written::named(name, members))
+}
+
+/// `<parameter=a>1</parameter>` without an element around it: the tool is in the first argument, or the only one that takes them.
+pub(super) fn arguments_alone(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Written> {
+    let start = reader.at();
+    let first = tag::take(reader).filter(|tag| tag.kind == Some(Kind::Parameter))?;
+    let name = clean(first.value?);
+    reader.skip_space()?;
+    let is_followed =
+        tag::start(reader.rest()).is_some_and(|next| next.kind == Some(Kind::Parameter) && next.value.is_some());
+    // `<parameter=f>` where `<function=f>` was meant.
+    if is_followed && let Some(tool) = offered(&name, toolbook) {
+        let members = members_of(reader, toolbook, "", &name, false)?;
+        return is_evident(&members, tool).then(|| Written::named(name, members));
+    }
+    reader.go(start);
+    let members = members(reader, Within { call: "", tool: None, next: None }, false)?;
+    only_tool(members, toolbook)
+}
+
+/// Whether the tool has all of these arguments, or there are none and it needs none.
+fn is_evident(members: &[(String, Literal)], tool: &CompiledTool) -> bool {
+    let has =
+        |(key, _): &(String, Literal)| tool.parameters().any(|parameter| parameter.name.eq_ignore_ascii_case(key));
+    if members.is_empty() { tool.needs_nothing() } else { members.iter().all(has) }
+}
+
+/// The arguments in the attributes of an element; `None` where one is not in quotes or no parameter of the tool.
+fn attributes(text: &str, tool: &CompiledTool) -> Option<Vec<(String, Literal)>> {
+    let mut members = Vec::new();
+    let mut rest = text.trim();
+    while !rest.is_empty() {
+        let (key, value) = rest.split_once('=')?;
+        let key = key.trim();
+        tool.parameter(key)?;
+        let value = value.trim_start();
+        let quote = value.chars().next().filter(|letter| matches!(letter, '"' | '\''))?;
+        let (value, behind) = value.get(1..)?.split_once(quote)?;
+        members.push((key.to_owned(), typed(value, key, Some(tool))));
+        rest = behind.trim_start();
+    }
+    Some(members)
+}
+
+/// The call of the tool `name`, whose arguments follow.
+fn named(reader: &mut Reader<'_>, toolbook: &Toolbook, tag: &Tag<'_>, name: &str, is_inline: bool) -> Option<Written> {
+    let mut name = clean(name);
+    if NAME_WORDS.contains(&name.as_str()) && offered(&name, toolbook).is_none() {
+        name = name_line(reader)?;
+    }
+    let members = if tag.is_empty { Vec::new() } else { members_of(reader, toolbook, tag.name, &name, is_inline)? };
+    Some(Written::named(name, members))
+}
+
+/// The arguments of the tool `name`, up to the end tag of the element `call`.
+pub(super) fn members_of(
+    reader: &mut Reader<'_>,
+    toolbook: &Toolbook,
+    call: &str,
+    name: &str,
+    is_inline: bool,
+) -> Option<Vec<(String, Literal)>> {
+    let tool = offered(name, toolbook);
+    members(reader, Within { call, tool, next: None }, is_inline)
+}
+
+/// A tool's name on what is left of the line, or on the next one.
+fn name_line(reader: &mut Reader<'_>) -> Option<String> {
+    reader.skip_space()?;
+    let rest = reader.rest();
+    let line = rest.get(..rest.floor_char_boundary(MAX_NAME))?;
+    let end = line.find(['\n', '<', '>', ','])?;
+    let name = clean(line.get(..end)?.trim_matches(['"', '\'', ' ', '\r']));
+    reader.advance(end)?;
+    (!name.is_empty() && !name.contains(' ')).then_some(name)
 }
 
 /// Passes over what belongs to the calls before it.
-pub(super) fn skip_end_tags(reader: &mut Reader<'_>, ends: &[&str]) {
+pub(super) fn skip_end_tags<T: AsRef<str>>(reader: &mut Reader<'_>, ends: &[T]) {
     loop {
         let before = reader.at();
-        if reader.skip_space().is_none() || !ends.iter().any(|end| reader.take(end)) {
+        if reader.skip_space().is_none() || !ends.iter().any(|end| reader.take(end.as_ref())) {
             reader.go(before);
             return;
         }
     }
 }
 
-/// The arguments of a call up to its end tag: elements, or one object.
-fn members(reader: &mut Reader<'_>, element: &str) -> Option<Vec<(String, Literal)>> {
-    let mut members = Vec::new();
+/// Passes over end tags of calls and of what holds them, and over the marks that end a turn.
+pub(super) fn skip_closes(reader: &mut Reader<'_>) {
     loop {
-        reader.skip_space()?;
-        if end_tag(reader, element) || reader.rest().is_empty() && reader.completes() {
-            return Some(members);
+        let before = reader.at();
+        // What looks like a comment is text here.
+        let blanks = reader.rest().len() - reader.rest().trim_start().len();
+        if reader.advance(blanks).is_none() {
+            return reader.go(before);
         }
-        if reader.rest().starts_with('{') {
+        let rest = reader.rest();
+        let mark = extent::TURN_ENDS.iter().find(|end| rest.starts_with(**end)).map(|end| end.len());
+        let is_call = |end: &tag::EndTag<'_>| {
+            CALLS.contains(&end.name) || matches!(end.kind, Some(Kind::Wrapper | Kind::Invoke | Kind::Function))
+        };
+        let length = mark.or_else(|| tag::end(rest).filter(is_call).map(|end| end.length));
+        if length.and_then(|length| reader.advance(length)).is_none() {
+            return reader.go(before);
+        }
+    }
+}
+
+/// The arguments of a call up to its end tag: elements, or one object.
+fn members(reader: &mut Reader<'_>, within: Within<'_>, is_inline: bool) -> Option<Vec<(String, Literal)>> {
+    let mut members: Vec<(String, Literal)> = Vec::new();
+    loop {
+        let before = reader.at();
+        reader.skip_space()?;
+        let rest = reader.rest();
+        if rest.is_empty() && reader.completes() {
+            break;
+        }
+        if let Some(end) = tag::end(rest) {
+            if end.name == within.call {
+                reader.advance(end.length)?;
+                break;
+            }
+            match end.kind {
+                // The end tag of the call is missing or another one.
+                Some(Kind::Wrapper | Kind::Function | Kind::Invoke) => break,
+                // A stray one before the first argument, where the element of the call is missing as well.
+                Some(Kind::Parameter | Kind::Name) if members.is_empty() && within.call.is_empty() => {
+                    reader.advance(end.length)?
+                }
+                None if ARGUMENTS.contains(&end.name) => reader.advance(end.length)?,
+                _ => return None,
+            }
+            continue;
+        }
+        if rest.starts_with('{') && !rest.starts_with("{\"function=") {
             let object = reader.data()?;
             members.extend(object.members()?.iter().cloned());
             continue;
         }
-        members.push(parameter(reader, element)?);
+        // A bracket too many, between elements.
+        if !members.is_empty() && rest.starts_with(['}', ']']) {
+            let behind = rest.trim_start_matches(['}', ']', ' ', '\t', '\r', '\n']);
+            if behind.is_empty() || behind.starts_with('<') {
+                reader.advance(rest.len() - behind.len())?;
+                continue;
+            }
+        }
+        let start = tag::start(rest);
+        let begins_call = start.is_some_and(|start| {
+            let is_name = start.kind == Some(Kind::Name)
+                && start.value.is_none()
+                && within.tool.is_some_and(|tool| tool.parameter(start.name).is_none());
+            let is_function = start.kind == Some(Kind::Function) && start.is_assigned;
+            is_name || is_function || matches!(start.kind, Some(Kind::Wrapper | Kind::Invoke))
+        });
+        // What was cut off goes on.
+        let is_cut = !reader.may_complete() || rest.starts_with('<') && start.is_none() && !rest.contains('>');
+        let is_turn_end = extent::TURN_ENDS.iter().any(|end| rest.starts_with(end));
+        if !members.is_empty() && (start.is_none() || begins_call || is_turn_end) {
+            // The end tag is missing: what follows the arguments is another call, or text.
+            if is_cut && !is_turn_end {
+                return None;
+            }
+            reader.go(before);
+            break;
+        }
+        let is_holder = start.is_some_and(|start| start.value.is_none() && is_holder(start.name, within.tool));
+        if is_holder {
+            tag::take(reader)?;
+            continue;
+        }
+        if let Some(object) = whole_object(reader, within.tool) {
+            members.extend(object);
+            continue;
+        }
+        let member = parameter(reader, within, is_inline, &members)?;
+        members.push(member);
     }
+    Some(unwrapped(members, within.tool))
 }
 
-/// `<parameter name="a">1</parameter>`, `<parameter=a>1</parameter>`, or `<a>1</a>`, within the element `parent`.
-fn parameter(reader: &mut Reader<'_>, parent: &str) -> Option<(String, Literal)> {
-    let tag = tag(reader)?;
+/// `<parameter=arguments>{...}`, where the tool has no such parameter but those of the object, with or without its end tag.
+fn whole_object(reader: &mut Reader<'_>, tool: Option<&CompiledTool>) -> Option<Vec<(String, Literal)>> {
+    let start = reader.at();
+    let found = object_in_parameter(reader, tool);
+    if found.is_none() {
+        reader.go(start);
+    }
+    found
+}
+
+fn object_in_parameter(reader: &mut Reader<'_>, tool: Option<&CompiledTool>) -> Option<Vec<(String, Literal)>> {
+    let tag = tag::take(reader).filter(|tag| tag.kind == Some(Kind::Parameter))?;
+    tag.value.filter(|key| is_holder(key, tool))?;
+    reader.skip_space()?;
+    reader.rest().starts_with('{').then_some(())?;
+    let object = reader.data()?;
+    let members = object.members().filter(|members| {
+        let has = |(key, _): &(String, Literal)| tool.is_some_and(|tool| tool.parameter(key).is_some());
+        !members.is_empty() && members.iter().all(has)
+    })?;
+    let rest = reader.rest();
+    let behind = rest.trim_start_matches(['}', ']', ' ', '\t', '\r', '\n']);
+    let end = tag::end(behind).filter(|end| end.kind == Some(Kind::Parameter)).map_or(0, |end| end.length);
+    // Whatever else follows, the object was not all of the value.
+    (end > 0
+        || behind.is_empty() && reader.may_complete()
+        || tag::start(behind).is_some()
+        || tag::end(behind).is_some())
+    .then_some(())?;
+    reader.advance(rest.len() - behind.len() + end)?;
+    Some(members.to_vec())
+}
+
+/// Whether an element of this name holds the arguments, and is none itself.
+fn is_holder(name: &str, tool: Option<&CompiledTool>) -> bool {
+    ARGUMENTS.contains(&name) && tool.is_none_or(|tool| tool.parameter(name).is_none())
+}
+
+/// `<parameter name="a">1</parameter>`, `<parameter=a>1</parameter>`, or `<a>1</a>`.
+fn parameter(
+    reader: &mut Reader<'_>,
+    within: Within<'_>,
+    is_inline: bool,
+    before: &[(String, Literal)],
+) -> Option<(String, Literal)> {
+    let tag = tag::take(reader)?;
     let key = match tag.value {
-        Some(name) if PARAMETERS.contains(&tag.name) => name,
+        Some(name) if tag.kind == Some(Kind::Parameter) => name,
         None => tag.name,
         Some(_) => return None,
     };
-    let text = content(reader, tag.full, parent)?;
-    let value = tag.is_json.then(|| whole(text)).flatten();
-    Some((clean(key), value.unwrap_or_else(|| Literal::Text(text.to_owned()))))
+    let key = clean(key);
+    if tag.is_empty {
+        return Some((key, Literal::Text(String::new())));
+    }
+    let breaks = match tag.kind {
+        _ if is_inline => Breaks::Value,
+        Some(Kind::Parameter) if tag.is_assigned => Breaks::Layout,
+        Some(Kind::Parameter) if tag.value.is_some() => Breaks::Value,
+        _ => Breaks::Pair,
+    };
+    let taken: Vec<&str> = before.iter().map(|(key, _)| key.as_str()).chain([key.as_str()]).collect();
+    let text = extent::value(reader, tag.full, breaks, within, &taken)?;
+    let value = tag.is_json.then(|| whole(&text)).flatten();
+    let value = value.unwrap_or_else(|| typed(&text, &key, within.tool));
+    Some((key, value))
+}
+
+/// A value as its schema takes it: text as it is where it may be a string, else without the blanks around it, and objects and
+/// lists in any notation.
+pub(super) fn typed(text: &str, key: &str, tool: Option<&CompiledTool>) -> Literal {
+    let keep = || Literal::Text(text.to_owned());
+    let Some(parameter) = tool.and_then(|tool| tool.parameter(key)) else { return keep() };
+    let kinds: Vec<&str> = match parameter.schema.get("type") {
+        Some(serde_json::Value::String(kind)) => vec![kind.as_str()],
+        Some(serde_json::Value::Array(kinds)) => kinds.iter().filter_map(serde_json::Value::as_str).collect(),
+        _ => return keep(),
+    };
+    if kinds.is_empty() || kinds.contains(&"string") {
+        return keep();
+    }
+    let trimmed = text.trim();
+    if let Ok(value) = serde_json::from_str::<serde_json::Value>(trimmed) {
+        // The blanks around a number are no part of it; coercion reads objects and lists as they are.
+        return if value.is_number() || value.is_boolean() { Literal::Text(trimmed.to_owned()) } else { keep() };
+    }
+    if (kinds.contains(&"object") || kinds.contains(&"array"))
+        && trimmed.starts_with(['{', '['])
+        && let Some(value @ (Literal::Object(_) | Literal::List(_))) = whole(trimmed)
+    {
+        return value;
+    }
+    // `True` and the like, on a line of its own.
+    if matches!(whole(trimmed), Some(Literal::Bool(_) | Literal::Number(_))) {
+        Literal::Text(trimmed.to_owned())
+    } else {
+        keep()
+    }
+}
+
+/// The arguments within a single argument that the tool does not have and that holds an object of those that it has.
+pub(super) fn unwrapped(members: Vec<(String, Literal)>, tool: Option<&CompiledTool>) -> Vec<(String, Literal)> {
+    let Some(tool) = tool else { return members };
+    let [(key, value)] = members.as_slice() else { return members };
+    let may_wrap = ARGUMENTS.contains(&key.as_str()) || shape::ARGUMENTS.contains(&key.as_str());
+    if !may_wrap || tool.parameter(key).is_some() {
+        return members;
+    }
+    let object = match value {
+        Literal::Text(text) => whole(text),
+        value => Some(value.clone()),
+    };
+    match object {
+        Some(Literal::Object(inner)) if inner.iter().any(|(key, _)| tool.parameter(key).is_some()) => inner,
+        _ => members,
+    }
 }
 
 /// The value that a text is, and nothing else.
@@ -94,90 +403,88 @@ fn whole(text: &str) -> Option<Literal> {
     reader.rest().is_empty().then_some(value)
 }
 
-/// `<tool_name>f</tool_name><parameters><a>1</a></parameters>`.
-fn nested(reader: &mut Reader<'_>, element: &str) -> Option<(String, Vec<(String, Literal)>)> {
-    let mut name = None;
-    let mut found = Vec::new();
+/// `<tool_name>f</tool_name><parameters><a>1</a></parameters>`, `<f><a>1</a></f>`, or arguments alone.
+fn nested(reader: &mut Reader<'_>, toolbook: &Toolbook, outer: &Tag<'_>, is_inline: bool) -> Option<Written> {
+    let mut name: Option<String> = None;
+    let mut found: Vec<(String, Literal)> = Vec::new();
     loop {
+        let before = reader.at();
         reader.skip_space()?;
-        if end_tag(reader, element) || reader.rest().is_empty() && reader.completes() {
+        if let Some(end) = tag::end(reader.rest()).filter(|end| end.name == outer.name) {
+            reader.advance(end.length)?;
             break;
         }
-        let inner = tag(reader)?;
-        if NAMES.contains(&inner.name) {
+        if reader.rest().is_empty() && reader.completes() {
+            break;
+        }
+        let tool = name.as_deref().and_then(|name| offered(name, toolbook));
+        let within = Within { call: outer.name, tool, next: None };
+        if name.is_some() && found.is_empty() && reader.rest().starts_with('{') {
+            found = reader.data()?.members()?.to_vec();
+            continue;
+        }
+        let inner = tag::take(reader)?;
+        if inner.kind == Some(Kind::Name) && name.is_none() && inner.value.is_none() {
             name = Some(text_up_to_end(reader, inner.full)?);
-        } else if ARGUMENTS.contains(&inner.name) {
-            found = members(reader, inner.full)?;
-        } else if NEUTRAL.contains(&inner.name) {
+        } else if inner.value.is_none() && is_holder(inner.name, tool) {
+            found = members(reader, Within { call: inner.name, ..within }, is_inline)?;
+        } else if NEUTRAL.contains(&inner.name) && tool.is_none_or(|tool| tool.parameter(inner.name).is_none()) {
             text_up_to_end(reader, inner.full)?;
+        } else if name.is_none() && inner.value.is_none() && offered(inner.name, toolbook).is_some() {
+            name = Some(inner.name.to_owned());
+            found = members_of(reader, toolbook, inner.name, inner.name, is_inline)?;
+        } else if inner.kind == Some(Kind::Parameter) || name.is_some() {
+            reader.go(before);
+            reader.skip_space()?;
+            let member = parameter(reader, within, is_inline, &found)?;
+            found.push(member);
         } else {
             return None;
         }
     }
-    Some((clean(name?.text()?), found))
-}
-
-/// The text of an element, which is a value as it stands: what it means is for the schema to say.
-pub(super) fn text_up_to_end(reader: &mut Reader<'_>, element: &str) -> Option<Literal> {
-    let text = reader.up_to(&format!("</{element}>"))?;
-    Some(Literal::Text(bare(text).to_owned()))
-}
-
-/// The text of an argument up to its end tag; where that was forgotten, up to the next argument or the end of the call.
-fn content<'a>(reader: &mut Reader<'a>, element: &str, parent: &str) -> Option<&'a str> {
-    let end = format!("</{element}>");
-    let found = reader.find(&end);
-    let rest = reader.rest();
-    let inner = rest.get(..found.unwrap_or(rest.len()))?;
-    let sibling = ["=", " name="].iter().filter_map(|sign| inner.find(&format!("\n<{element}{sign}"))).min();
-    let (length, closing) = match (sibling, found) {
-        (Some(length), _) => {
-            reader.burn(inner.len());
-            (length, 0)
+    match name {
+        Some(name) => {
+            let name = clean(name.trim());
+            let tool = offered(&name, toolbook);
+            Some(Written::named(name, unwrapped(found, tool)))
         }
-        (None, Some(length)) => (length, end.len()),
-        (None, None) => (reader.find(&format!("</{parent}>"))?, 0),
+        None => only_tool(found, toolbook),
+    }
+}
+
+/// The call whose tool only its arguments show: the one tool that has all of them, and needs no other. An argument `name` whose value
+/// is that of a tool names it.
+pub(super) fn only_tool(mut members: Vec<(String, Literal)>, toolbook: &Toolbook) -> Option<Written> {
+    if let Some((key, value)) = members.first()
+        && NAME_WORDS.contains(&key.as_str())
+        && let Some(name) = value.text().map(|text| clean(text.trim()))
+        && offered(&name, toolbook).is_some_and(|tool| tool.parameter(key).is_none())
+    {
+        members.remove(0);
+        let tool = offered(&name, toolbook);
+        return Some(Written::named(name, unwrapped(members, tool)));
+    }
+    if members.is_empty() {
+        return None;
+    }
+    let has_all = |tool: &&CompiledTool| members.iter().all(|(key, _)| tool.parameter(key).is_some());
+    let needs_no_other = |tool: &&CompiledTool| {
+        tool.parameters().all(|parameter| !parameter.required || members.iter().any(|(key, _)| key == parameter.name))
     };
-    let text = rest.get(..length)?;
-    reader.advance(length + closing)?;
-    Some(bare(text))
+    let all = || toolbook.tools().iter().map(AsRef::as_ref).filter(|tool| !tool.tool.free_text).filter(has_all);
+    let mut fitting = all().filter(needs_no_other);
+    match (fitting.next(), fitting.next()) {
+        (Some(tool), None) => Some(Written::named(tool.name(), members.clone())),
+        // Several tools, or one with an argument missing: a call was meant, and it is open which.
+        _ if all().next().is_some() => Some(Written::named("", members.clone())),
+        _ => None,
+    }
 }
 
-/// The templates put a line break on either side of a value; further ones are its own.
-fn bare(text: &str) -> &str {
-    let text = text.strip_prefix('\n').unwrap_or(text);
-    text.strip_suffix('\n').unwrap_or(text)
+/// The text of an element, up to its end tag.
+pub(super) fn text_up_to_end(reader: &mut Reader<'_>, element: &str) -> Option<String> {
+    let text = reader.up_to(&format!("</{element}>"))?;
+    Some(inner_text(text, Breaks::Layout).to_owned())
 }
 
-fn end_tag(reader: &mut Reader<'_>, element: &str) -> bool {
-    reader.take(&format!("</{element}>"))
-}
-
-fn tag<'a>(reader: &mut Reader<'a>) -> Option<Tag<'a>> {
-    let rest = reader.rest();
-    let inner = rest.strip_prefix('<')?;
-    let end = inner.bytes().take(MAX_TAG).position(|byte| byte == b'>')?;
-    let inner = inner.get(..end)?;
-    let full_end =
-        inner.find(|letter: char| !(letter.is_alphanumeric() || "_-:.｜".contains(letter))).unwrap_or(inner.len());
-    let full = inner.get(..full_end).filter(|full| !full.is_empty())?;
-    let name = full.rsplit([':', '｜']).next()?;
-    let attributes = inner.get(full_end..)?;
-    let value = match attributes.strip_prefix('=') {
-        Some(value) => Some(value.trim().trim_matches(['"', '\''])),
-        None => attribute(attributes, "name"),
-    };
-    let is_json = attribute(attributes, "string") == Some("false");
-    reader.advance(end + 2)?;
-    Some(Tag { full, name, value, is_json })
-}
-
-/// Bytes of a start tag.
-const MAX_TAG: usize = 512;
-
-/// The value of an attribute in quotes.
-pub(super) fn attribute<'a>(attributes: &'a str, name: &str) -> Option<&'a str> {
-    let rest = attributes.split_once(name)?.1.trim_start().strip_prefix('=')?.trim_start();
-    let quote = rest.chars().next().filter(|letter| matches!(letter, '"' | '\''))?;
-    rest.get(1..)?.split_once(quote).map(|(value, _)| value)
-}
+pub(super) use tag::attribute;

@@ -1,15 +1,11 @@
 //! How a text is laid out: calls, prose, code, reasoning.
 
 use std::ops::Range;
-use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
-
-use super::grammar::Grammar;
-use super::grammars::MARKED;
 use super::literal::Reader;
+use super::notations::{Entry, Mark, Notations};
 use super::statement;
-use super::written::Written;
+use super::written::{Written, offered};
 use crate::scanner::Toolbook;
 
 /// A part of a text.
@@ -92,11 +88,11 @@ pub(super) const REASONING: [[&str; 2]; 9] = [
 ];
 
 /// Marks that begin reasoning, and marks that end it but much else as well.
-const CHANNELS: [[&str; 2]; 2] =
+pub(super) const CHANNELS: [[&str; 2]; 2] =
     [["<|channel|>analysis<|message|>", "<|end|>"], ["<|open|>think<|sep|>", "<|close|>think<|sep|>"]];
 
 /// Marks that begin and end a message to a person, in which calls are shown.
-const MESSAGES: [[&str; 2]; 2] = [["to=user<|message|>", "<|end|>"], ["to=self<|message|>", "<|end|>"]];
+pub(super) const MESSAGES: [[&str; 2]; 2] = [["to=user<|message|>", "<|end|>"], ["to=self<|message|>", "<|end|>"]];
 
 /// Beginnings of what models invent behind a call: the result of the call, or the next message of another role.
 const INVENTIONS: [&str; 23] = [
@@ -125,47 +121,19 @@ const INVENTIONS: [&str; 23] = [
     "[INST]",
 ];
 
-/// What a mark in the text is.
-#[derive(Clone, Copy)]
-enum Mark {
-    /// A notation begins.
-    Notation(&'static dyn Grammar),
-    /// Reasoning begins, up to this mark.
-    Reasoning(&'static str),
-    /// Reasoning ends.
-    ReasoningEnd,
-}
-
-static MARKS: LazyLock<(Option<AhoCorasick>, Vec<Mark>)> = LazyLock::new(|| {
-    let mut texts = Vec::new();
-    let mut marks = Vec::new();
-    for grammar in MARKED {
-        for mark in grammar.marks() {
-            texts.push(*mark);
-            marks.push(Mark::Notation(grammar));
-        }
-    }
-    for [open, close] in REASONING {
-        texts.extend([open, close]);
-        marks.extend([Mark::Reasoning(close), Mark::ReasoningEnd]);
-    }
-    for [open, close] in CHANNELS.iter().chain(&MESSAGES).copied() {
-        texts.push(open);
-        marks.push(Mark::Reasoning(close));
-    }
-    // As many patterns as these would make it choose the slower kind.
-    let automaton =
-        AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).kind(Some(AhoCorasickKind::DFA)).build(texts);
-    (automaton.ok(), marks)
-});
+/// Marks between which a model writes the result of a call itself, where a line begins with the first. Nothing within is a call.
+pub(super) const INVENTED: [[&str; 2]; 7] = [
+    ["<tool_response>", "</tool_response>"],
+    ["<tool_result>", "</tool_result>"],
+    ["<tool_results>", "</tool_results>"],
+    ["<function_results>", "</function_results>"],
+    ["<function_response>", "</function_response>"],
+    ["<result>", "</result>"],
+    ["<output>", "</output>"],
+];
 
 /// Lays a text out. Where `may_complete` holds, brackets that the end of the text leaves open are closed.
-pub(super) fn read<'a>(text: &'a str, toolbook: &Toolbook, may_complete: bool) -> Layout<'a> {
-    let (automaton, kinds) = &*MARKS;
-    let marks = automaton
-        .iter()
-        .flat_map(|automaton| automaton.find_iter(text))
-        .filter_map(|found| Some((found.start()..found.end(), *kinds.get(found.pattern().as_usize())?)));
+pub(super) fn read<'a>(text: &'a str, toolbook: &Toolbook, notations: &Notations, may_complete: bool) -> Layout<'a> {
     let reader = Reader::new(text, may_complete).with_tools(toolbook);
     let mut walk = Walk {
         text,
@@ -178,24 +146,41 @@ pub(super) fn read<'a>(text: &'a str, toolbook: &Toolbook, may_complete: bool) -
         line: Line::default(),
         layout: Layout::default(),
     };
-    for (mark, kind) in marks {
+    for (mark, kind) in notations.marks(text) {
         if walk.is_done() {
             break;
         }
         if mark.start < walk.at {
             continue;
         }
-        if let Mark::Notation(grammar) = kind
-            && !walk.is_mark(&mark, grammar)
-        {
-            continue;
+        let entry = match kind {
+            Mark::Notation(index) => notations.entry(index),
+            Mark::Tag => text.get(mark.start..).and_then(|rest| notations.entry_of_tag(rest, toolbook)),
+            Mark::Reasoning(_) | Mark::ReasoningEnd | Mark::Invented(_) => None,
+        };
+        match (kind, entry) {
+            (Mark::Notation(_) | Mark::Tag, None) => continue,
+            (_, Some(entry)) if !walk.is_mark(&mark, entry) => continue,
+            (_, Some(entry)) if entry.is_tentative && !walk.reads(entry, mark.start) => continue,
+            (Mark::Invented(close), _) if !walk.is_invented(&mark, close) => continue,
+            _ => {}
         }
         walk.lines(mark.start);
         if mark.start < walk.at || walk.is_done() {
             continue;
         }
+        if let Some(entry) = entry {
+            walk.notation(entry, mark);
+            continue;
+        }
         match kind {
-            Mark::Notation(grammar) => walk.notation(grammar, mark),
+            Mark::Notation(_) | Mark::Tag => {}
+            // What follows an invented result is invented as well.
+            Mark::Invented(_) if walk.calls > 0 => walk.layout.invented = Some(mark.start),
+            Mark::Invented(close) => {
+                let end = text.get(mark.end..).and_then(|rest| rest.find(close));
+                walk.at = end.map_or(text.len(), |end| mark.end + end + close.len());
+            }
             Mark::Reasoning(close) => {
                 let end = text.get(mark.end..).and_then(|rest| rest.find(close));
                 walk.at = end.map_or(text.len(), |end| mark.end + end + close.len());
@@ -277,18 +262,36 @@ impl<'a> Walk<'a, '_> {
         self.text.get(range).unwrap_or_default()
     }
 
+    /// Whether calls of a notation begin at a place.
+    fn reads(&mut self, entry: &Entry, start: usize) -> bool {
+        self.reader.go(start);
+        let found = entry.read(&mut self.reader, self.toolbook);
+        found.is_some_and(|calls| !calls.is_empty()) && self.reader.at() > start
+    }
+
+    /// Whether a result that the model wrote itself begins here. A pair of these tags around the whole answer is only a shell.
+    fn is_invented(&mut self, mark: &Range<usize>, close: &str) -> bool {
+        self.line.go(self.text, mark.start);
+        let is_first = self.slice(0..mark.start).trim().is_empty();
+        let is_shell = || {
+            let name = close.trim_start_matches("</").trim_end_matches('>');
+            statement::SHELLS.contains(&name) && self.text.trim_end().ends_with(close)
+        };
+        self.line.is_blank && !(is_first && is_shell())
+    }
+
     /// Is a mark more than a quotation of itself?
-    fn is_mark(&mut self, mark: &Range<usize>, grammar: &dyn Grammar) -> bool {
+    fn is_mark(&mut self, mark: &Range<usize>, grammar: &Entry) -> bool {
         self.line.go(self.text, mark.start);
         let text = self.slice(mark.clone());
         let before = self.slice(0..mark.start);
         let is_word = self.line.has_words && before.ends_with(['"', '\'', '“', '‘', '«', '„']);
         let is_quoted = is_word || self.line.is_quotation && !text.starts_with('>');
         let in_code = self.line.backticks % 2 == 1 && !text.starts_with('`');
-        !is_quoted && !in_code && (!grammar.begins_line() || self.line.is_blank)
+        !is_quoted && !in_code && (!grammar.begins_line || self.line.is_blank)
     }
 
-    fn notation(&mut self, grammar: &'static dyn Grammar, mark: Range<usize>) {
+    fn notation(&mut self, grammar: &Entry, mark: Range<usize>) {
         self.reader.go(mark.start);
         match grammar.read(&mut self.reader, self.toolbook) {
             Some(calls) if self.reader.at() > mark.start => {
@@ -296,9 +299,9 @@ impl<'a> Walk<'a, '_> {
                 let span = mark.start..self.at;
                 self.push(Block {
                     calls,
-                    notation: grammar.name(),
+                    notation: grammar.name,
                     is_marked: true,
-                    is_reserved: grammar.is_reserved(),
+                    is_reserved: grammar.is_reserved,
                     span,
                     start: mark.start,
                     fence: None,
@@ -307,10 +310,12 @@ impl<'a> Walk<'a, '_> {
             }
             _ => {
                 let opens = self.text.get(mark.end..).unwrap_or_default().trim_start().starts_with(['{', '[']);
-                if grammar.is_reserved() && (self.line.is_blank || opens) {
+                // Right behind a call, a mark begins another one.
+                let follows = matches!(self.layout.pieces.last(), Some(Piece::Calls(block)) if self.slice(block.span.end..mark.start).trim().is_empty());
+                if grammar.is_reserved && (self.line.is_blank || opens || follows) {
                     self.layout
                         .pieces
-                        .push(Piece::Broken(Box::new(Broken { notation: grammar.name(), span: mark.clone() })));
+                        .push(Piece::Broken(Box::new(Broken { notation: grammar.name, span: mark.clone() })));
                 }
                 self.at = mark.end;
             }
@@ -371,8 +376,10 @@ impl<'a> Walk<'a, '_> {
         let info = self.slice(after..line_end);
         let word =
             info.find(|letter: char| !(letter.is_alphanumeric() || "_-+#.".contains(letter))).unwrap_or(info.len());
-        // What follows the marker directly may be the content: ```f(a=1)```.
-        let is_content = info.get(word..).is_some_and(|rest| rest.starts_with('('));
+        // What follows the marker directly may be the content: ```f(a=1)```, or the name of the tool whose arguments it holds.
+        let is_content = info.get(word..).is_some_and(|rest| rest.starts_with('('))
+            || info.get(..word).is_some_and(|name| offered(name, self.toolbook).is_some())
+                && statement::is_named_object(self.slice(after..self.text.len()), self.toolbook);
         self.at = if is_content { after } else { (after + word).min(line_end) };
         if self.slice(self.at..line_end).trim().is_empty() {
             self.at = next;

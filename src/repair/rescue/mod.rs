@@ -1,7 +1,7 @@
 //! Rescue (E1): calls that a model wrote into its text become calls.
 //!
-//! `layout.rs` separates calls, prose, code and reasoning; notations with marks are one file each under `grammars/`, those without
-//! are read by `statement.rs`; `program.rs` finds program text. `verdict.rs` reads all calls of a text or none, with the evidence
+//! `layout.rs` separates calls, prose, code and reasoning; notations with marks are in the table `notations.toml`, or one file
+//! each under `grammars/` where they need a reader of their own; those without are read by `statement.rs`; `program.rs` finds program text. `verdict.rs` reads all calls of a text or none, with the evidence
 //! for them, and `decision.rs` decides by that evidence whether they are calls, text, or unsure.
 //!
 //! All reading is paid for from a budget in proportion to the text (`literal::Reader`), so any text takes linear time.
@@ -10,12 +10,16 @@ mod body;
 pub mod decision;
 mod effect;
 mod element;
+mod extent;
 mod grammar;
 mod grammars;
 pub mod hold;
 mod layout;
 pub(in crate::repair) mod literal;
 mod no_call;
+pub mod notations;
+mod pairs;
+mod plain;
 mod program;
 mod prose;
 mod python;
@@ -23,6 +27,7 @@ mod quotation;
 pub mod reasoning;
 pub(in crate::repair) mod shape;
 mod statement;
+mod tag;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -31,6 +36,8 @@ mod verdict;
 mod written;
 
 use std::ops::Range;
+
+use notations::Notations;
 
 use crate::domain::rules::{Evidence, Expressions};
 use crate::domain::{Call, Diagnosis};
@@ -54,6 +61,8 @@ pub struct Situation<'a> {
     pub delivery: Delivery,
     /// Handling of arguments that are names or expressions.
     pub expressions: Expressions,
+    /// The notations that are read; `None`: the built-in ones.
+    pub notations: Option<&'a Notations>,
 }
 
 impl Situation<'_> {
@@ -67,6 +76,7 @@ impl Situation<'_> {
             sent: 0,
             delivery: Delivery::Text,
             expressions: Expressions::Refuse,
+            notations: None,
         }
     }
 }
@@ -149,13 +159,14 @@ pub(super) fn call_in_code(code: &str, toolbook: &Toolbook) -> Option<(String, S
 
 /// Looks for calls in the text of an answer.
 pub fn rescue(text: &str, toolbook: &Toolbook, situation: &Situation<'_>) -> Reading {
-    let holds_brackets = || text.bytes().any(|byte| matches!(byte, b'(' | b'[' | b'{' | b'<'));
+    let holds_brackets = || text.bytes().any(|byte| matches!(byte, b'(' | b'[' | b'{' | b'<' | b'=' | b'>'));
     // Agents write an input without brackets as well.
     let holds_input = || memchr::memmem::find(text.as_bytes(), b"Input:").is_some();
     if situation.evidence == Evidence::Off || toolbook.is_empty() || !(holds_brackets() || holds_input()) {
         return Reading::Text;
     }
-    let layout = layout::read(text, toolbook, !situation.cut_off);
+    let notations = situation.notations.unwrap_or(Notations::built_in());
+    let layout = layout::read(text, toolbook, notations, !situation.cut_off);
     verdict::weigh(text, &layout, toolbook, situation)
 }
 

@@ -5,6 +5,7 @@
 
 use super::decision::{Form, Surroundings};
 use super::layout::{self, Block, Piece, REASONING};
+use super::notations::Notations;
 use super::{Rescued, Situation, quotation};
 use crate::domain::rules::Evidence;
 use crate::domain::{Call, ids};
@@ -61,7 +62,7 @@ pub fn rescue_end(
     }
     let reasoning = without_closing_mark(reasoning);
     // What the model left open stays open.
-    let layout = layout::read(reasoning, toolbook, false);
+    let layout = layout::read(reasoning, toolbook, situation.notations.unwrap_or(Notations::built_in()), false);
     let mut end = reasoning.trim_end().len();
     let mut blocks: Vec<&Block> = Vec::new();
     for piece in layout.pieces.iter().rev() {

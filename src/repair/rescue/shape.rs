@@ -265,5 +265,7 @@ fn keywords(items: &[Literal], toolbook: &Toolbook) -> Option<Written> {
 
 /// A name without the escapes that Markdown asks for.
 pub(in crate::repair) fn clean(name: &str) -> String {
+    // No tool's name has a bracket: what follows it is left of a tag.
+    let name = name.split('<').next().unwrap_or(name);
     name.trim().trim_end_matches("()").replace('\\', "")
 }

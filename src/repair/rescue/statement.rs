@@ -2,7 +2,7 @@
 
 use super::literal::{Literal, Reader};
 use super::written::{Written, offered};
-use super::{body, python, shape};
+use super::{body, plain, python, shape};
 use crate::scanner::{CompiledTool, Toolbook};
 
 /// A place of a line where a statement may begin.
@@ -123,6 +123,7 @@ pub(super) fn may_begin(rest: &str, toolbook: &Toolbook) -> bool {
             is_followed
                 && (rest.get(end..).is_some_and(|rest| rest.starts_with('('))
                     || offered(&shape::clean(name.trim_end_matches(':')), toolbook).is_some())
+                || plain::may_begin(rest, toolbook)
         }
         _ => false,
     }
@@ -139,9 +140,22 @@ pub(super) fn read(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<(Vec<
         return Some((calls, if matches!(first, '{') { "json" } else { notation(reader, start) }));
     }
     reader.go(start);
-    let call = body::named_object(reader)?;
-    offered(&call.name, toolbook)?;
-    Some((vec![call], "named_json"))
+    if let Some(call) = body::named_object(reader).filter(|call| offered(&call.name, toolbook).is_some()) {
+        return Some((vec![call], "named_json"));
+    }
+    reader.go(start);
+    plain::read(reader, toolbook).map(|calls| (calls, "plain"))
+}
+
+/// Whether `rest` is a tool's name and an object with arguments of that tool, or with none where it needs none.
+pub(super) fn is_named_object(rest: &str, toolbook: &Toolbook) -> bool {
+    let call = body::named_object(&mut Reader::new(rest, false));
+    call.is_some_and(|call| {
+        offered(&call.name, toolbook).is_some_and(|tool| match call.named.as_slice() {
+            [] => tool.needs_nothing(),
+            members => members.iter().all(|(key, _)| tool.parameter(key).is_some()),
+        })
+    })
 }
 
 /// `json` where the list holds data, else `python`.

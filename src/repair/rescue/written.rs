@@ -48,7 +48,7 @@ impl Written {
     /// A call whose input is a text: the text of its argument object, or else the value of its first parameter.
     pub(super) fn with_input(name: impl Into<String>, input: &str) -> Option<Self> {
         let name = name.into();
-        let text = Literal::Text(input.trim().to_owned());
+        let text = Literal::Text(input.to_owned());
         let call = Self::with_arguments(name.clone(), &text);
         let is_data = input.trim_start().starts_with(['{', '[']);
         if call.is_none() && !is_data { Some(Self { name, positional: vec![text], named: Vec::new() }) } else { call }
@@ -85,10 +85,12 @@ impl Written {
             members.push((names.next()?.name.to_owned(), value.clone()));
         }
         for (key, value) in &self.named {
-            if members.iter().any(|(taken, _)| taken == key) {
-                return None;
+            match members.iter().find(|(taken, _)| taken == key) {
+                // The same value twice says nothing else than once.
+                Some((_, given)) if given == value => {}
+                Some(_) => return None,
+                None => members.push((key.clone(), value.clone())),
             }
-            members.push((key.clone(), value.clone()));
         }
         Some(members)
     }

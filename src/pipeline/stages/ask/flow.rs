@@ -163,12 +163,13 @@ pub(super) async fn flow(
         },
         max_time: Duration::from_millis(pipeline.settings.max_hold_milliseconds),
     };
+    let notations = turn.snapshot.notations.clone();
     let mut flow = Flow {
         way,
         lenient: turn.policy.mode == Mode::Off,
         events: SseReader::new(turn.upstream.settings().max_event_bytes),
         assembler: Assembler::new(turn.max_stream_bytes),
-        texts: Texts::new(&offer.starts, rules, &pipeline.metrics),
+        texts: Texts::new(&offer.starts, &notations, rules, &pipeline.metrics),
         out: BytesMut::new(),
         done: false,
     };

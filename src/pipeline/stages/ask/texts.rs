@@ -8,6 +8,7 @@ use bytes::{Bytes, BytesMut};
 use tokio::time::Instant;
 
 use crate::openai::{Assembler, Chunk};
+use crate::repair::Notations;
 use crate::repair::rescue::hold::{Hold, HoldRules, Starts};
 use crate::telemetry::Metrics;
 use crate::telemetry::labels::HoldEnd;
@@ -25,6 +26,7 @@ pub(super) struct Rules {
 #[derive(Debug)]
 pub(super) struct Texts<'a> {
     starts: &'a Starts,
+    notations: &'a Notations,
     rules: Rules,
     metrics: &'a Metrics,
     choices: BTreeMap<u32, Text<'a>>,
@@ -83,15 +85,16 @@ impl HeldText {
 }
 
 impl<'a> Texts<'a> {
-    pub(super) fn new(starts: &'a Starts, rules: Rules, metrics: &'a Metrics) -> Self {
-        Self { starts, rules, metrics, choices: BTreeMap::new() }
+    pub(super) fn new(starts: &'a Starts, notations: &'a Notations, rules: Rules, metrics: &'a Metrics) -> Self {
+        Self { starts, notations, rules, metrics, choices: BTreeMap::new() }
     }
 
     /// Takes in what the last chunk brought; tells whether all text that has come may flow, the last chunk as it is.
     pub(super) fn advance(&mut self, assembler: &Assembler) -> bool {
         let mut all_flows = true;
         for (index, text, calls) in assembler.texts() {
-            let choice = self.choices.entry(index).or_insert_with(|| Text::new(self.starts, self.rules.hold));
+            let hold = || Hold::with_notations(self.starts, self.notations, self.rules.hold);
+            let choice = self.choices.entry(index).or_insert_with(|| Text::new(hold()));
             all_flows &= choice.advance(text, calls, self.metrics);
         }
         all_flows
@@ -153,8 +156,8 @@ impl<'a> Texts<'a> {
 }
 
 impl<'a> Text<'a> {
-    fn new(starts: &'a Starts, rules: HoldRules) -> Self {
-        Self { hold: Hold::new(starts, rules), held: VecDeque::new(), since: None, before: 0, calls: false }
+    fn new(hold: Hold<'a>) -> Self {
+        Self { hold, held: VecDeque::new(), since: None, before: 0, calls: false }
     }
 
     fn advance(&mut self, text: &str, calls: bool, metrics: &Metrics) -> bool {

@@ -6,6 +6,7 @@ use crate::repair::rescue::written::Written;
 use crate::repair::rescue::{body, element, python};
 use crate::scanner::Toolbook;
 
+#[derive(Debug)]
 pub(super) struct DeepSeek;
 
 /// Marks of one call: begin, separator, end; with the letters of the tokenizer and as plain ASCII.
@@ -28,15 +29,7 @@ const WRITINGS: [[&str; 5]; 3] = [
 ];
 
 impl Grammar for DeepSeek {
-    fn name(&self) -> &'static str {
-        "deepseek"
-    }
-
-    fn marks(&self) -> &'static [&'static str] {
-        &[WRITINGS[0][0], WRITINGS[0][1], WRITINGS[1][0], WRITINGS[1][1], WRITINGS[2][0], WRITINGS[2][1]]
-    }
-
-    fn read(&self, reader: &mut Reader<'_>, _: &Toolbook) -> Option<Vec<Written>> {
+    fn read(&self, reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
         let rest = reader.rest();
         let writing = WRITINGS.iter().find(|[all, one, ..]| rest.starts_with(all) || rest.starts_with(one))?;
         let [begin_all, begin, separator, end, end_all] = *writing;
@@ -50,18 +43,18 @@ impl Grammar for DeepSeek {
             if !reader.take(begin) {
                 break;
             }
-            calls.extend(call(reader, separator, end)?);
+            calls.extend(call(reader, toolbook, separator, end)?);
         }
         (!calls.is_empty()).then_some(calls)
     }
 }
 
-fn call(reader: &mut Reader<'_>, separator: &str, end: &str) -> Option<Vec<Written>> {
+fn call(reader: &mut Reader<'_>, toolbook: &Toolbook, separator: &str, end: &str) -> Option<Vec<Written>> {
     let start = reader.at();
     if reader.take("function") && reader.take(separator) {
         reader.skip_space()?;
         if reader.rest().starts_with('<') {
-            let calls = element::calls(reader)?;
+            let calls = element::calls(reader, toolbook)?;
             reader.skip_space()?;
             reader.take(end);
             return Some(calls);

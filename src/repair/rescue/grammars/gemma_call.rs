@@ -9,9 +9,11 @@ use crate::repair::rescue::written::Written;
 use crate::scanner::Toolbook;
 
 /// Between marks.
+#[derive(Debug)]
 pub(super) struct MarkedCall;
 
 /// Where a line begins.
+#[derive(Debug)]
 pub(super) struct BareCall;
 
 const OPENS: [&str; 2] = ["<start_function_call>", "<|tool_call>"];
@@ -25,14 +27,6 @@ const QUOTES: [&str; 2] = ["<escape>", "<|\"|>"];
 const MAX_DEPTH: usize = 32;
 
 impl Grammar for MarkedCall {
-    fn name(&self) -> &'static str {
-        "gemma_call"
-    }
-
-    fn marks(&self) -> &'static [&'static str] {
-        &OPENS
-    }
-
     fn read(&self, reader: &mut Reader<'_>, _: &Toolbook) -> Option<Vec<Written>> {
         OPENS.into_iter().find(|open| reader.take(open))?;
         let mut calls = Vec::new();
@@ -53,22 +47,6 @@ impl Grammar for MarkedCall {
 }
 
 impl Grammar for BareCall {
-    fn name(&self) -> &'static str {
-        "gemma_call_bare"
-    }
-
-    fn marks(&self) -> &'static [&'static str] {
-        &[CALL]
-    }
-
-    fn is_reserved(&self) -> bool {
-        false
-    }
-
-    fn begins_line(&self) -> bool {
-        true
-    }
-
     fn read(&self, reader: &mut Reader<'_>, _: &Toolbook) -> Option<Vec<Written>> {
         reader.take(CALL).then_some(())?;
         Some(vec![call(reader)?])
@@ -85,11 +63,17 @@ fn call(reader: &mut Reader<'_>) -> Option<Written> {
 /// The members between a pair of braces.
 fn members(reader: &mut Reader<'_>, depth: usize) -> Option<Vec<(String, Literal)>> {
     let depth = depth.checked_sub(1)?;
-    reader.take("{").then_some(())?;
+    // Some answers have round brackets where the template has braces.
+    let close = if reader.take("{") {
+        "}"
+    } else {
+        reader.take("(").then_some(())?;
+        ")"
+    };
     let mut members = Vec::new();
     loop {
         reader.skip_space()?;
-        if reader.take("}") || reader.completes() {
+        if reader.take(close) || reader.completes() {
             return Some(members);
         }
         let key = key(reader)?;
@@ -116,7 +100,11 @@ fn key(reader: &mut Reader<'_>) -> Option<String> {
 /// A string in the quotes of the notation; `None` within where there is none, `None` around it where it is not closed.
 fn quoted(reader: &mut Reader<'_>) -> Option<Option<String>> {
     let Some(quote) = QUOTES.into_iter().find(|quote| reader.take(quote)) else { return Some(None) };
-    Some(Some(reader.up_to(quote)?.to_owned()))
+    let text = reader.up_to(quote)?;
+    // Where anything else follows, a quote is missing, and this one belongs to another string.
+    let ends = reader.rest().trim_start();
+    let is_end = ends.is_empty() || ends.starts_with([',', ':', '}', ')', ']']);
+    is_end.then(|| Some(text.to_owned()))
 }
 
 fn value(reader: &mut Reader<'_>, depth: usize) -> Option<Literal> {
@@ -127,13 +115,36 @@ fn value(reader: &mut Reader<'_>, depth: usize) -> Option<Literal> {
     match reader.peek()? {
         '{' => members(reader, depth).map(Literal::Object),
         '[' => list(reader, depth),
-        // In this notation a string may have no quotes at all.
-        '"' | '\'' => reader.value(),
-        _ => reader.value().map(|value| match value {
-            Literal::Source(text) => Literal::Text(text),
-            value => value,
+        '"' | '\'' => in_quotes(reader),
+        // In this notation a string may have no quotes at all; but a quote of the notation has a second one.
+        _ => reader.value().and_then(|value| match value {
+            Literal::Source(text) => (!QUOTES.iter().any(|quote| text.contains(quote))).then_some(Literal::Text(text)),
+            value => Some(value),
         }),
     }
+}
+
+/// A string in ordinary quotes, behind which a quote of the notation may be left over.
+fn in_quotes(reader: &mut Reader<'_>) -> Option<Literal> {
+    let rest = reader.rest();
+    let quote = rest.chars().next()?;
+    let inner = rest.get(1..)?;
+    let behind = |at: usize| {
+        let behind = inner.get(at + 1..).unwrap_or_default();
+        QUOTES.iter().find_map(|quote| behind.strip_prefix(quote)).map(|rest| (behind.len() - rest.len(), rest))
+    };
+    let is_end = |(at, stray): &(usize, Option<(usize, &str)>)| {
+        stray.is_some_and(|(_, rest)| rest.trim_start().starts_with([',', '}', ')', ']']))
+            && inner.get(..*at).is_some_and(|text| !QUOTES.iter().any(|quote| text.contains(quote)))
+    };
+    let found = inner.match_indices(quote).map(|(at, _)| (at, behind(at))).find(is_end);
+    let Some((at, Some((stray, _)))) = found else {
+        reader.burn(inner.len());
+        return reader.value();
+    };
+    let value = Reader::new(rest.get(..at + 2)?, false).data()?;
+    reader.advance(at + 2 + stray)?;
+    Some(value)
 }
 
 fn list(reader: &mut Reader<'_>, depth: usize) -> Option<Literal> {

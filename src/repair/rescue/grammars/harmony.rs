@@ -7,11 +7,8 @@ use crate::repair::rescue::written::Written;
 use crate::repair::rescue::{body, element, python, shape};
 use crate::scanner::Toolbook;
 
-/// With its tokens.
+#[derive(Debug)]
 pub(super) struct Harmony;
-
-/// Without them, where a line begins.
-pub(super) struct HarmonyHeader;
 
 const MESSAGE: &str = "<|message|>";
 
@@ -25,42 +22,6 @@ const PARALLEL: &str = "multi_tool_use.parallel";
 const MAX_HEADER: usize = 256;
 
 impl Grammar for Harmony {
-    fn name(&self) -> &'static str {
-        "harmony"
-    }
-
-    fn marks(&self) -> &'static [&'static str] {
-        &[
-            "<|start|>assistant<|channel|>commentary to=",
-            "<|start|>assistant<|channel|>analysis to=",
-            "<|start|>assistant to=",
-            "<|channel|>commentary to=",
-            "<|channel|>analysis to=",
-        ]
-    }
-
-    fn read(&self, reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
-        call(reader, toolbook)
-    }
-}
-
-impl Grammar for HarmonyHeader {
-    fn name(&self) -> &'static str {
-        "harmony_header"
-    }
-
-    fn marks(&self) -> &'static [&'static str] {
-        &["commentary to=", "assistant to=", "to=functions.", "to=multi_tool_use.parallel"]
-    }
-
-    fn is_reserved(&self) -> bool {
-        false
-    }
-
-    fn begins_line(&self) -> bool {
-        true
-    }
-
     fn read(&self, reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
         call(reader, toolbook)
     }

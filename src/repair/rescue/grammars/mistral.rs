@@ -6,6 +6,7 @@ use crate::repair::rescue::written::Written;
 use crate::repair::rescue::{body, element, python};
 use crate::scanner::Toolbook;
 
+#[derive(Debug)]
 pub(super) struct Mistral;
 
 const MARK: &str = "[TOOL_CALLS]";
@@ -16,14 +17,6 @@ const END: &str = "</s>";
 const INNER: [&str; 2] = ["[CALL_ID]", "[ARGS]"];
 
 impl Grammar for Mistral {
-    fn name(&self) -> &'static str {
-        "mistral"
-    }
-
-    fn marks(&self) -> &'static [&'static str] {
-        &[MARK, REQUEST[0]]
-    }
-
     fn read(&self, reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
         if reader.take(REQUEST[0]) {
             return body::read(reader, toolbook, &[REQUEST[1]]);

@@ -1,53 +1,53 @@
-//! The table of notations with marks: one file each.
+//! Readers of notations whose form the table (`notations.toml`) cannot express: one file each.
 
-mod argument_token;
+mod arrow_hash;
 mod deepseek;
 mod function_tag;
-mod functionary;
 mod gemma_call;
 mod harmony;
 mod invoke;
-mod kimi;
-mod labelled;
+pub(super) mod json_head;
+mod lone_tag;
 mod mistral;
 mod namespace_token;
-mod plamo;
 mod prefix_word;
 mod react;
 #[cfg(test)]
 mod samples;
-mod special_token;
 #[cfg(test)]
 mod tests;
 mod tool_call;
-mod tool_code;
 mod tool_input;
+mod turn;
 mod xtml;
 
 use super::grammar::Grammar;
 
-/// Every notation that has marks; of two whose marks begin at one place, the one with the longer mark counts.
-pub(super) static MARKED: [&dyn Grammar; 22] = [
-    &tool_call::ToolCall,
-    &function_tag::FunctionTag,
-    &invoke::Invoke,
-    &mistral::Mistral,
-    &special_token::SpecialToken,
-    &deepseek::DeepSeek,
-    &kimi::Kimi,
-    &functionary::Recipient,
-    &functionary::Turn,
-    &harmony::Harmony,
-    &harmony::HarmonyHeader,
-    &tool_code::ToolCode,
-    &gemma_call::MarkedCall,
-    &gemma_call::BareCall,
-    &react::React,
-    &labelled::Labelled,
-    &prefix_word::PrefixWord,
-    &tool_input::ToolInput,
-    &argument_token::ArgumentToken,
-    &xtml::Xtml,
-    &namespace_token::NamespaceToken,
-    &plamo::Plamo,
+/// Every reader, by the name under which an entry of the built-in table refers to it.
+static READERS: [(&str, &dyn Grammar); 20] = [
+    ("tool_call", &tool_call::ToolCall),
+    ("function_tag", &function_tag::FunctionTag),
+    ("invoke", &invoke::Invoke),
+    ("mistral", &mistral::Mistral),
+    ("deepseek", &deepseek::DeepSeek),
+    ("turn", &turn::Turn),
+    ("harmony", &harmony::Harmony),
+    ("gemma_call", &gemma_call::MarkedCall),
+    ("gemma_call_bare", &gemma_call::BareCall),
+    ("react", &react::React),
+    ("prefix_word", &prefix_word::PrefixWord),
+    ("tool_input", &tool_input::ToolInput),
+    ("xtml", &xtml::Xtml),
+    ("namespace_token", &namespace_token::NamespaceToken),
+    ("tool_tag", &lone_tag::ToolTag),
+    ("name_tag", &lone_tag::NameTag),
+    ("parameter_tag", &lone_tag::ParameterTag),
+    ("json_head", &json_head::JsonHead),
+    ("arrow_hash", &arrow_hash::MarkedHash),
+    ("arrow_hash_bare", &arrow_hash::BareHash),
 ];
+
+/// The reader of this name.
+pub(super) fn reader(name: &str) -> Option<&'static dyn Grammar> {
+    READERS.iter().find(|(known, _)| *known == name).map(|(_, reader)| *reader)
+}

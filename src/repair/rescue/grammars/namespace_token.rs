@@ -7,6 +7,7 @@ use crate::repair::rescue::written::Written;
 use crate::repair::rescue::{element, shape};
 use crate::scanner::Toolbook;
 
+#[derive(Debug)]
 pub(super) struct NamespaceToken;
 
 const TOKEN: &str = "]<]minimax[>[";
@@ -17,14 +18,6 @@ const INVOKE: &str = "<invoke";
 const MAX_DEPTH: usize = 32;
 
 impl Grammar for NamespaceToken {
-    fn name(&self) -> &'static str {
-        "namespace_token"
-    }
-
-    fn marks(&self) -> &'static [&'static str] {
-        &[OPEN, "]<]minimax[>[<invoke name="]
-    }
-
     fn read(&self, reader: &mut Reader<'_>, _: &Toolbook) -> Option<Vec<Written>> {
         reader.take(OPEN);
         let mut calls = Vec::new();

@@ -7,23 +7,12 @@ use crate::repair::rescue::written::Written;
 use crate::repair::rescue::{body, python};
 use crate::scanner::Toolbook;
 
+#[derive(Debug)]
 pub(super) struct PrefixWord;
 
 const MARKS: [&str; 5] = ["<<function>>", "<<api_call>>", "<<tool_call>>", "functools[{", "functools ["];
 
 impl Grammar for PrefixWord {
-    fn name(&self) -> &'static str {
-        "prefix_word"
-    }
-
-    fn marks(&self) -> &'static [&'static str] {
-        &MARKS
-    }
-
-    fn is_reserved(&self) -> bool {
-        false
-    }
-
     fn read(&self, reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
         if reader.take("functools") {
             reader.skip_space()?;

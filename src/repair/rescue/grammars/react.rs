@@ -7,6 +7,7 @@ use crate::repair::rescue::written::Written;
 use crate::repair::rescue::{body, python};
 use crate::scanner::Toolbook;
 
+#[derive(Debug)]
 pub(super) struct React;
 
 const MARKS: [&str; 6] = ["Action:", "**Action:**", "**Action**:", "✿FUNCTION✿:", "✿FUNCTION✿", "Action :"];
@@ -29,22 +30,6 @@ const ENDS: [&str; 5] = ["Observation:", "Thought:", "✿RESULT✿", "✿RETURN�
 const DONE: &str = "finalanswer";
 
 impl Grammar for React {
-    fn name(&self) -> &'static str {
-        "react"
-    }
-
-    fn marks(&self) -> &'static [&'static str] {
-        &MARKS
-    }
-
-    fn is_reserved(&self) -> bool {
-        false
-    }
-
-    fn begins_line(&self) -> bool {
-        true
-    }
-
     fn read(&self, reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
         MARKS.into_iter().find(|mark| reader.take(mark))?;
         reader.skip_space()?;
@@ -83,5 +68,5 @@ fn named(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
     }
     let input = rest.get(..end)?;
     reader.advance(end)?;
-    Some(vec![Written::with_input(name, input)?])
+    Some(vec![Written::with_input(name, input.trim())?])
 }

@@ -618,4 +618,83 @@ pub(super) const SAMPLES: &[Sample] = &[
             "Behind <|plamo:begin_tool_requests:plamo|> stand requests.",
         ],
     },
+    Sample {
+        notation: "arrow_hash",
+        right: &[
+            ("[TOOL_CALL]\n{tool => \"get_weather\", args => {\n  --city \"Paris\"\n}}\n[/TOOL_CALL]", &[PARIS]),
+            ("[TOOL_CALL]{tool => 'get_weather', args => {--city \"Oslo\" --days 3}}[/TOOL_CALL]", &[OSLO]),
+            ("[TOOL_CALL]{:name => \"get_weather\", :arguments => {:city => \"Paris\"}}[/TOOL_CALL]", &[PARIS]),
+        ],
+        hostile: &[
+            "[TOOL_CALL]{tool => \"get_weather\", args => {--city \"Par",
+            "[TOOL_CALL]{tool => \"get_weather\", args => {--place \"Paris\"}}[/TOOL_CALL]",
+            "[TOOL_CALL]{tool => \"no_such_tool\", args => {}}[/TOOL_CALL]",
+        ],
+        alike: &["The mark [TOOL_CALL] opens a hash."],
+    },
+    Sample {
+        notation: "arrow_hash_bare",
+        right: &[("{tool => \"get_weather\", args => {\"city\" => \"Paris\"}}", &[PARIS])],
+        hostile: &["{tool => \"get_weather\", args => {--city \"Par"],
+        alike: &["{tool => \"hammer\", args => {--weight \"2\"}}", "{name => \"Paris\", population => 2100000}"],
+    },
+    Sample {
+        notation: "json_head",
+        right: &[
+            (
+                "{\"name\": \"get_weather\",\n<parameter=city>\nOslo\n</parameter>\n<parameter=days>\n3\n</parameter>\n</function>",
+                &[OSLO_TEXT],
+            ),
+            ("{\"name\": \"get_weather\", \"arguments>\n{\"city\": \"Paris\"}", &[PARIS]),
+            ("{\"name\": \"get_weather\", \"parameters\">{\"city\": \"Paris\"}}", &[PARIS]),
+        ],
+        hostile: &[
+            "{\"name\": \"get_weather\", \"arguments>\n{\"city\": \"Par",
+            "{\"name\": \"no_such_tool\", \"arguments>\n{}",
+        ],
+        alike: &["{\"name\": \"Paris\", \"population>\n2100000"],
+    },
+    Sample {
+        notation: "tool_tag",
+        right: &[
+            ("<get_weather>\n<city>Paris</city>\n</get_weather>", &[PARIS]),
+            ("<get_weather><city>Oslo</city><days>3</days></get_weather>", &[OSLO_TEXT]),
+            ("<get_weather city=\"Paris\"/>", &[PARIS]),
+            ("<get_weather>{\"city\": \"Paris\"}</get_weather>", &[PARIS]),
+        ],
+        hostile: &["<get_weather><city>Par", "<get_weather><city>Paris</get_w"],
+        alike: &[
+            "<get_weather>Paris, or so</get_weather>",
+            "<get_weather><colour>red</colour></get_weather>",
+            "The element <get_weather> has no content.",
+        ],
+    },
+    Sample {
+        notation: "name_tag",
+        right: &[
+            ("<tool_name>get_weather</tool_name>\n<parameters>{\"city\": \"Paris\"}</parameters>", &[PARIS]),
+            (
+                "<name>get_weather\n</parameter>\n<parameter=city>\nOslo\n</parameter>\n<parameter=days>\n3\n</parameter>\n</function>",
+                &[OSLO_TEXT],
+            ),
+        ],
+        hostile: &["<tool_name>get_weather</tool_name>\n<parameters>{\"city\": \"Par"],
+        alike: &[
+            "<name>get_weather</name>\n<description>Gets the weather</description>",
+            "<name>Paris</name>\n<city>Paris</city>",
+        ],
+    },
+    Sample {
+        notation: "parameter_tag",
+        right: &[
+            ("<parameter=city>\nOslo\n</parameter>\n<parameter=days>\n3\n</parameter>\n</function>", &[OSLO_TEXT]),
+            (
+                "<parameter=name>\nget_weather\n</parameter>\n<parameter=city>\nParis\n</parameter>\n</function>",
+                &[PARIS],
+            ),
+            ("<parameter=get_weather>\n<parameter=city>\nParis\n</parameter>\n</function>", &[PARIS]),
+        ],
+        hostile: &["<parameter=city>\nPar", "<parameter=days>\n3\n</parameter>\n</function>"],
+        alike: &["The docs say that <parameter=city> is the opener.", "<parameter=colour>\nred\n</parameter>"],
+    },
 ];

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::MARKED;
 use super::samples::SAMPLES;
 use crate::domain::rules::Evidence;
 use crate::repair::rescue::hold::{Hold, HoldRules, Starts};
+use crate::repair::rescue::notations::Notations;
 use crate::repair::rescue::testing::{check_text, read, tools};
 use crate::repair::rescue::{Reading, Situation, rescue};
 
@@ -22,7 +22,7 @@ fn rows() -> Vec<Vec<String>> {
 
 #[test]
 fn every_notation_has_samples_and_every_sample_a_notation() {
-    let names: Vec<&str> = MARKED.iter().map(|grammar| grammar.name()).collect();
+    let names: Vec<&str> = Notations::built_in().entries().iter().map(|entry| entry.name).collect();
     let sampled: Vec<&str> = SAMPLES.iter().map(|sample| sample.notation).collect();
     assert_eq!(names, sampled);
     for sample in SAMPLES {
@@ -36,7 +36,7 @@ fn every_notation_has_samples_and_every_sample_a_notation() {
 
 #[test]
 fn no_mark_belongs_to_two_notations() {
-    let marks: Vec<&str> = MARKED.iter().flat_map(|grammar| grammar.marks()).copied().collect();
+    let marks: Vec<&str> = Notations::built_in().entries().iter().flat_map(|entry| entry.openers()).collect();
     let distinct: BTreeSet<&str> = marks.iter().copied().collect();
     assert_eq!(marks.len(), distinct.len());
     assert!(marks.iter().all(|mark| !mark.is_empty()));
@@ -45,12 +45,12 @@ fn no_mark_belongs_to_two_notations() {
 #[test]
 fn the_document_names_every_notation_with_its_marks() {
     let rows = rows();
-    for grammar in MARKED {
-        let name = format!("`{}`", grammar.name());
+    for grammar in Notations::built_in().entries() {
+        let name = format!("`{}`", grammar.name);
         let row = rows.iter().find(|row| row.first() == Some(&name));
         let row = row.unwrap_or_else(|| panic!("docs/notations.md has no row for {name}"));
         assert_eq!(row.len(), 6, "the row of {name} has not six cells: {row:?}");
-        for mark in grammar.marks() {
+        for mark in grammar.openers() {
             assert!(row.iter().any(|cell| cell.contains(mark)), "the row of {name} does not name the mark {mark}");
         }
         for (index, cell) in row.iter().enumerate() {
@@ -58,11 +58,12 @@ fn the_document_names_every_notation_with_its_marks() {
         }
     }
     // And it names no notation that is not there.
-    let known = |name: &str| MARKED.iter().any(|grammar| format!("`{}`", grammar.name()) == name);
+    let known =
+        |name: &str| Notations::built_in().entries().iter().any(|grammar| format!("`{}`", grammar.name) == name);
     for row in rows.iter().filter(|row| row.len() == 6) {
         let name = row.first().map_or("", String::as_str);
         let is_head = name == "notation" || name.starts_with("--");
-        let is_unmarked = ["`json`", "`python`", "`named_json`"].contains(&name);
+        let is_unmarked = ["`json`", "`python`", "`named_json`", "`plain`"].contains(&name);
         assert!(is_head || is_unmarked || known(name), "docs/notations.md names {name}, which is no notation");
     }
 }
@@ -162,8 +163,8 @@ fn look_alikes_stay_text() {
 
 #[test]
 fn a_mark_in_inline_code_or_in_a_quotation_is_text() {
-    for grammar in MARKED {
-        for mark in grammar.marks() {
+    for grammar in Notations::built_in().entries() {
+        for mark in grammar.openers() {
             if !mark.contains('`') {
                 check_text(&format!("The mark `{mark}` begins a call (see above)."));
             }
@@ -175,8 +176,8 @@ fn a_mark_in_inline_code_or_in_a_quotation_is_text() {
 
 #[test]
 fn a_mark_in_a_sentence_is_text() {
-    for grammar in MARKED {
-        for mark in grammar.marks().iter().filter(|mark| !mark.ends_with('{')) {
+    for grammar in Notations::built_in().entries() {
+        for mark in grammar.openers().filter(|mark| !mark.ends_with('{')) {
             check_text(&format!("Every call begins with {mark} and ends soon after (see above)."));
         }
     }

@@ -2,101 +2,80 @@
 //! (`<function_call>`), Nemotron (`<TOOLCALL>`), Jamba and Olmo write calls so.
 
 use crate::repair::rescue::grammar::Grammar;
-use crate::repair::rescue::literal::{Literal, Reader};
-use crate::repair::rescue::written::Written;
-use crate::repair::rescue::{body, element, python};
+use crate::repair::rescue::literal::Reader;
+use crate::repair::rescue::tag::{self, Kind, Tag};
+use crate::repair::rescue::written::{Written, offered};
+use crate::repair::rescue::{body, element, extent, pairs, plain};
 use crate::scanner::Toolbook;
 
+#[derive(Debug)]
 pub(super) struct ToolCall;
-
-const MARKS: [&str; 17] = [
-    "<tool_call>",
-    "<tool_calls>",
-    "<function_call>",
-    "<function_calls>",
-    "<functioncall>",
-    "<toolcall>",
-    "<TOOLCALL>",
-    "<tool_use>",
-    "<seed:tool_call>",
-    "<minimax:tool_call>",
-    "<longcat_tool_call>",
-    "<antml:function_calls>",
-    "<atem:function_calls>",
-    "<｜DSML｜function_calls>",
-    "<｜DSML｜tool_calls>",
-    "<｜GCML｜tool_calls>",
-    "<|tool_calls>",
-];
-
-/// What may stand behind calls and belongs to them: end tags, whose start tags may be missing, and the marks that end a turn.
-pub(super) const CLOSES: [&str; 18] = [
-    "</tool_call>",
-    "</tool_calls>",
-    "</function_call>",
-    "</function_calls>",
-    "</seed:tool_call>",
-    "</minimax:tool_call>",
-    "</antml:function_calls>",
-    "</atem:function_calls>",
-    "</｜DSML｜function_calls>",
-    "</｜DSML｜tool_calls>",
-    "</｜GCML｜tool_calls>",
-    "</longcat_tool_call>",
-    "<|im_end|>",
-    "<|eom_id|>",
-    "<|eot_id|>",
-    "<|endoftext|>",
-    "<|end|>",
-    "</s>",
-];
 
 /// Pairs of tags within pairs of tags: `<tool_calls><tool_call>`.
 const MAX_DEPTH: usize = 3;
 
-/// What the template of LongCat puts before the names of its elements.
-const PREFIXES: [&str; 2] = ["", "longcat_"];
+/// The namespace of the template that writes arguments between their tags as they are, with elements like Qwen's.
+const INLINE: &str = "seed:";
+
+/// Prose between a start tag and the call behind it, in bytes.
+const MAX_PROSE: usize = 2048;
 
 impl Grammar for ToolCall {
-    fn name(&self) -> &'static str {
-        "tool_call"
-    }
-
-    fn marks(&self) -> &'static [&'static str] {
-        &MARKS
-    }
-
     fn read(&self, reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
         let calls = between(reader, toolbook, MAX_DEPTH)?;
-        element::skip_end_tags(reader, &CLOSES);
-        Some(calls)
+        element::skip_closes(reader);
+        (!extent::leaves_end_tags(reader)).then_some(calls)
     }
+}
+
+/// Whether an element holds calls.
+fn is_wrapper(tag: &Tag<'_>) -> bool {
+    tag.kind == Some(Kind::Wrapper) || tag.name == "tool_use"
 }
 
 fn between(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize) -> Option<Vec<Written>> {
     let depth = depth.checked_sub(1)?;
     let mark = reader.at();
-    let open = MARKS.into_iter().find(|mark| reader.take(mark))?;
-    let close = open.replacen('<', "</", 1);
+    let tag = tag::take(reader).filter(is_wrapper)?;
+    let close = format!("</{}>", tag.full);
     let start = reader.at();
-    if let Some(calls) = pairs(reader, toolbook, &close, depth) {
-        return Some(calls);
-    }
-    reader.go(start);
-    if let Some(call) = keys_and_values(reader, &close) {
-        return Some(vec![call]);
-    }
-    reader.go(start);
-    // A mark that is never closed may be opened again for the next call.
-    if let Some(calls) = body::read(reader, toolbook, &[&close, "<|im_end|>"]) {
-        return Some(calls);
+    if tag.value.is_none() {
+        if let Some(calls) = wrapped(reader, toolbook, &tag, &close, depth) {
+            return Some(calls);
+        }
+        reader.go(start);
+        if let Some(call) = pairs::call(reader, toolbook, tag.name) {
+            return Some(vec![call]);
+        }
+        reader.go(start);
+        if tag.full.starts_with(INLINE) && reader.rest().trim_start().starts_with('<') {
+            return inline(reader, toolbook, &close);
+        }
+        // A mark that is never closed may be opened again for the next call.
+        if let Some(calls) = body::read(reader, toolbook, &[&close, "<|im_end|>"]) {
+            return Some(calls);
+        }
     }
     reader.go(mark);
-    element::calls(reader)
+    if let Some(calls) = element::calls(reader, toolbook) {
+        return Some(calls);
+    }
+    reader.go(start);
+    reader.skip_space()?;
+    if let Some(call) = plain::assignments(reader, toolbook) {
+        return Some(vec![call]);
+    }
+    behind_prose(reader, toolbook, &close)
 }
 
 /// Further pairs of tags within this one.
-fn pairs(reader: &mut Reader<'_>, toolbook: &Toolbook, close: &str, depth: usize) -> Option<Vec<Written>> {
+fn wrapped(
+    reader: &mut Reader<'_>,
+    toolbook: &Toolbook,
+    outer: &Tag<'_>,
+    close: &str,
+    depth: usize,
+) -> Option<Vec<Written>> {
     let mut calls = Vec::new();
     loop {
         let before = reader.at();
@@ -104,7 +83,12 @@ fn pairs(reader: &mut Reader<'_>, toolbook: &Toolbook, close: &str, depth: usize
         if !calls.is_empty() && reader.take(close) {
             return Some(calls);
         }
-        let more = MARKS.iter().any(|mark| reader.rest().starts_with(mark));
+        // A call that was closed like what holds it.
+        if let Some(end) = tag::end(reader.rest()).filter(|end| !calls.is_empty() && end.name == outer.name) {
+            reader.advance(end.length)?;
+            return Some(calls);
+        }
+        let more = tag::start(reader.rest()).is_some_and(|tag| is_wrapper(&tag));
         match more.then(|| between(reader, toolbook, depth)).flatten() {
             Some(more) => calls.extend(more),
             None => {
@@ -115,25 +99,36 @@ fn pairs(reader: &mut Reader<'_>, toolbook: &Toolbook, close: &str, depth: usize
     }
 }
 
-/// `name <arg_key>a</arg_key> <arg_value>1</arg_value>`.
-fn keys_and_values(reader: &mut Reader<'_>, close: &str) -> Option<Written> {
-    reader.skip_space()?;
-    let name = python::name(reader)?;
-    reader.skip_space()?;
-    reader.take("<tool_sep>");
-    let mut members: Vec<(String, Literal)> = Vec::new();
+/// Elements up to `close`, with values as they stand between their tags.
+fn inline(reader: &mut Reader<'_>, toolbook: &Toolbook, close: &str) -> Option<Vec<Written>> {
+    let mut calls = Vec::new();
     loop {
+        let before = reader.at();
         reader.skip_space()?;
-        if let Some(prefix) = PREFIXES.into_iter().find(|prefix| reader.take(&format!("<{prefix}arg_key>"))) {
-            let key = element::text_up_to_end(reader, &format!("{prefix}arg_key"))?;
-            reader.skip_space()?;
-            let element = format!("{prefix}arg_value");
-            let value = reader.take(&format!("<{element}>")).then(|| element::text_up_to_end(reader, &element))??;
-            members.push((key.text()?.trim().to_owned(), value));
-        } else if reader.take(close) || reader.rest().is_empty() && !members.is_empty() && reader.completes() {
-            return Some(Written::named(name, members));
-        } else {
-            return None;
+        if reader.take(close) || reader.rest().is_empty() && reader.completes() {
+            return (!calls.is_empty()).then_some(calls);
+        }
+        match element::calls_with(reader, toolbook, true) {
+            Some(more) => calls.extend(more),
+            None => {
+                reader.go(before);
+                return (!calls.is_empty()).then_some(calls);
+            }
         }
     }
+}
+
+/// A call behind prose within the pair of tags: the first bracket or element there begins it.
+fn behind_prose(reader: &mut Reader<'_>, toolbook: &Toolbook, close: &str) -> Option<Vec<Written>> {
+    let rest = reader.rest();
+    let window = rest.get(..rest.floor_char_boundary(MAX_PROSE))?;
+    let at = window.find(['{', '[', '<', '('])?;
+    let is_prose = window.get(..at).is_some_and(|prose| prose.trim_end().contains(char::is_whitespace));
+    if !is_prose || rest.get(at..).is_some_and(|rest| rest.starts_with(close) || rest.starts_with('(')) {
+        return None;
+    }
+    reader.advance(at)?;
+    let calls = body::read(reader, toolbook, &[close])?;
+    let is_closed = reader.text().get(..reader.at()).is_some_and(|before| before.ends_with(close));
+    (is_closed && calls.iter().all(|call| offered(&call.name, toolbook).is_some())).then_some(calls)
 }

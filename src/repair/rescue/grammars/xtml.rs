@@ -7,6 +7,7 @@ use crate::repair::rescue::literal::{Literal, Reader};
 use crate::repair::rescue::written::Written;
 use crate::scanner::Toolbook;
 
+#[derive(Debug)]
 pub(super) struct Xtml;
 
 const TOOLS: &str = "<|open|>tools<|sep|>";
@@ -23,14 +24,6 @@ const SEPARATOR: &str = "<|sep|>";
 const ENDS: [&str; 3] = [TOOLS_END, "<|close|>message<|sep|>", "<|end_of_msg|>"];
 
 impl Grammar for Xtml {
-    fn name(&self) -> &'static str {
-        "xtml"
-    }
-
-    fn marks(&self) -> &'static [&'static str] {
-        &[TOOLS, CALL]
-    }
-
     fn read(&self, reader: &mut Reader<'_>, _: &Toolbook) -> Option<Vec<Written>> {
         reader.take(TOOLS);
         let mut calls = Vec::new();

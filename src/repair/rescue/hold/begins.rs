@@ -4,7 +4,7 @@
 use super::super::body::STAND_IN;
 use super::super::python::WRAPPERS;
 use super::super::statement::SHELLS;
-use super::marks::{self, Found, Kind};
+use super::marks::{self, Found, Kind, Table};
 use super::names::{Names, may_become_member, member};
 
 /// What a text may turn out to be, by its beginning.
@@ -23,6 +23,11 @@ pub(super) enum Look {
     },
     /// A mark that is reserved for calls stands in the fence.
     Mark,
+    /// A call without brackets begins, of which so many bytes were seen.
+    Call {
+        /// Where it is certain.
+        at: usize,
+    },
 }
 
 /// Words before a call that do not change what is called.
@@ -35,6 +40,7 @@ const MAX_DEPTH: usize = 4;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Beginnings<'a> {
     pub(super) names: &'a Names,
+    pub(super) table: Table<'a>,
     /// Does the request ask for JSON? Then data is its answer.
     pub(super) json_wanted: bool,
 }
@@ -75,14 +81,22 @@ impl Beginnings<'_> {
         if after.starts_with('(') {
             return self.statement(text, marker, MAX_DEPTH);
         }
+        // The name of the tool whose arguments the fence holds.
+        if self.names.contain(info.get(..word).unwrap_or_default()) {
+            match named_object(text, skip_space(text, marker + word)) {
+                Look::Text => {}
+                look => return look,
+            }
+        }
         let at = text.len() - after.trim_start().len();
         let content = text.get(at..).unwrap_or_default();
-        match marks::look(content, true, |_| false) {
+        match marks::look(content, self.table, true, |_| false) {
             _ if content.is_empty() => Look::More,
             Found::Start => Look::More,
             Found::Mark(Kind::Call | Kind::Maybe, _) => Look::Mark,
             Found::Mark(..) | Found::Nothing => match self.line(content) {
                 Look::Bracket { at: inner, is_data } => Look::Bracket { at: at + inner, is_data },
+                Look::Call { at: inner } => Look::Call { at: at + inner },
                 look => look,
             },
         }
@@ -132,10 +146,19 @@ impl Beginnings<'_> {
     fn name(self, text: &str, at: usize, depth: usize) -> Look {
         let rest = text.get(at..).unwrap_or_default();
         let Some(length) = rest.find(|letter: char| !is_name_part(letter)) else {
-            return if self.may_become_name(rest) { Look::More } else { Look::Text };
+            let is_path = rest.rsplit_once('/').is_some_and(|(name, _)| self.names.contain(name));
+            return if is_path || self.may_become_name(rest) { Look::More } else { Look::Text };
         };
         let name = rest.get(..length).unwrap_or_default().trim_end_matches([':', '.', '/', '-']);
         let end = at + length;
+        // `name/parameter>value`.
+        if let Some((tool, parameter)) = name.rsplit_once('/')
+            && !parameter.is_empty()
+            && self.names.contain(tool)
+            && text.get(end..).is_some_and(|rest| rest.starts_with('>'))
+        {
+            return Look::Call { at: end + 1 };
+        }
         if WRAPPERS.contains(&name)
             && text.get(end..).is_some_and(|rest| rest.starts_with('('))
             && !self.names.contain(name)
@@ -150,7 +173,7 @@ impl Beginnings<'_> {
             None => Look::More,
             Some('(' | '{') => Look::Bracket { at, is_data: false },
             Some('\n') => named_object(text, skip_space(text, at)),
-            Some(_) => Look::Text,
+            Some(_) => assignment(text, end),
         }
     }
 
@@ -229,6 +252,19 @@ impl Beginnings<'_> {
             Look::Bracket { is_data, .. } => Look::Bracket { at: open, is_data },
             look => look,
         }
+    }
+}
+
+/// ` parameter=` behind a name.
+fn assignment(text: &str, end: usize) -> Look {
+    let at = skip(text, end, &[' ']);
+    let word = text.get(skip(text, at, &['-'])..).unwrap_or_default();
+    let length = word.find(|letter: char| !(letter.is_alphanumeric() || "_-.".contains(letter)));
+    match length.map(|length| word.get(length..).unwrap_or_default()) {
+        _ if at == end => Look::Text,
+        None => Look::More,
+        Some(rest) if rest.starts_with('=') && length > Some(0) => Look::Call { at: text.len() - rest.len() + 1 },
+        Some(_) => Look::Text,
     }
 }
 

@@ -1,9 +1,9 @@
 //! Marks that are reserved for calls or for reasoning, while they are still coming.
 
-use std::sync::LazyLock;
-
-use super::super::grammars::MARKED;
 use super::super::layout::REASONING;
+use super::super::notations::{Entry, Notations};
+use super::super::tag::{self, Coming};
+use super::names::Names;
 
 /// What a mark says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,53 +32,72 @@ pub(super) enum Found {
 /// A set of bytes.
 pub(super) type Bytes = [bool; 256];
 
+#[derive(Debug)]
 struct Mark {
-    text: &'static str,
+    text: String,
     kind: Kind,
     /// Does it count at the start of a line alone?
     begins_line: bool,
 }
 
-struct Marks {
+/// The marks of a table of notations.
+#[derive(Debug)]
+pub(in crate::repair::rescue) struct Marks {
     all: Vec<Mark>,
     /// First bytes of marks that count anywhere.
     anywhere: Bytes,
 }
 
-static MARKS: LazyLock<Marks> = LazyLock::new(|| {
-    let mut all = Vec::new();
-    for grammar in MARKED {
-        let begins_line = grammar.begins_line();
-        let kind = if grammar.is_reserved() { Kind::Call } else { Kind::Maybe };
-        all.extend(grammar.marks().iter().map(|text| Mark { text, kind, begins_line }));
-    }
-    for [open, close] in REASONING {
-        all.push(Mark { text: open, kind: Kind::Reasoning(close), begins_line: false });
-        all.push(Mark { text: close, kind: Kind::ReasoningEnd, begins_line: false });
-    }
-    let mut anywhere = [false; 256];
-    for first in all.iter().filter(|mark| !mark.begins_line).filter_map(|mark| mark.text.bytes().next()) {
-        if let Some(flag) = anywhere.get_mut(usize::from(first)) {
-            *flag = true;
+impl Marks {
+    /// The marks of these notations, and those of reasoning.
+    pub(in crate::repair::rescue) fn new(entries: &[Entry]) -> Self {
+        let mut all = Vec::new();
+        for entry in entries {
+            let kind = match (entry.is_reserved, entry.is_tentative) {
+                (true, _) => Kind::Call,
+                (false, false) => Kind::Maybe,
+                // JSON is held as such.
+                (false, true) if entry.openers().any(|open| open.starts_with('{') && open.ends_with(':')) => continue,
+                (false, true) => Kind::Call,
+            };
+            let begins_line = entry.begins_line;
+            all.extend(entry.openers().map(|text| Mark { text: text.to_owned(), kind, begins_line }));
         }
+        for [open, close] in REASONING {
+            all.push(Mark { text: open.to_owned(), kind: Kind::Reasoning(close), begins_line: false });
+            all.push(Mark { text: close.to_owned(), kind: Kind::ReasoningEnd, begins_line: false });
+        }
+        let mut anywhere = [false; 256];
+        for first in all.iter().filter(|mark| !mark.begins_line).filter_map(|mark| mark.text.bytes().next()) {
+            if let Some(flag) = anywhere.get_mut(usize::from(first)) {
+                *flag = true;
+            }
+        }
+        Self { all, anywhere }
     }
-    Marks { all, anywhere }
-});
 
-/// The bytes with which marks begin that count anywhere.
-pub(super) fn first_bytes() -> &'static Bytes {
-    &MARKS.anywhere
+    /// The bytes with which marks begin that count anywhere.
+    pub(super) fn first_bytes(&self) -> &Bytes {
+        &self.anywhere
+    }
+}
+
+/// The tables that say whether a mark begins.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Table<'a> {
+    pub(super) notations: &'a Notations,
+    pub(super) names: &'a Names,
 }
 
 /// Looks at the beginning of `text`, which stands at the start of a line or not. Of marks for calls those that `is_quoted` are none.
-pub(super) fn look(text: &str, at_line_start: bool, is_quoted: impl Fn(&str) -> bool) -> Found {
+pub(super) fn look(text: &str, table: Table<'_>, at_line_start: bool, is_quoted: impl Fn(&str) -> bool) -> Found {
     let mut may_come = false;
     let mut found: Option<(&Mark, usize)> = None;
-    for mark in MARKS.all.iter().filter(|mark| at_line_start || !mark.begins_line) {
-        if matches!(mark.kind, Kind::Call | Kind::Maybe) && is_quoted(mark.text) {
+    for mark in table.notations.hold().all.iter().filter(|mark| at_line_start || !mark.begins_line) {
+        if matches!(mark.kind, Kind::Call | Kind::Maybe) && is_quoted(&mark.text) {
             continue;
         }
-        if text.starts_with(mark.text) {
+        if text.starts_with(&mark.text) {
             found = found.filter(|(_, length)| *length > mark.text.len()).or(Some((mark, mark.text.len())));
         } else {
             may_come |= mark.text.starts_with(text);
@@ -88,7 +107,21 @@ pub(super) fn look(text: &str, at_line_start: bool, is_quoted: impl Fn(&str) -> 
         // A longer mark would be of the same kind.
         Some((mark, length)) => Found::Mark(mark.kind, length),
         None if may_come && !text.is_empty() => Found::Start,
+        None if text.starts_with('<') && !is_quoted("<") => look_at_tag(text, table, at_line_start),
         None => Found::Nothing,
+    }
+}
+
+/// Looks at a start tag, whose name alone shows that a call may begin.
+fn look_at_tag(text: &str, table: Table<'_>, at_line_start: bool) -> Found {
+    let entry = |name: &str, kind| {
+        let entry = table.notations.role(name, kind, |name| table.names.contain(name));
+        entry.filter(|entry| at_line_start || !entry.begins_line)
+    };
+    match tag::coming(text, |name, kind| entry(name, kind).is_some()) {
+        Coming::Other => Found::Nothing,
+        Coming::Undecided => Found::Start,
+        Coming::Whole => tag::start(text).map_or(Found::Nothing, |tag| Found::Mark(Kind::Call, tag.length)),
     }
 }
 

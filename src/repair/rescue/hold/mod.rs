@@ -14,9 +14,11 @@ mod names;
 use begins::{Beginnings, Look};
 use bracket::{Bracket, Step};
 use line::Line;
-use marks::{Found, Kind, ReasoningEnds};
+pub(super) use marks::Marks;
+use marks::{Found, Kind, ReasoningEnds, Table};
 use names::Names;
 
+use super::notations::Notations;
 use crate::domain::rules::Evidence;
 use crate::scanner::Toolbook;
 
@@ -52,6 +54,7 @@ const MIN_FENCE: usize = 3;
 #[derive(Debug)]
 pub struct Hold<'a> {
     starts: &'a Starts,
+    notations: &'a Notations,
     rules: HoldRules,
     state: State,
     line: Line,
@@ -80,10 +83,16 @@ enum State {
 }
 
 impl<'a> Hold<'a> {
-    /// For one text, of which nothing has come yet.
+    /// For one text, of which nothing has come yet, with the built-in notations.
     pub fn new(starts: &'a Starts, rules: HoldRules) -> Self {
+        Self::with_notations(starts, Notations::built_in(), rules)
+    }
+
+    /// For one text, of which nothing has come yet.
+    pub fn with_notations(starts: &'a Starts, notations: &'a Notations, rules: HoldRules) -> Self {
         Self {
             starts,
+            notations,
             rules,
             state: State::Flow,
             line: Line::default(),
@@ -249,7 +258,7 @@ impl<'a> Hold<'a> {
 
     /// The inside of a line, up to what may be of interest.
     fn body(&mut self, rest: &str) -> usize {
-        let first_bytes = marks::first_bytes();
+        let first_bytes = self.notations.hold().first_bytes();
         let is_sign =
             |byte| matches!(byte, b'\n' | b'`' | b':' | b'=' | b'.' | b'?' | b'!') || first_bytes[usize::from(byte)];
         match rest.bytes().position(is_sign) {
@@ -280,10 +289,12 @@ impl<'a> Hold<'a> {
     /// A mark that begins here; `None` where none does.
     fn mark(&mut self, rest: &str) -> Option<usize> {
         let at_line_start = !self.line.has_text;
-        if !at_line_start && !rest.bytes().next().is_some_and(|first| marks::first_bytes()[usize::from(first)]) {
+        if !at_line_start
+            && !rest.bytes().next().is_some_and(|first| self.notations.hold().first_bytes()[usize::from(first)])
+        {
             return None;
         }
-        match marks::look(rest, at_line_start, |mark| self.line.quotes(mark)) {
+        match marks::look(rest, self.table(), at_line_start, |mark| self.line.quotes(mark)) {
             Found::Nothing => None,
             Found::Start => Some(self.wait(rest)),
             Found::Mark(Kind::Call, length) => {
@@ -324,6 +335,10 @@ impl<'a> Hold<'a> {
             Look::Mark => {
                 self.state = State::Call(ReasoningEnds::default());
                 Some(MIN_FENCE)
+            }
+            Look::Call { at } => {
+                self.state = State::Call(ReasoningEnds::default());
+                Some(at)
             }
         }
     }
@@ -396,8 +411,12 @@ impl<'a> Hold<'a> {
         may_be && !self.in_fence && !self.line.is_quoted
     }
 
+    fn table(&self) -> Table<'a> {
+        Table { notations: self.notations, names: &self.starts.0 }
+    }
+
     fn beginnings(&self) -> Beginnings<'a> {
-        Beginnings { names: &self.starts.0, json_wanted: self.rules.json_wanted }
+        Beginnings { names: &self.starts.0, table: self.table(), json_wanted: self.rules.json_wanted }
     }
 }
 

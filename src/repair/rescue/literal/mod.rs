@@ -71,7 +71,7 @@ impl Literal {
     }
 
     /// The first name or expression in it, which is no value.
-    pub(super) fn expression(&self) -> Option<&str> {
+    pub(in crate::repair) fn expression(&self) -> Option<&str> {
         match self {
             Self::Source(source) => Some(source),
             Self::List(items) => items.iter().find_map(Self::expression),

@@ -1,6 +1,8 @@
 //! Calls without marks, and what holds for any text.
 
 mod decisions;
+mod drift;
+mod exact;
 mod properties;
 mod rendered;
 mod unescaped;

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::rendered::{NOTATIONS, Said, Values};
 use crate::domain::rules::Evidence;
-use crate::repair::rescue::grammars::MARKED;
+use crate::repair::rescue::notations::Notations;
 use crate::repair::rescue::testing::tools;
 use crate::repair::rescue::{Reading, Rescued, Situation, rescue};
 
@@ -153,7 +153,7 @@ const CUT: Situation<'static> = Situation { cut_off: true, ..ANY };
 
 /// Pieces that readers look for.
 fn pieces() -> Vec<&'static str> {
-    let marks = MARKED.iter().flat_map(|grammar| grammar.marks()).copied();
+    let marks = Notations::built_in().entries().iter().flat_map(|entry| entry.openers());
     let others = [
         "{",
         "}",

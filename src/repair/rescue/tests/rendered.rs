@@ -133,10 +133,7 @@ pub(super) const NOTATIONS: &[Notation] = &[
         let calls = joined(calls, "\n", |call| {
             let arguments = each(call, "\n", |key, value| {
                 let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                format!(
-                    "<｜DSML｜parameter name=\"{key}\" string=\"{}\">\n{text}\n</｜DSML｜parameter>",
-                    value.is_string()
-                )
+                format!("<｜DSML｜parameter name=\"{key}\" string=\"{}\">{text}</｜DSML｜parameter>", value.is_string())
             });
             format!("<｜DSML｜invoke name=\"{}\">\n{arguments}\n</｜DSML｜invoke>", call.name)
         });
@@ -145,7 +142,7 @@ pub(super) const NOTATIONS: &[Notation] = &[
     ("invoke", Values::Strings, |calls| {
         joined(calls, "\n", |call| {
             let arguments =
-                each(call, "\n", |key, value| format!("<parameter name=\"{key}\">\n{}\n</parameter>", text(value)));
+                each(call, "\n", |key, value| format!("<parameter name=\"{key}\">{}</parameter>", text(value)));
             format!("<invoke name=\"{}\">\n{arguments}\n</invoke>", call.name)
         })
     }),
@@ -158,7 +155,7 @@ pub(super) const NOTATIONS: &[Notation] = &[
     ("glm", Values::Strings, |calls| {
         joined(calls, "\n", |call| {
             let arguments = each(call, "\n", |key, value| {
-                format!("<arg_key>{key}</arg_key>\n<arg_value>\n{}\n</arg_value>", text(value))
+                format!("<arg_key>{key}</arg_key>\n<arg_value>{}</arg_value>", text(value))
             });
             format!("<tool_call>{}\n{arguments}\n</tool_call>", call.name)
         })

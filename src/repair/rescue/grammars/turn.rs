@@ -1,4 +1,4 @@
-//! `<|recipient|>name` and `<|content|>{...}`, of functionary 2; `>>>name` and the arguments on the next line, of functionary 3.
+//! `>>>name` and the arguments on the next line, of functionary 3.
 
 use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::Reader;
@@ -6,58 +6,13 @@ use crate::repair::rescue::written::{Written, offered};
 use crate::repair::rescue::{body, element, python};
 use crate::scanner::Toolbook;
 
-/// With a recipient.
-pub(super) struct Recipient;
-
-/// With the sign of a turn.
+#[derive(Debug)]
 pub(super) struct Turn;
 
-const RECIPIENT: &str = "<|recipient|>";
-const CONTENT: &str = "<|content|>";
-const FROM: &str = "<|from|>assistant";
 const STOP: &str = "<|stop|>";
 const SIGN: &str = ">>>";
 
-impl Grammar for Recipient {
-    fn name(&self) -> &'static str {
-        "recipient"
-    }
-
-    fn marks(&self) -> &'static [&'static str] {
-        &[FROM, RECIPIENT]
-    }
-
-    fn is_reserved(&self) -> bool {
-        false
-    }
-
-    fn read(&self, reader: &mut Reader<'_>, _: &Toolbook) -> Option<Vec<Written>> {
-        several(reader, |reader| {
-            reader.take(FROM);
-            reader.skip_space()?;
-            reader.take(RECIPIENT).then_some(())?;
-            reader.skip_space()?;
-            let name = python::name(reader)?;
-            reader.skip_space()?;
-            reader.take(CONTENT).then_some(())?;
-            object(reader, name)
-        })
-    }
-}
-
 impl Grammar for Turn {
-    fn name(&self) -> &'static str {
-        "turn"
-    }
-
-    fn marks(&self) -> &'static [&'static str] {
-        &[SIGN]
-    }
-
-    fn is_reserved(&self) -> bool {
-        false
-    }
-
     fn read(&self, reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
         several(reader, |reader| {
             reader.take(SIGN).then_some(())?;

@@ -1,0 +1,294 @@
+//! Where the text of an argument ends, and which of its bytes belong to the layout around it.
+//!
+//! A value may hold the end tag of its own element. The end is the first such tag behind which the structure goes on: another
+//! argument, the end of the call, or the end of the text. Where two ends are possible there is no reading at all.
+
+use std::borrow::Cow;
+
+use super::literal::Reader;
+use super::tag::{self, Kind};
+use crate::scanner::CompiledTool;
+
+/// Which line breaks next to the tags of an argument belong to the layout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Breaks {
+    /// None: the template writes the value between its tags as it is.
+    Value,
+    /// One on either side: the template puts the value on lines of its own.
+    Layout,
+    /// One on either side where both are there: no template is known for this form.
+    Pair,
+}
+
+/// The call that an argument belongs to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Within<'a> {
+    /// The element of the call, without its namespace; empty where there is none.
+    pub(super) call: &'a str,
+    /// The tool that is called, where it is known.
+    pub(super) tool: Option<&'a CompiledTool>,
+    /// The element that separates arguments, where it is not the argument itself: `arg_key`.
+    pub(super) next: Option<&'a str>,
+}
+
+/// Marks of chat templates behind which a message is over.
+pub(super) const TURN_ENDS: [&str; 8] =
+    ["<|im_end|>", "<|eom_id|>", "<|eot_id|>", "<|endoftext|>", "<|end|>", "<|user|>", "<|observation|>", "</s>"];
+
+/// Elements that hold arguments, and may be closed behind one.
+const HOLDERS: [&str; 7] = ["parameters", "arguments", "args", "input", "properties", "params", "tool_input"];
+
+impl Within<'_> {
+    /// Whether `rest` continues or ends the call: what can stand behind an argument.
+    fn continues(&self, rest: &str) -> bool {
+        let rest = rest.trim_start();
+        if rest.is_empty() || TURN_ENDS.iter().any(|end| rest.starts_with(end)) {
+            return true;
+        }
+        if let Some(end) = tag::end(rest) {
+            let is_call =
+                end.name == self.call || matches!(end.kind, Some(Kind::Wrapper | Kind::Invoke | Kind::Function));
+            return is_call || HOLDERS.contains(&end.name) && !matches!(end.kind, Some(Kind::Parameter));
+        }
+        let Some(start) = tag::start(rest) else { return false };
+        let is_known = |name: &str| self.tool.is_some_and(|tool| tool.parameter(name).is_some());
+        match start.kind {
+            Some(Kind::Wrapper | Kind::Invoke) => true,
+            Some(Kind::Function | Kind::Parameter) => start.value.is_some() || is_known(start.name),
+            Some(Kind::Name) => true,
+            None => is_known(start.name) || self.next.is_some_and(|next| next == start.full),
+        }
+    }
+}
+
+/// The value of an argument of the element `full` that was just opened; takes its end tag. `taken` are the arguments before it.
+pub(super) fn value<'a>(
+    reader: &mut Reader<'a>,
+    full: &str,
+    breaks: Breaks,
+    within: Within<'_>,
+    taken: &[&str],
+) -> Option<Cow<'a, str>> {
+    match cdata(reader, full, within) {
+        Sections::Text(text) => return Some(text),
+        Sections::Ambiguous => return None,
+        Sections::None => {}
+    }
+    let rest = reader.rest();
+    let close = format!("</{full}>");
+    let mut found = None;
+    let mut only = None;
+    let mut count = 0usize;
+    let mut seen = rest.len();
+    for (at, _) in rest.match_indices(&close) {
+        let behind = rest.get(at + close.len()..)?;
+        if within.continues(behind) {
+            found = Some(at);
+            seen = at;
+            break;
+        }
+        // Two end tags in a row: one too many, or one that is text.
+        if behind.trim_start().starts_with(&close) {
+            reader.burn(at);
+            return None;
+        }
+        only = only.or(Some(at));
+        count += 1;
+    }
+    reader.burn(seen);
+    let inner = rest.get(..found.unwrap_or(rest.len()))?;
+    match sibling(inner, full, within, taken) {
+        Sibling::Ambiguous => return None,
+        Sibling::At(at) => return unclosed(reader, at, breaks),
+        Sibling::None => {}
+    }
+    // What was cut off may have had another end.
+    if let Some(at) = found.or(only.filter(|_| count == 1 && reader.may_complete())) {
+        let text = rest.get(..at)?;
+        reader.advance(at + close.len())?;
+        return Some(Cow::Borrowed(inner_text(text, breaks)));
+    }
+    if count > 1 {
+        return None;
+    }
+    other_end(reader, full, breaks, within)
+}
+
+/// Takes a value whose end tag is missing, up to `length`; the line break before what follows is layout.
+fn unclosed<'a>(reader: &mut Reader<'a>, length: usize, breaks: Breaks) -> Option<Cow<'a, str>> {
+    let text = reader.rest().get(..length)?;
+    reader.advance(length)?;
+    let text = if breaks == Breaks::Value { text } else { text.strip_prefix('\n').unwrap_or(text) };
+    Some(Cow::Borrowed(text.strip_suffix('\n').unwrap_or(text)))
+}
+
+/// What stands before the end of a value at the start of a line, and looks like the next argument.
+enum Sibling {
+    None,
+    At(usize),
+    Ambiguous,
+}
+
+/// Looks for the next argument in `inner`: it is one where the tool has it and it was not given yet.
+fn sibling(inner: &str, full: &str, within: Within<'_>, taken: &[&str]) -> Sibling {
+    if let Some(next) = within.next {
+        return next_key(inner, next, within, taken);
+    }
+    for sign in ["=", " name="] {
+        let start = format!("\n<{full}{sign}");
+        let Some(at) = inner.find(&start) else { continue };
+        let key = inner.get(at + 1..).and_then(tag::start).and_then(|tag| tag.value);
+        let is_new = key
+            .is_some_and(|key| within.tool.is_some_and(|tool| tool.parameter(key).is_some()) && !taken.contains(&key));
+        return if is_new { Sibling::At(at + 1) } else { Sibling::Ambiguous };
+    }
+    Sibling::None
+}
+
+/// Looks for the element `next`, which holds the name of the next argument.
+fn next_key(inner: &str, next: &str, within: Within<'_>, taken: &[&str]) -> Sibling {
+    let start = format!("<{next}>");
+    for (at, _) in inner.match_indices(&start) {
+        let Some(key) = inner.get(at + start.len()..).and_then(|rest| rest.split('<').next()) else { continue };
+        if within.tool.is_some_and(|tool| tool.parameter(key.trim()).is_some()) {
+            return if taken.contains(&key.trim()) { Sibling::Ambiguous } else { Sibling::At(at) };
+        }
+    }
+    Sibling::None
+}
+
+/// A value that ends with another element's end tag: one of an argument's other names, or that of the call.
+fn other_end<'a>(reader: &mut Reader<'a>, full: &str, breaks: Breaks, within: Within<'_>) -> Option<Cow<'a, str>> {
+    let rest = reader.rest();
+    let name = full.rsplit([':', '|', '｜', ' ']).next().unwrap_or(full);
+    let mut at = 0;
+    while let Some(next) = rest.get(at..)?.find("</") {
+        at += next;
+        let Some(end) = rest.get(at..).and_then(tag::end) else {
+            at += 2;
+            continue;
+        };
+        reader.burn(next);
+        let behind = rest.get(at + end.length..)?;
+        let is_argument = end.name == name || end.kind == Some(Kind::Parameter);
+        if is_argument && within.continues(behind) {
+            let text = rest.get(..at)?;
+            reader.advance(at + end.length)?;
+            return Some(Cow::Borrowed(inner_text(text, breaks)));
+        }
+        let is_call =
+            end.name == within.call || matches!(end.kind, Some(Kind::Wrapper | Kind::Function | Kind::Invoke));
+        if is_call {
+            return unclosed(reader, at, breaks);
+        }
+        at += end.length;
+    }
+    reader.burn(rest.len());
+    None
+}
+
+/// A value that is one or more CDATA sections (XML 1.0, section 2.7) and nothing else: their content.
+fn cdata<'a>(reader: &mut Reader<'a>, full: &str, within: Within<'_>) -> Sections<'a> {
+    let start = reader.rest();
+    let Some((text, length)) = sections(reader, full) else { return Sections::None };
+    // An end tag within that ends the value as well: the section may be the value's own text.
+    let close = format!("</{full}>");
+    let inner = start.get(..length - close.len()).unwrap_or_default();
+    let ends = |at: usize| start.get(at + close.len()..).is_some_and(|behind| within.continues(behind));
+    if inner.match_indices(&close).any(|(at, _)| ends(at)) {
+        return Sections::Ambiguous;
+    }
+    match reader.advance(length) {
+        Some(()) => Sections::Text(text),
+        None => Sections::Ambiguous,
+    }
+}
+
+/// What a value is, read as CDATA sections.
+enum Sections<'a> {
+    Text(Cow<'a, str>),
+    Ambiguous,
+    None,
+}
+
+/// The content of the sections that come next, and the bytes up to and with the end tag behind them.
+fn sections<'a>(reader: &mut Reader<'a>, full: &str) -> Option<(Cow<'a, str>, usize)> {
+    const OPEN: &str = "<![CDATA[";
+    const CLOSE: &str = "]]>";
+    let start = reader.rest();
+    let mut rest = start.trim_start();
+    let mut text: Cow<'a, str> = Cow::Borrowed("");
+    while let Some(section) = rest.strip_prefix(OPEN) {
+        // The first end behind which a section or the end tag comes: a value may hold the end of a section by itself.
+        let end = section.match_indices(CLOSE).map(|(at, _)| at).find(|at| {
+            let behind = section.get(at + CLOSE.len()..).unwrap_or_default().trim_start();
+            behind.starts_with(OPEN) || tag::end(behind).is_some_and(|end| end.full == full)
+        });
+        let Some(end) = end else {
+            reader.burn(section.len());
+            return None;
+        };
+        let content = section.get(..end)?;
+        if text.is_empty() {
+            text = Cow::Borrowed(content)
+        } else {
+            text.to_mut().push_str(content)
+        }
+        rest = section.get(end + CLOSE.len()..)?;
+        rest = if rest.trim_start().starts_with(OPEN) { rest.trim_start() } else { rest };
+    }
+    if rest.len() == start.trim_start().len() {
+        return None;
+    }
+    let behind = rest.trim_start();
+    let end = tag::end(behind).filter(|end| end.full == full)?;
+    Some((text, start.len() - behind.len() + end.length))
+}
+
+/// The text between two tags without the line breaks that belong to the layout.
+pub(super) fn inner_text(text: &str, breaks: Breaks) -> &str {
+    match breaks {
+        Breaks::Value => text,
+        Breaks::Layout => {
+            let text = text.strip_prefix('\n').unwrap_or(text);
+            text.strip_suffix('\n').unwrap_or(text)
+        }
+        Breaks::Pair => text.strip_prefix('\n').and_then(|text| text.strip_suffix('\n')).unwrap_or(text),
+    }
+}
+
+/// Whether an end tag of a call or of an argument follows that nothing opened: a value was cut at an end tag of its own text.
+pub(super) fn leaves_end_tags(reader: &mut Reader<'_>) -> bool {
+    let rest = reader.rest();
+    let mut at = 0;
+    let mut opened: Vec<Kind> = Vec::new();
+    while let Some(next) = rest.get(at..).and_then(|rest| rest.find('<')) {
+        at += next;
+        let here = rest.get(at..).unwrap_or_default();
+        let is_quoted = rest.get(..at).is_some_and(|before| before.ends_with('`'));
+        if let Some(end) = tag::end(here) {
+            let is_pair = end.name.ends_with("arg_key") || end.name.ends_with("arg_value");
+            let is_of_call = matches!(end.kind, Some(Kind::Parameter | Kind::Function | Kind::Invoke | Kind::Wrapper));
+            let opener = opened.iter().rposition(|kind| end.kind == Some(*kind));
+            if let Some(opener) = opener {
+                opened.truncate(opener);
+            } else if !is_quoted && (is_pair || is_of_call) {
+                reader.burn(at);
+                return true;
+            }
+        } else if let Some(start) = tag::start(here)
+            && !is_quoted
+            && matches!(start.kind, Some(Kind::Function | Kind::Invoke | Kind::Wrapper | Kind::Parameter))
+        {
+            // The next call, which is judged by itself.
+            let before = rest.get(..at).unwrap_or_default();
+            if before.trim().is_empty() || before.ends_with('\n') {
+                break;
+            }
+            opened.extend(start.kind);
+        }
+        at += 1;
+    }
+    reader.burn(at);
+    false
+}

@@ -1,0 +1,151 @@
+//! `{tool => "f", args => {--a "1" --b 2}}`, a hash as Ruby and Perl write it, alone or between `[TOOL_CALL]` and `[/TOOL_CALL]`.
+
+use crate::repair::rescue::grammar::Grammar;
+use crate::repair::rescue::literal::{Literal, Reader};
+use crate::repair::rescue::written::{Written, offered};
+use crate::repair::rescue::{body, element, python, shape};
+use crate::scanner::{CompiledTool, Toolbook};
+
+/// Between marks.
+#[derive(Debug)]
+pub(super) struct MarkedHash;
+
+/// Where a line begins.
+#[derive(Debug)]
+pub(super) struct BareHash;
+
+const OPENS: [&str; 2] = ["[TOOL_CALL]", "[tool_call]"];
+const CLOSES: [&str; 2] = ["[/TOOL_CALL]", "[/tool_call]"];
+
+impl Grammar for MarkedHash {
+    fn read(&self, reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
+        OPENS.into_iter().find(|open| reader.take(open))?;
+        let start = reader.at();
+        if let Some(calls) = several(reader, toolbook) {
+            element::skip_end_tags(reader, &CLOSES);
+            return Some(calls);
+        }
+        reader.go(start);
+        body::read(reader, toolbook, &CLOSES)
+    }
+}
+
+impl Grammar for BareHash {
+    fn read(&self, reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
+        several(reader, toolbook)
+    }
+}
+
+/// Hashes that follow one another.
+fn several(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
+    let mut calls = Vec::new();
+    loop {
+        let before = reader.at();
+        reader.skip_space()?;
+        if !reader.rest().starts_with('{') {
+            reader.go(before);
+            return (!calls.is_empty()).then_some(calls);
+        }
+        calls.push(call(reader, toolbook)?);
+        reader.take(",");
+    }
+}
+
+fn call(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Written> {
+    reader.take("{").then_some(())?;
+    let mut name: Option<String> = None;
+    let mut members: Option<Vec<(String, Literal)>> = None;
+    loop {
+        reader.skip_space()?;
+        if reader.take("}") {
+            return Some(Written::named(name?, members?));
+        }
+        let key = key(reader)?;
+        if name.is_none() && shape::NAMES.contains(&key.as_str()) {
+            let Literal::Text(text) = reader.data()? else { return None };
+            name = Some(shape::clean(&text));
+        } else if members.is_none() && shape::ARGUMENTS.contains(&key.as_str()) {
+            let tool = offered(name.as_deref()?, toolbook)?;
+            members = Some(arguments(reader, tool)?);
+        } else {
+            return None;
+        }
+        reader.skip_space()?;
+        reader.take(",");
+    }
+}
+
+/// `tool =>`, `:tool =>` or `"tool" =>`.
+fn key(reader: &mut Reader<'_>) -> Option<String> {
+    reader.take(":");
+    let key = python::name(reader)?;
+    reader.skip_space()?;
+    reader.take("=>").then_some(())?;
+    reader.skip_space()?;
+    Some(key)
+}
+
+/// The inner hash: options with two hyphens and a value each, or pairs with arrows; or JSON.
+fn arguments(reader: &mut Reader<'_>, tool: &CompiledTool) -> Option<Vec<(String, Literal)>> {
+    let start = reader.at();
+    if let Some(Literal::Object(members)) = reader.data()
+        && members.iter().all(|(key, value)| tool.parameter(key).is_some() && !matches!(value, Literal::Source(_)))
+    {
+        return Some(members);
+    }
+    reader.go(start);
+    reader.take("{").then_some(())?;
+    let mut members = Vec::new();
+    loop {
+        reader.skip_space()?;
+        if reader.take("}") {
+            return Some(members);
+        }
+        let key = if reader.take("--") {
+            let rest = reader.rest();
+            let length = rest.find(|letter: char| !(letter.is_alphanumeric() || "_-.".contains(letter)))?;
+            let key = rest.get(..length)?.to_owned();
+            reader.advance(length)?;
+            reader.skip_space()?;
+            reader.take("=");
+            key
+        } else {
+            key(reader)?
+        };
+        tool.parameter(&key)?;
+        // The value ends with its quote or its word; what is neither has no certain end.
+        let value = match reader.peek()? {
+            '"' | '\'' => quoted(reader)?,
+            _ => reader.data()?,
+        };
+        members.push((key, value));
+        reader.skip_space()?;
+        reader.take(",");
+    }
+}
+
+/// A string behind which the next option, pair or the end of the hash comes, so that quotes within it end nothing.
+fn quoted(reader: &mut Reader<'_>) -> Option<Literal> {
+    let rest = reader.rest();
+    let quote = rest.chars().next()?;
+    let inner = rest.get(1..)?;
+    let ends = |at: &usize| {
+        let behind = inner.get(at + 1..).unwrap_or_default().trim_start();
+        let is_escaped = inner.get(..*at).is_some_and(|before| before.ends_with('\\'));
+        let is_pair = || {
+            behind.strip_prefix(',').is_some_and(|behind| {
+                behind.trim_start().starts_with(|letter: char| letter.is_alphabetic() || "-:\"'".contains(letter))
+            })
+        };
+        !is_escaped && (behind.starts_with("--") || behind.starts_with('}') || is_pair())
+    };
+    let length = inner.match_indices(quote).map(|(at, _)| at).find(ends);
+    reader.burn(length.unwrap_or(inner.len()));
+    let length = length?;
+    let whole = rest.get(..length + 2)?;
+    let text = inner.get(..length)?;
+    // A quote within is text, unless it was escaped like the rest.
+    let value = if text.contains('\\') { Reader::new(whole, false).data()? } else { Literal::Text(text.to_owned()) };
+    reader.advance(whole.len())?;
+    Some(value)
+}

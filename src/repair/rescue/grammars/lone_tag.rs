@@ -1,0 +1,60 @@
+//! Elements without the one that should stand around them: named after the tool, begun by the tool's name, or arguments alone.
+
+use crate::repair::rescue::grammar::Grammar;
+use crate::repair::rescue::literal::Reader;
+use crate::repair::rescue::tag::{self, Kind};
+use crate::repair::rescue::written::Written;
+use crate::repair::rescue::{element, extent};
+use crate::scanner::Toolbook;
+
+/// `<get_weather><city>Oslo</city></get_weather>`.
+#[derive(Debug)]
+pub(super) struct ToolTag;
+
+/// `<tool_name>get_weather</tool_name>` and the arguments.
+#[derive(Debug)]
+pub(super) struct NameTag;
+
+/// `<parameter=city>Oslo</parameter>`.
+#[derive(Debug)]
+pub(super) struct ParameterTag;
+
+impl Grammar for ToolTag {
+    fn read(&self, reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
+        let call = element::named_after_tool(reader, toolbook)?;
+        closed(reader, call)
+    }
+}
+
+impl Grammar for NameTag {
+    fn read(&self, reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
+        let mut calls = vec![element::behind_name(reader, toolbook)?];
+        loop {
+            element::skip_closes(reader);
+            let before = reader.at();
+            reader.skip_space()?;
+            let is_name = tag::start(reader.rest()).is_some_and(|tag| tag.kind == Some(Kind::Name));
+            match element::behind_name(reader, toolbook) {
+                Some(call) => calls.push(call),
+                // All calls are read, or none.
+                None if is_name => return None,
+                None => {
+                    reader.go(before);
+                    return (!extent::leaves_end_tags(reader)).then_some(calls);
+                }
+            }
+        }
+    }
+}
+
+impl Grammar for ParameterTag {
+    fn read(&self, reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
+        let call = element::arguments_alone(reader, toolbook)?;
+        closed(reader, call)
+    }
+}
+
+fn closed(reader: &mut Reader<'_>, call: Written) -> Option<Vec<Written>> {
+    element::skip_closes(reader);
+    (!extent::leaves_end_tags(reader)).then(|| vec![call])
+}

@@ -1,0 +1,292 @@
+//! The reader of notations that the table describes by their tokens: opener, name, arguments, closer.
+
+use serde::Deserialize;
+
+use super::super::element::{skip_end_tags, typed};
+use super::super::extent::{Breaks, inner_text};
+use super::super::literal::{Literal, Reader};
+use super::super::written::{Written, offered};
+use super::super::{body, python};
+use crate::scanner::{CompiledTool, Toolbook};
+
+/// The content of a call.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Body {
+    /// The tool's name, and an object with the arguments.
+    #[default]
+    Object,
+    /// The tool's name, and each argument between tokens of its own.
+    Parameters,
+    /// Whole calls, as JSON, code or elements.
+    Calls,
+}
+
+/// The line breaks next to the tokens of an argument.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Values {
+    /// They belong to the value.
+    #[default]
+    Exact,
+    /// One on either side belongs to the layout.
+    Lines,
+}
+
+/// A part that may be missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Part {
+    /// The tokens before the name.
+    BeforeName,
+    /// The tokens behind the name.
+    AfterName,
+    /// The tokens before the arguments.
+    BeforeArguments,
+    /// The closer of a call.
+    Close,
+    /// The closer of a section.
+    SectionClose,
+}
+
+/// The tokens around an argument.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ParameterTokens {
+    /// Before its name.
+    pub(super) open: Vec<String>,
+    /// Between its name and its value.
+    pub(super) middle: Vec<String>,
+    /// Behind its value.
+    pub(super) close: Vec<String>,
+}
+
+/// The tokens of a notation. Of each list one is used at a time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Tokens {
+    pub(super) section: Vec<String>,
+    pub(super) open: Vec<String>,
+    pub(super) before_name: Vec<String>,
+    pub(super) after_name: Vec<String>,
+    pub(super) before_arguments: Vec<String>,
+    pub(super) body: Body,
+    pub(super) parameter: ParameterTokens,
+    pub(super) close: Vec<String>,
+    pub(super) section_close: Vec<String>,
+    pub(super) optional: Vec<Part>,
+    /// Whether the closer at the opener's place in its list belongs to it.
+    pub(super) is_paired: bool,
+    /// Whether a colon and a number follow the tool's name.
+    pub(super) is_numbered: bool,
+    pub(super) values: Values,
+}
+
+impl Tokens {
+    /// The calls at the place of the reader. Where the marks are not `reserved`, the tool must be offered.
+    pub(super) fn read(&self, reader: &mut Reader<'_>, toolbook: &Toolbook, reserved: bool) -> Option<Vec<Written>> {
+        let mut calls = Vec::new();
+        loop {
+            let before = reader.at();
+            reader.skip_space()?;
+            if take_any(reader, &self.section) {
+                reader.skip_space()?;
+            }
+            let Some(open) = take_one(reader, &self.open) else {
+                reader.go(before);
+                break;
+            };
+            if self.body == Body::Calls {
+                calls.extend(self.calls(reader, toolbook, open)?);
+                break;
+            }
+            calls.push(self.call(reader, toolbook, reserved)?);
+        }
+        if calls.is_empty() {
+            return None;
+        }
+        let before = reader.at();
+        skip_end_tags(reader, &self.section_close);
+        let is_closed = reader.at() > before || self.section_close.is_empty() || self.may_miss(Part::SectionClose);
+        is_closed.then_some(calls)
+    }
+
+    fn may_miss(&self, part: Part) -> bool {
+        self.optional.contains(&part)
+    }
+
+    /// Takes one of the tokens; false where a token is required and none comes.
+    fn takes(&self, reader: &mut Reader<'_>, tokens: &[String], part: Part) -> bool {
+        tokens.is_empty() || take_any(reader, tokens) || self.may_miss(part)
+    }
+
+    /// Whole calls behind the opener at `open`, with their closer.
+    fn calls(&self, reader: &mut Reader<'_>, toolbook: &Toolbook, open: usize) -> Option<Vec<Written>> {
+        take_any(reader, &self.before_name);
+        let own = if self.is_paired { self.close.get(open..=open)? } else { self.close.as_slice() };
+        let closes: Vec<&str> = own.iter().map(String::as_str).collect();
+        let calls = body::read(reader, toolbook, &closes)?;
+        let is_closed = closes.is_empty() || {
+            let before = reader.text().get(..reader.at()).unwrap_or_default();
+            closes.iter().any(|close| before.ends_with(close))
+        };
+        if !is_closed && !self.may_miss(Part::Close) {
+            return None;
+        }
+        if !self.is_paired {
+            skip_end_tags(reader, &self.close);
+        }
+        Some(calls.into_iter().map(|call| without_method(call, toolbook)).collect())
+    }
+
+    /// One call behind its opener, with its closer.
+    fn call(&self, reader: &mut Reader<'_>, toolbook: &Toolbook, reserved: bool) -> Option<Written> {
+        reader.skip_space()?;
+        self.takes(reader, &self.before_name, Part::BeforeName).then_some(())?;
+        reader.skip_space()?;
+        let name = self.name(reader)?;
+        let tool = offered(&name, toolbook);
+        if tool.is_none() && !reserved {
+            return None;
+        }
+        reader.skip_space()?;
+        self.takes(reader, &self.after_name, Part::AfterName).then_some(())?;
+        reader.skip_space()?;
+        self.takes(reader, &self.before_arguments, Part::BeforeArguments).then_some(())?;
+        if self.body == Body::Parameters {
+            let members = self.parameters(reader, tool)?;
+            return Some(Written::named(name, members));
+        }
+        let closes: Vec<&str> = self.close.iter().map(String::as_str).collect();
+        let arguments = body::arguments(reader, &closes)?;
+        if !reserved && describes(&arguments) {
+            return None;
+        }
+        let before = reader.at();
+        skip_end_tags(reader, &self.close);
+        let is_closed = reader.at() > before || self.close.is_empty() || self.may_miss(Part::Close);
+        is_closed.then(|| Written::with_arguments(name, &arguments))?
+    }
+
+    fn name(&self, reader: &mut Reader<'_>) -> Option<String> {
+        let name = python::name(reader)?;
+        match name.rsplit_once(':') {
+            Some((name, _)) if self.is_numbered => Some(name.to_owned()),
+            _ => Some(name),
+        }
+    }
+
+    /// The arguments up to the closer, which is taken.
+    fn parameters(&self, reader: &mut Reader<'_>, tool: Option<&CompiledTool>) -> Option<Vec<(String, Literal)>> {
+        let mut members: Vec<(String, Literal)> = Vec::new();
+        loop {
+            let before = reader.at();
+            reader.skip_space()?;
+            if take_any(reader, &self.parameter.open) {
+                let (key, _) = up_to_any(reader, &self.parameter.middle)?;
+                let key = key.trim().to_owned();
+                let text = self.value(reader)?;
+                let value = typed(text, &key, tool);
+                members.push((key, value));
+            } else if take_any(reader, &self.close)
+                || self.close.is_empty() && !members.is_empty()
+                || reader.rest().is_empty() && reader.completes()
+            {
+                return Some(members);
+            } else if self.may_miss(Part::Close) && !members.is_empty() && reader.may_complete() {
+                reader.go(before);
+                return Some(members);
+            } else {
+                return None;
+            }
+        }
+    }
+
+    /// A value: it ends with the first closer behind which the call goes on or ends, or with the only one there is.
+    fn value<'a>(&self, reader: &mut Reader<'a>) -> Option<&'a str> {
+        let rest = reader.rest();
+        let mut found: Option<(usize, usize)> = None;
+        let mut at = 0;
+        let mut count = 0;
+        let mut continued = false;
+        while let Some((length, close)) = next_of(rest.get(at..)?, &self.parameter.close) {
+            let end = at + length;
+            let behind = rest.get(end + close..)?.trim_start();
+            count += 1;
+            let continues = behind.is_empty()
+                || [&self.parameter.open, &self.close, &self.section_close, &self.open]
+                    .into_iter()
+                    .flatten()
+                    .any(|token| behind.starts_with(token.as_str()));
+            found = if continues || found.is_none() { Some((end, close)) } else { found };
+            // Two closers in a row: one too many, or one that is text.
+            if !continues && self.parameter.close.iter().any(|token| behind.starts_with(token.as_str())) {
+                return None;
+            }
+            at = end + close;
+            if continues {
+                count = 1;
+                continued = true;
+                break;
+            }
+        }
+        reader.burn(if count == 1 { at } else { rest.len() });
+        // What was cut off may have had another end.
+        let (end, close) = found.filter(|_| count == 1 && (reader.may_complete() || continued))?;
+        let text = rest.get(..end)?;
+        reader.advance(end + close)?;
+        Some(match self.values {
+            Values::Exact => text,
+            Values::Lines => inner_text(text, Breaks::Layout),
+        })
+    }
+}
+
+/// The next of the tokens in `text`: its place and its length.
+fn next_of(text: &str, tokens: &[String]) -> Option<(usize, usize)> {
+    tokens.iter().filter_map(|token| Some((text.find(token.as_str())?, token.len()))).min()
+}
+
+/// Takes one of the tokens, the longest first, and gives its place in the list.
+fn take_one(reader: &mut Reader<'_>, tokens: &[String]) -> Option<usize> {
+    let rest = reader.rest();
+    let (index, token) = tokens
+        .iter()
+        .enumerate()
+        .filter(|(_, token)| rest.starts_with(token.as_str()))
+        .max_by_key(|(_, token)| token.len())?;
+    reader.advance(token.len())?;
+    Some(index)
+}
+
+fn take_any(reader: &mut Reader<'_>, tokens: &[String]) -> bool {
+    take_one(reader, tokens).is_some()
+}
+
+/// The text up to the next of the tokens, which is taken, and its place in the list.
+fn up_to_any<'a>(reader: &mut Reader<'a>, tokens: &[String]) -> Option<(&'a str, usize)> {
+    let rest = reader.rest();
+    let Some((length, token)) = next_of(rest, tokens) else {
+        reader.burn(rest.len());
+        return None;
+    };
+    let text = rest.get(..length)?;
+    reader.advance(length + token)?;
+    Some((text, token))
+}
+
+/// `name.call(a=1)`: Llama writes the calls of its built-in tools as those of a method.
+fn without_method(mut call: Written, toolbook: &Toolbook) -> Written {
+    let name = call.name.strip_suffix(".call").filter(|name| offered(name, toolbook).is_some()).map(str::to_owned);
+    if offered(&call.name, toolbook).is_none()
+        && let Some(name) = name
+    {
+        call.name = name;
+    }
+    call
+}
+
+/// Whether an object describes the parameters, as `{"city": "string"}` does.
+fn describes(arguments: &Literal) -> bool {
+    let is_type = |(_, value): &(String, Literal)| value.text().is_some_and(|text| python::TYPES.contains(&text));
+    arguments.members().is_some_and(|members| !members.is_empty() && members.iter().all(is_type))
+}

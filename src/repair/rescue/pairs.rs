@@ -1,0 +1,130 @@
+//! `name <arg_key>a</arg_key> <arg_value>1</arg_value>`, of GLM, LongCat and Hunyuan, with tags that were lost, doubled or confused.
+
+use super::extent::{self, Breaks, Within};
+use super::literal::{Literal, Reader};
+use super::tag::{self, Kind};
+use super::written::{Written, offered};
+use super::{element, python};
+use crate::scanner::Toolbook;
+
+const KEY: &str = "arg_key";
+const VALUE: &str = "arg_value";
+const SEPARATOR: &str = "tool_sep";
+
+/// Bytes of an argument's name.
+const MAX_KEY: usize = 128;
+
+/// One call behind the start tag of the element `wrapper`, with the end tag of that element.
+pub(super) fn call(reader: &mut Reader<'_>, toolbook: &Toolbook, wrapper: &str) -> Option<Written> {
+    reader.skip_space()?;
+    let name = python::name(reader)?;
+    let tool = offered(&name, toolbook);
+    let mut members: Vec<(String, Literal)> = Vec::new();
+    // Templates put the same prefix before the names of all these elements, and the same suffix behind them.
+    let mut next = KEY.to_owned();
+    let mut has_stray = false;
+    loop {
+        reader.skip_space()?;
+        let rest = reader.rest();
+        if rest.is_empty() {
+            let is_call = !members.is_empty() || has_stray && tool.is_some();
+            return (is_call && reader.completes()).then(|| Written::named(name, members));
+        }
+        if let Some(end) = tag::end(rest) {
+            reader.advance(end.length)?;
+            if is_of_pair(end.name) {
+                has_stray = true;
+                continue;
+            }
+            let closes = end.name == wrapper || matches!(end.kind, Some(Kind::Wrapper | Kind::Function | Kind::Invoke));
+            return closes.then(|| Written::named(name, members));
+        }
+        if let Some(start) = tag::start(rest) {
+            match start.name.strip_suffix(KEY) {
+                Some(_) => start.full.clone_into(&mut next),
+                None if start.name.ends_with(SEPARATOR) => {
+                    reader.advance(start.length)?;
+                    continue;
+                }
+                // The next call begins, and this one was not closed.
+                None if start.kind == Some(Kind::Wrapper) && !members.is_empty() && reader.may_complete() => {
+                    return Some(Written::named(name, members));
+                }
+                None => return None,
+            }
+            reader.advance(start.length)?;
+        } else if extent::TURN_ENDS.iter().any(|end| rest.starts_with(end)) && !members.is_empty() {
+            return Some(Written::named(name, members));
+        }
+        let key = key(reader)?;
+        // Without the tags around it, only a parameter of the tool is an argument's name.
+        let is_known = tool.is_some_and(|tool| tool.parameter(&key).is_some());
+        let is_tagged = rest.starts_with('<');
+        let opens = value_opens(reader)?;
+        let full = match opens {
+            Opens::Value(full) => full.to_owned(),
+            Opens::Other if is_known => next.replace(KEY, VALUE),
+            Opens::Other | Opens::Nothing => return None,
+        };
+        if !(is_known || is_tagged) {
+            return None;
+        }
+        let within = Within { call: wrapper, tool, next: Some(&next) };
+        let taken: Vec<&str> = members.iter().map(|(key, _)| key.as_str()).chain([key.as_str()]).collect();
+        let text = extent::value(reader, &full, Breaks::Value, within, &taken)?;
+        // Without its start tag, an empty value is no value.
+        if text.trim().is_empty() && !matches!(opens, Opens::Value(_)) {
+            return None;
+        }
+        let value = element::typed(&text, &key, tool);
+        members.push((key, value));
+    }
+}
+
+fn is_of_pair(name: &str) -> bool {
+    name.ends_with(KEY) || name.ends_with(VALUE)
+}
+
+/// An argument's name up to the next tag.
+fn key(reader: &mut Reader<'_>) -> Option<String> {
+    let window = reader.rest();
+    let window = window.get(..window.floor_char_boundary(MAX_KEY))?;
+    let length = window.find('<')?;
+    let key = window.get(..length)?.trim();
+    (!key.is_empty() && !key.contains('\n')).then_some(())?;
+    reader.advance(length)?;
+    Some(key.to_owned())
+}
+
+/// The last of the tags between an argument's name and its value.
+#[derive(Clone, Copy)]
+enum Opens<'a> {
+    /// The start tag of the value, of this name.
+    Value(&'a str),
+    /// Another one.
+    Other,
+    /// There is none.
+    Nothing,
+}
+
+/// Passes over the tags between an argument's name and its value.
+fn value_opens<'a>(reader: &mut Reader<'a>) -> Option<Opens<'a>> {
+    let mut opens = Opens::Nothing;
+    loop {
+        let before = reader.at();
+        reader.skip_space()?;
+        let rest = reader.rest();
+        if let Some(start) = tag::start(rest).filter(|start| is_of_pair(start.name)) {
+            reader.advance(start.length)?;
+            if start.name.ends_with(VALUE) {
+                return Some(Opens::Value(start.full));
+            }
+        } else if let Some(end) = tag::end(rest).filter(|end| is_of_pair(end.name)) {
+            reader.advance(end.length)?;
+        } else {
+            reader.go(before);
+            return Some(opens);
+        }
+        opens = Opens::Other;
+    }
+}

@@ -1,0 +1,131 @@
+//! Calls on one line without brackets: `name a="1" b="2"`, as a shell has them, and `name/a>1`.
+
+use super::element::typed;
+use super::literal::{Literal, Reader};
+use super::python;
+use super::written::{Written, offered};
+use crate::scanner::{CompiledTool, Toolbook};
+
+/// Bytes of a name and the sign behind it.
+const MAX_HEAD: usize = 192;
+
+/// Whether such a call may begin with `rest`.
+pub(super) fn may_begin(rest: &str, toolbook: &Toolbook) -> bool {
+    let head = rest.get(..rest.floor_char_boundary(MAX_HEAD)).unwrap_or_default();
+    let line = head.split('\n').next().unwrap_or_default();
+    match line.split_once('>') {
+        Some((path, _)) if path_of(path, toolbook).is_some() => return true,
+        _ => {}
+    }
+    let Some((before, _)) = line.split_once('=') else { return false };
+    let mut words = before.split_whitespace();
+    match (words.next(), words.next(), words.next()) {
+        (Some(name), Some(key), None) => {
+            offered(name, toolbook).is_some_and(|tool| tool.parameter(key.trim_start_matches('-')).is_some())
+        }
+        _ => false,
+    }
+}
+
+/// The calls that begin here, each on a line of its own.
+pub(super) fn read(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
+    if let Some(calls) = paths(reader, toolbook) {
+        return Some(calls);
+    }
+    assignments(reader, toolbook).map(|call| vec![call])
+}
+
+/// `name a="1" b="2"`, up to the end of the line or of the tag that it stands in.
+pub(super) fn assignments(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Written> {
+    let start = reader.at();
+    let call = assigned(reader, toolbook);
+    if call.is_none() {
+        reader.go(start);
+    }
+    call
+}
+
+fn assigned(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Written> {
+    let name = python::name(reader)?;
+    let tool = offered(&name, toolbook)?;
+    let mut members: Vec<(String, Literal)> = Vec::new();
+    loop {
+        let rest = reader.rest();
+        let blanks = rest.len() - rest.trim_start_matches([' ', '\t', ',']).len();
+        reader.advance(blanks)?;
+        let rest = reader.rest();
+        if rest.is_empty() || rest.starts_with(['\n', '\r', '<', '`']) {
+            break;
+        }
+        if reader.take("/>") || reader.take(">") {
+            break;
+        }
+        // Values may not run into one another.
+        (blanks > 0).then_some(())?;
+        let (key, value) = rest.split_once('=')?;
+        let key = key.trim_start_matches('-');
+        tool.parameter(key)?;
+        let (text, length) = word(value)?;
+        members.push((key.to_owned(), typed(text, key, Some(tool))));
+        reader.advance(rest.len() - value.len() + length)?;
+        if reader.take("/>") || reader.take(">") {
+            break;
+        }
+    }
+    // A slash before the end tag is left of an empty element.
+    (!members.is_empty()).then(|| Written::named(name, members))
+}
+
+/// A value in quotes, or a word that needs none, with its length. What would have to be unescaped has two readings.
+fn word(text: &str) -> Option<(&str, usize)> {
+    if let Some(quote) = text.chars().next().filter(|letter| matches!(letter, '"' | '\'')) {
+        let inner = text.get(1..)?.split([quote, '\n']).next()?;
+        let behind = text.get(1 + inner.len()..)?.strip_prefix(quote)?;
+        let ends = behind.is_empty() || behind.starts_with([' ', '\t', ',', '\n', '\r', '/', '>', '<', '`']);
+        return (ends && !inner.contains('\\')).then_some((inner, inner.len() + 2));
+    }
+    let length = text.find(|letter: char| !(letter.is_alphanumeric() || "_.-".contains(letter))).unwrap_or(text.len());
+    let word = text.get(..length)?;
+    let is_literal = matches!(word, "true" | "false" | "null") || word.parse::<f64>().is_ok();
+    is_literal.then_some((word, length))
+}
+
+/// Lines of `name/a>1`, each of which is a call.
+fn paths(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
+    let start = reader.at();
+    let mut calls: Vec<Written> = Vec::new();
+    let mut end = start;
+    loop {
+        let rest = reader.rest();
+        let line = rest.split('\n').next().unwrap_or_default();
+        let found = line.split_once('>').and_then(|(path, value)| Some((path_of(path, toolbook)?, value)));
+        let Some(((tool, key), value)) = found else { break };
+        let value = value.trim_end_matches('\r');
+        // Two arguments of one call, or two calls.
+        if value.is_empty()
+            || calls.iter().any(|call| call.name == tool.name() && !call.named.iter().any(|(had, _)| had == key))
+        {
+            calls.clear();
+            break;
+        }
+        let line_length = line.len();
+        calls.push(Written::named(tool.name(), vec![(key.to_owned(), typed(value, key, Some(tool)))]));
+        reader.advance(line_length)?;
+        end = reader.at();
+        if !reader.take("\n") {
+            break;
+        }
+    }
+    reader.go(if calls.is_empty() { start } else { end });
+    (!calls.is_empty()).then_some(calls)
+}
+
+/// The tool and the parameter that `name/parameter` spells.
+fn path_of<'a, 't>(path: &'a str, toolbook: &'t Toolbook) -> Option<(&'t CompiledTool, &'a str)> {
+    let (name, key) = path.rsplit_once('/')?;
+    if path.contains(|letter: char| letter.is_whitespace() || "<\"'=".contains(letter)) {
+        return None;
+    }
+    let tool = offered(name, toolbook)?;
+    tool.parameter(key).map(|_| (tool, key))
+}

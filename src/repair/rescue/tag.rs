@@ -1,0 +1,288 @@
+//! Start and end tags as chat templates write them, and as models distort them: with namespaces, bars and blanks around the name,
+//! with lost blanks, quotes and brackets.
+
+use super::literal::Reader;
+
+/// Bytes of a start tag.
+const MAX_TAG: usize = 512;
+
+/// Bytes of the name of an element with everything before it.
+const MAX_HEAD: usize = 96;
+
+/// The role of an element, by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// It holds calls: `tool_call`, `tool_calls`, `function_call`, and whatever name ends with such a word.
+    Wrapper,
+    /// It is a call, and an attribute names the tool: `invoke`.
+    Invoke,
+    /// It is a call, and the tool's name follows an equals sign: `function`.
+    Function,
+    /// It is an argument.
+    Parameter,
+    /// It holds the tool's name.
+    Name,
+}
+
+/// Names of elements that are an argument.
+const PARAMETERS: [&str; 5] = ["parameter", "param", "arg", "argument", "input"];
+
+/// Names of elements that hold the tool's name.
+const NAMES: [&str; 3] = ["tool_name", "name", "function_name"];
+
+/// Ends of the names of elements that hold an argument's name, its value, or separate them from the tool's name.
+const PAIRS: [&str; 3] = ["arg_key", "arg_value", "tool_sep"];
+
+/// Words at the end of the name of an element that holds calls.
+const WRAPPERS: [&str; 8] = [
+    "tool_calls",
+    "tool_call",
+    "function_calls",
+    "function_call",
+    "toolcalls",
+    "toolcall",
+    "functioncalls",
+    "functioncall",
+];
+
+/// Names that lost the blank before the attribute `name`.
+const JOINED: [(&str, &str, Kind); 6] = [
+    ("functionname", "function", Kind::Function),
+    ("invokename", "invoke", Kind::Invoke),
+    ("paramname", "param", Kind::Parameter),
+    ("parametername", "parameter", Kind::Parameter),
+    ("argumentname", "argument", Kind::Parameter),
+    ("argname", "arg", Kind::Parameter),
+];
+
+impl Kind {
+    /// The role of an element of this name.
+    pub(super) fn of(name: &str) -> Option<Self> {
+        match name {
+            "invoke" => Some(Self::Invoke),
+            "function" => Some(Self::Function),
+            _ if PARAMETERS.contains(&name) => Some(Self::Parameter),
+            _ if NAMES.contains(&name) => Some(Self::Name),
+            _ if is_wrapper(name) => Some(Self::Wrapper),
+            _ => JOINED.iter().find(|(joined, ..)| *joined == name).map(|(.., kind)| *kind),
+        }
+    }
+}
+
+/// Whether the last word of a name is one of [`WRAPPERS`].
+fn is_wrapper(name: &str) -> bool {
+    // Names of elements are short, and most have none of these letters at their end.
+    if !name.ends_with(['l', 'L', 's', 'S']) || name.len() > MAX_HEAD {
+        return false;
+    }
+    let folded = name.to_ascii_lowercase().replace('-', "_");
+    WRAPPERS.iter().any(|word| {
+        let before = folded.strip_suffix(word);
+        before.is_some_and(|before| before.is_empty() || before.ends_with(['_', '.']))
+    })
+}
+
+/// A start tag.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tag<'a> {
+    /// The element's name as it was written, with its namespace, for its end tag.
+    pub(super) full: &'a str,
+    /// The name alone.
+    pub(super) name: &'a str,
+    /// The role that the name has.
+    pub(super) kind: Option<Kind>,
+    /// What follows `=` in `<function=name>`, or the value of the attribute `name`.
+    pub(super) value: Option<&'a str>,
+    /// Whether `value` follows the element's name directly, as in `<function=name>`.
+    pub(super) is_assigned: bool,
+    /// Everything behind the name.
+    pub(super) attributes: &'a str,
+    /// Whether an attribute says that the content is JSON, and no string.
+    pub(super) is_json: bool,
+    /// Whether the element has no content: `<a/>`.
+    pub(super) is_empty: bool,
+    /// Bytes of the tag.
+    pub(super) length: usize,
+}
+
+/// The start tag at the beginning of `text`.
+pub(super) fn start(text: &str) -> Option<Tag<'_>> {
+    // A JSON object that was begun, and a tag written instead.
+    let inner = match text.strip_prefix('<') {
+        Some(inner) => inner,
+        None => text.strip_prefix("{\"").filter(|inner| inner.starts_with("function="))?,
+    };
+    let opening = text.len() - inner.len();
+    let window = inner.get(..inner.floor_char_boundary(MAX_TAG))?;
+    let head = head(window);
+    let full = window.get(..head)?.trim_end();
+    let (name, kind) = name_of(full)?;
+    let is_named_by_sign = matches!(kind, Some(Kind::Function | Kind::Parameter));
+    let close = window.find(['>', '<']).filter(|at| window.as_bytes().get(*at) == Some(&b'>'));
+    let line =
+        window.find('\n').filter(|_| is_named_by_sign && window.get(head..).is_some_and(|rest| rest.starts_with('=')));
+    // `<function=name` without its bracket ends with its line.
+    let (end, closing) = match (close, line) {
+        (Some(close), Some(line)) if line < close => (line, 0),
+        (Some(close), _) => (close, 1),
+        (None, line) => (line?, 0),
+    };
+    let attributes = window.get(head..end)?;
+    if attributes.contains('<') {
+        return None;
+    }
+    let is_empty = attributes.ends_with('/');
+    let attributes = attributes.strip_suffix('/').unwrap_or(attributes);
+    let assigned = attributes.trim_start().strip_prefix('=');
+    let value = match assigned {
+        Some(value) => Some(unquoted(value)),
+        None => attribute_value(attributes, "name"),
+    };
+    let is_json = attribute(attributes, "string") == Some("false");
+    let length = opening + end + closing;
+    Some(Tag { full, name, kind, value, is_assigned: assigned.is_some(), attributes, is_json, is_empty, length })
+}
+
+/// Takes the start tag that comes next.
+pub(super) fn take<'a>(reader: &mut Reader<'a>) -> Option<Tag<'a>> {
+    let tag = start(reader.rest())?;
+    reader.advance(tag.length)?;
+    Some(tag)
+}
+
+/// An end tag.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct EndTag<'a> {
+    /// The name as it was written.
+    pub(super) full: &'a str,
+    /// The name alone.
+    pub(super) name: &'a str,
+    /// The role that the name has.
+    pub(super) kind: Option<Kind>,
+    /// Bytes of the tag.
+    pub(super) length: usize,
+}
+
+/// The end tag at the beginning of `text`.
+pub(super) fn end(text: &str) -> Option<EndTag<'_>> {
+    let inner = text.strip_prefix("</").or_else(|| text.strip_prefix("<|/"))?;
+    let opening = text.len() - inner.len();
+    let window = inner.get(..inner.floor_char_boundary(MAX_HEAD))?;
+    let head = head(window);
+    let full = window.get(..head)?.trim_end();
+    let rest = window.get(head..)?;
+    let blanks = rest.len() - rest.trim_start_matches([' ', '\t']).len();
+    rest.get(blanks..)?.starts_with('>').then_some(())?;
+    let (name, kind) = name_of(full)?;
+    Some(EndTag { full, name, kind, length: opening + head + blanks + 1 })
+}
+
+/// The state of a tag that is still coming, for a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Coming {
+    /// No tag that matters here, whatever follows.
+    Other,
+    /// More of it must come.
+    Undecided,
+    /// The whole tag.
+    Whole,
+}
+
+/// How far the tag at the beginning of `text` has come; `matters` judges its name.
+pub(super) fn coming(text: &str, matters: impl Fn(&str, Option<Kind>) -> bool) -> Coming {
+    let Some(inner) = text.strip_prefix('<') else { return Coming::Other };
+    if inner.is_empty() {
+        return Coming::Undecided;
+    }
+    let head = head(inner);
+    if head >= MAX_HEAD || inner.starts_with('/') {
+        return Coming::Other;
+    }
+    if inner.get(head..).is_none_or(|rest| rest.trim_start_matches(' ').is_empty()) {
+        return Coming::Undecided;
+    }
+    let matters =
+        name_of(inner.get(..head).unwrap_or_default().trim_end()).is_some_and(|(name, kind)| matters(name, kind));
+    match start(text) {
+        _ if !matters => Coming::Other,
+        Some(_) => Coming::Whole,
+        None if inner.len() >= MAX_TAG || inner.get(head..).is_some_and(|rest| rest.contains(['<', '>'])) => {
+            Coming::Other
+        }
+        None => Coming::Undecided,
+    }
+}
+
+/// Bytes of a name with its namespace: letters, and bars with the blanks around them.
+fn head(inner: &str) -> usize {
+    let is_bar = |letter: char| matches!(letter, '|' | '｜');
+    let mut length = 0;
+    let mut after_bar = true;
+    let mut rest = inner;
+    while let Some(letter) = rest.chars().next().filter(|_| length < MAX_HEAD) {
+        let blanks = rest.len() - rest.trim_start_matches(' ').len();
+        if blanks > 0 {
+            let behind = rest.get(blanks..).unwrap_or_default();
+            if !(after_bar || behind.starts_with(is_bar)) {
+                break;
+            }
+            length += blanks;
+            rest = behind;
+        } else if is_bar(letter) || letter.is_alphanumeric() || "_-:.".contains(letter) {
+            after_bar = is_bar(letter);
+            length += letter.len_utf8();
+            rest = rest.get(letter.len_utf8()..).unwrap_or_default();
+        } else {
+            break;
+        }
+    }
+    length
+}
+
+/// The name within a head, and its role: its last part, or the part before a suffix where that part holds calls.
+fn name_of(full: &str) -> Option<(&str, Option<Kind>)> {
+    let parts = || full.rsplit([':', '|', '｜', ' ']).filter(|part| !part.is_empty());
+    let last = parts().next()?;
+    let kind = Kind::of(last);
+    // Some templates put a suffix behind every name: `<tool_call:a1>`.
+    let is_known = |part: &str| {
+        Kind::of(part).is_some_and(|kind| kind != Kind::Name) || PAIRS.iter().any(|pair| part.ends_with(pair))
+    };
+    if kind.is_none()
+        && !is_known(last)
+        && let Some(known) = parts().find(|part| is_known(part))
+    {
+        return Some((known, Kind::of(known)));
+    }
+    // The joined forms are read as what they were joined from.
+    let name = JOINED.iter().find(|(joined, ..)| *joined == last).map_or(last, |(_, name, _)| name);
+    Some((name, kind))
+}
+
+/// A value with or without quotes, of which one may be missing.
+fn unquoted(value: &str) -> &str {
+    let value = value.trim();
+    match value.chars().next().filter(|quote| matches!(quote, '"' | '\'')) {
+        Some(quote) => {
+            let inner = value.get(1..).unwrap_or_default();
+            inner.split(quote).next().unwrap_or(inner).trim()
+        }
+        None => match value.split_once(char::is_whitespace) {
+            Some((value, attributes)) if attributes.contains('=') => value.trim_end_matches(['"', '\'']),
+            _ => value.trim_end_matches(['"', '\'']),
+        },
+    }
+}
+
+/// The value of an attribute, with or without quotes.
+fn attribute_value<'a>(attributes: &'a str, name: &str) -> Option<&'a str> {
+    let value = attributes.split_once(name)?.1.trim_start().strip_prefix('=')?;
+    Some(unquoted(value)).filter(|value| !value.is_empty())
+}
+
+/// The value of an attribute in quotes.
+pub(super) fn attribute<'a>(attributes: &'a str, name: &str) -> Option<&'a str> {
+    let rest = attributes.split_once(name)?.1.trim_start().strip_prefix('=')?.trim_start();
+    let quote = rest.chars().next().filter(|letter| matches!(letter, '"' | '\''))?;
+    rest.get(1..)?.split_once(quote).map(|(value, _)| value)
+}
