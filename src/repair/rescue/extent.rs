@@ -111,7 +111,7 @@ pub(super) fn value<'a>(
     if count > 1 {
         return None;
     }
-    other_end(reader, full, breaks, within)
+    other_end(reader, full, breaks, within, taken.last().copied().unwrap_or_default())
 }
 
 /// Takes a value whose end tag is missing, up to `length`; the line break before what follows is layout.
@@ -157,8 +157,15 @@ fn next_key(inner: &str, next: &str, within: Within<'_>, taken: &[&str]) -> Sibl
     Sibling::None
 }
 
-/// A value that ends with another element's end tag: one of an argument's other names, or that of the call.
-fn other_end<'a>(reader: &mut Reader<'a>, full: &str, breaks: Breaks, within: Within<'_>) -> Option<Cow<'a, str>> {
+/// A value that ends with another element's end tag: one of an argument's other names, that of the argument `key` itself, or that of
+/// the call.
+fn other_end<'a>(
+    reader: &mut Reader<'a>,
+    full: &str,
+    breaks: Breaks,
+    within: Within<'_>,
+    key: &str,
+) -> Option<Cow<'a, str>> {
     let rest = reader.rest();
     let name = full.rsplit([':', '|', '｜', ' ']).next().unwrap_or(full);
     let mut at = 0;
@@ -170,7 +177,7 @@ fn other_end<'a>(reader: &mut Reader<'a>, full: &str, breaks: Breaks, within: Wi
         };
         reader.burn(next);
         let behind = rest.get(at + end.length..)?;
-        let is_argument = end.name == name || end.kind == Some(Kind::Parameter);
+        let is_argument = end.name == name || end.name == key || end.kind == Some(Kind::Parameter);
         if is_argument && within.continues(behind) {
             let text = rest.get(..at)?;
             reader.advance(at + end.length)?;

@@ -82,7 +82,6 @@ const CALLS: Cases = &[
 const FAULTS: &[&str] = &[
     "<function name=\"get_weather\"><param name=\"city\">Oslo</param><param name=\"city\">Rome</param></function>",
     "<tool_call>send-mail\n<arg_key>to</arg_key>\n<arg_value>a</arg_value></arg_value>\n</tool_call>",
-    "<|tool_call>call:send-mail{to:<|\"|>a,body:<|\"|>b<|\"|>}<tool_call|>",
     "<function=send-mail>\n<parameter=to>\na\n</parameter>\n</function>\nb\n</parameter>\n</function>",
 ];
 
