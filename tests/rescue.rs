@@ -312,7 +312,10 @@ async fn an_upstream_that_delivers_native_calls_needs_stronger_evidence() {
     };
     let cases = [("auto", [true, true, false]), ("text", [true, true, true]), ("native", [false, false, false])];
     for (key, rescued) in cases {
-        let (_upstream, proxy) = guarding_with(replies(), &format!("tool_calls = \"{key}\"\n")).await;
+        let upstream = Server::replying(replies()).await;
+        let config = config(&upstream.url("/v1")) + &format!("tool_calls = \"{key}\"\n") + &policy::table("ruled");
+        let rules = policy::file("ruled", "repair: {rescue: {unsure: call}}");
+        let proxy = Proxy::start_with_files(config, &[("policies/ruled.yaml", &rules)]).await;
         let mut seen = Vec::new();
         for _ in 0..replies().len() {
             seen.push(!calls_of(&proxy.client().chat(&with_tools("Weather?")).await.message()).is_empty());

@@ -75,12 +75,13 @@ pub(super) struct Fence {
 const MAX_CALLS: usize = 256;
 
 /// Marks that begin and end what a model thinks before it answers.
-pub(super) const REASONING: [[&str; 2]; 9] = [
+pub(super) const REASONING: [[&str; 2]; 10] = [
     ["<think>", "</think>"],
     ["<thinking>", "</thinking>"],
     ["<reasoning>", "</reasoning>"],
     ["[THINK]", "[/THINK]"],
     ["<seed:think>", "</seed:think>"],
+    ["<mm:think>", "</mm:think>"],
     ["<scratch_pad>", "</scratch_pad>"],
     ["<|START_THINKING|>", "<|END_THINKING|>"],
     ["<|inner_prefix|>", "<|inner_suffix|>"],

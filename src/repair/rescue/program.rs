@@ -112,7 +112,7 @@ fn is_code(line: &str) -> bool {
         DECLARATIONS.iter().any(|(start, sign)| match *start {
             // A word of its own, or English prose.
             "end" => line == "end",
-            "import " | "return " => line.strip_prefix(start).is_some_and(|rest| is_one_operand(rest)),
+            "import " | "return " => line.strip_prefix(start).is_some_and(is_one_operand),
             start => line.starts_with(start) && line.contains(sign),
         })
     };

@@ -55,8 +55,8 @@ fn skip_decoration(line: &str) -> usize {
 }
 
 /// Elements that prompts ask models to put around an answer; they say nothing about what it is.
-pub(super) const SHELLS: [&str; 8] =
-    ["answer", "final_answer", "output", "response", "result", "solution", "action", "code"];
+pub(super) const SHELLS: [&str; 9] =
+    ["answer", "final_answer", "output", "response", "result", "solution", "action", "code", "tools"];
 
 /// Whether a line is a tag of such an element, or the end tag of any element, and nothing else.
 pub(super) fn is_shell(line: &str) -> bool {

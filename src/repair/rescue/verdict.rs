@@ -35,7 +35,7 @@ pub(super) fn weigh(text: &str, layout: &Layout<'_>, toolbook: &Toolbook, situat
         Ok(calls) => calls,
         // An example amid prose may name any tool.
         Err(_) if evidence > Evidence::Alone => return Reading::Text,
-        Err(diagnosis) => return Reading::NoCall(diagnosis),
+        Err(diagnosis) => return Reading::NoCall(*diagnosis),
     };
     if situation.allowed.is_some_and(|allowed| calls.iter().any(|call| !allowed.contains(&call.name))) {
         return Reading::Text;
@@ -141,15 +141,15 @@ fn surroundings(parts: &[Part<'_>]) -> Surroundings {
 }
 
 /// Signs at the end of a line that lead on to what follows, and question marks, which leave it open; in any script.
-const LEADING_ON: [char; 20] =
-    [':', '：', '︰', '﹕', '፡', '፦', '꞉', '–', '—', '―', '→', '⇒', '↓', '=', '>', '?', '？', '؟', ';', '՞'];
+const LEADING_ON: [&str; 21] =
+    [":", "：", "︰", "﹕", "፡", "፦", "꞉", "–", "—", "―", "→", "⇒", "↓", "=", "->", "=>", "?", "？", "؟", ";", "՞"];
 
 /// Whether a line presents what follows it: by the sign at its end, or as a heading.
 fn presents(line: &str) -> bool {
     let line = line.trim();
     let is_closing = |letter: char| letter.is_whitespace() || "*_`\"'”’»)]）」』".contains(letter);
     let is_bold = line.len() > "****".len() && line.starts_with("**") && line.ends_with("**");
-    line.starts_with('#') || is_bold || line.trim_end_matches(is_closing).ends_with(LEADING_ON)
+    line.starts_with('#') || is_bold || LEADING_ON.iter().any(|sign| line.trim_end_matches(is_closing).ends_with(sign))
 }
 
 /// Whether prose says in words that calls are explained or not to be made. Such words make a text of what may be a call, never
@@ -176,14 +176,14 @@ fn calls(
     blocks: &[&Block],
     toolbook: &Toolbook,
     situation: &Situation<'_>,
-) -> Result<Vec<Call>, Diagnosis> {
+) -> Result<Vec<Call>, Box<Diagnosis>> {
     let mut calls: Vec<Call> = Vec::new();
     let mut seen: HashSet<(String, String)> = HashSet::new();
     for block in blocks {
         for written in &block.calls {
             let resolved = written.resolve(toolbook, situation.expressions).map_err(|unresolved| {
                 let near = text.get(block.span.clone()).unwrap_or_default();
-                diagnose(block.notation, &reason(unresolved), near, toolbook)
+                Box::new(diagnose(block.notation, &reason(unresolved), near, toolbook))
             })?;
             for (name, arguments) in resolved {
                 if seen.insert((name.clone(), arguments.clone())) {

@@ -73,7 +73,10 @@ impl Literal {
     /// The first name or expression in it, which is no value.
     pub(in crate::repair) fn expression(&self) -> Option<&str> {
         match self {
-            Self::Source(source) => Some(source),
+            // A number with leading zeros, `07`, is one in no language; what it means the schema decides.
+            Self::Source(source) => {
+                Some(source.as_str()).filter(|source| !source.bytes().all(|byte| byte.is_ascii_digit()))
+            }
             Self::List(items) => items.iter().find_map(Self::expression),
             Self::Object(members) => members.iter().find_map(|(_, value)| value.expression()),
             Self::Null | Self::Bool(_) | Self::Number(_) | Self::Text(_) => None,
