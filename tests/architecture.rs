@@ -112,6 +112,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "planner",
             "policy",
             "procedures",
+            "repair",
             "representation",
             "scanner",
             "store",
@@ -170,6 +171,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "planner",
             "policy",
             "procedures",
+            "repair",
             "representation",
             "store",
             "upstream",
@@ -196,7 +198,8 @@ const LIBRARIES: &[(&str, &[&str])] = &[
     ("jsonschema", &["scanner"]),
     ("notify", &["watch"]),
     ("minijinja", &["feedback"]),
-    ("toml", &["config"]),
+    // `repair` reads the tables of notations.
+    ("toml", &["config", "repair"]),
     ("clap", &["cli"]),
     ("clap_complete", &["cli"]),
     ("clap_mangen", &["cli"]),
@@ -211,7 +214,7 @@ const LIBRARIES: &[(&str, &[&str])] = &[
 const WIRE_NAMES: &[&str] = &["\"choices\"", "\"tool_calls\"", "\"tool_call_id\"", "\"finish_reason\"", "\"delta\""];
 const WIRE_ROOMS: &[&str] = &["openai", "demo"];
 /// What models write into their text imitates the wire format, and is no message of it.
-const WIRE_IMITATIONS: &[&str] = &["src/repair/rescue/"];
+const WIRE_IMITATIONS: &[&str] = &["src/repair/rescue/", "src/repair/wrapper.rs"];
 
 /// Rooms that print for a person.
 const PRINTING_ROOMS: &[&str] = &["cli", "demo"];

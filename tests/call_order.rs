@@ -11,7 +11,7 @@ use support::{Proxy, Reply, Server, config, rooms};
 const OSLO: &str = r#"{"city":"Oslo"}"#;
 const ROME: &str = r#"{"city":"Rome"}"#;
 const RITZ: &str = r#"{"hotel":"Ritz","nights":2}"#;
-const FAULTY: &str = r#"{"city":7}"#;
+const FAULTY: &str = r#"{"city":{}}"#;
 
 async fn proxy_of(replies: Vec<Reply>) -> (Server, Proxy) {
     let upstream = Server::replying(replies).await;

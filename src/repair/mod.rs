@@ -25,13 +25,15 @@ mod tool_name;
 mod unknown_parameter;
 mod wrapper;
 
+use std::collections::HashMap;
+
 pub use judge::judge;
 pub use message::{JudgedCall, JudgedMessage, Spoken, judge_message};
 pub use no_answer::TextAnswer;
 pub use rescue::notations::{Notations, NotationsError, Settings};
 use serde_json::Value;
 
-use crate::domain::json::{Edit, Pointer};
+use crate::domain::json::{Edit, Pointer, RawObject};
 use crate::domain::rules::{RepairRules, ScanRules};
 use crate::domain::{Call, FaultCode, Repair, RepairKind};
 use crate::scanner::{CompiledTool, Context, Toolbook};
@@ -70,12 +72,22 @@ fn mend_in(
         if rules.values && job.mends(FaultCode::NoCall) {
             arguments::mend(&mut mended, &job);
         }
-        passes::mend(&mut mended, &job);
+        // Readers differ in which of two values counts, and a repair would decide for one.
+        if !gives_two_values(&mended.call.arguments) {
+            passes::mend(&mut mended, &job);
+        }
     }
     for repair in &mut mended.repairs {
         repair.call = index;
     }
     mended
+}
+
+/// Whether an argument object has a member twice, with different values.
+fn gives_two_values(arguments: &str) -> bool {
+    let Ok(object) = RawObject::parse(arguments) else { return false };
+    let mut seen: HashMap<&str, &str> = HashMap::new();
+    object.iter().any(|(key, value)| seen.insert(key, value.get()).is_some_and(|other| other != value.get()))
 }
 
 /// What every repair of arguments may look at.

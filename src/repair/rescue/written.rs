@@ -1,6 +1,7 @@
 //! A call as it was written, before it is known whether such a tool is offered.
 
 use super::literal::{Literal, Reader, object_json};
+use crate::domain::json::Pointer;
 use crate::domain::rules::Expressions;
 use crate::scanner::{CompiledTool, Toolbook};
 
@@ -74,7 +75,8 @@ impl Written {
         if let Some(objects) = self.objects(tool) {
             return Ok(objects.into_iter().map(call).collect());
         }
-        let members = self.arguments(tool).ok_or_else(|| Unresolved::Arguments(self.name.clone()))?;
+        let mut members = self.arguments(tool).ok_or_else(|| Unresolved::Arguments(self.name.clone()))?;
+        members.iter_mut().for_each(|(key, value)| without_leading_zeros(tool, key, value));
         Ok(vec![call(&members)])
     }
 
@@ -106,6 +108,16 @@ impl Written {
             if is_one { members.is_empty() || members.iter().any(knows) } else { members.iter().all(knows) }
         };
         self.positional.iter().map(|value| value.members().filter(stands_for_all)).collect()
+    }
+}
+
+/// Reads digits with leading zeros, `07`, as a number where the parameter takes one; where it takes a string they are its text.
+fn without_leading_zeros(tool: &CompiledTool, key: &str, value: &mut Literal) {
+    let Literal::Source(source) = value else { return };
+    let kind = tool.schema_of(&Pointer::root().child(key)).and_then(|schema| schema.get("type")?.as_str());
+    if source.bytes().all(|byte| byte.is_ascii_digit()) && matches!(kind, Some("integer" | "number")) {
+        let digits = source.trim_start_matches('0');
+        *value = Literal::Number(if digits.is_empty() { "0" } else { digits }.to_owned());
     }
 }
 

@@ -148,6 +148,9 @@ const CODE: Cases = &[
     ("get_weather(\n    city=\"Oslo\",\n    days=3,\n)", &[OSLO]),
     ("orders.cancel(order_id=2**10 + 1)", &[("orders.cancel", r#"{"order_id":1025}"#)]),
     ("ping()", &[PING]),
+    // No language has numbers with leading zeros: the schema says what the digits are.
+    ("get_weather(city=\"Oslo\", days=03)", &[OSLO]),
+    ("get_weather(city=007)", &[("get_weather", r#"{"city":"007"}"#)]),
 ];
 
 const NAMED: Cases = &[
