@@ -352,8 +352,10 @@ fn text_is_read_as_the_request_lets_it_be_read() {
     assert_ne!(verdict(&cut)["verdict"], "repaired", "what was cut off is not completed");
     let amid = to_lines(&[json!({"id": 1, "question": "weather",
         "message": {"content": format!("I look it up.\n\nget_weather(city=\"Oslo\")\n\nOne moment, please.")}})]);
-    let read = |options: &[&str]| scan_with(&amid, options).lines()[0]["verdict"].clone();
-    assert_eq!((read(&[]), read(&["--native-tool-calls"])), (json!("repaired"), json!("text")));
+    let line = |options: &[&str]| scan_with(&amid, options).lines()[0].clone();
+    let (unsure, native) = (line(&[]), line(&["--native-tool-calls"]));
+    assert_eq!((&unsure["verdict"], &unsure["diagnoses"][0]["reason"]), (&json!("faulty"), &json!("unsure")));
+    assert_eq!(native["verdict"], "text");
 }
 
 #[test]
