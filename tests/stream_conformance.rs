@@ -141,11 +141,11 @@ fn cases() -> Vec<Case> {
             "a call written as text",
             [
                 vec![role()],
-                letters(&format!("Look:\n<tool_call>{{\"name\":\"get_weather\",\"arguments\":{PARIS}}}</tool_call>")),
+                letters(&format!("I look.\n<tool_call>{{\"name\":\"get_weather\",\"arguments\":{PARIS}}}</tool_call>")),
                 vec![finish("stop")],
             ]
             .concat(),
-            calls("Look:\n", &both[..1]),
+            calls("I look.\n", &both[..1]),
         ),
         case(
             "a look-alike of a call",
