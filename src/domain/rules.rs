@@ -161,7 +161,7 @@ impl Default for RelevanceRules {
 pub struct RepairRules {
     /// When text becomes calls (E1).
     pub rescue: RescueRules,
-    /// Rename tools and parameters that differ in case, separators or namespace only (E2.2, E3.2).
+    /// Rename tools and parameters that differ in case, separators, namespace or debris of a chat template only (E2.2, E3.2).
     pub names: bool,
     /// Coerce values whose type is wrong where the change loses nothing (E4.1, E4.2 for enums).
     pub values: bool,
