@@ -130,15 +130,12 @@ impl Rescued {
 
     fn doubt(&self, text: &str, conversation: &dyn Conversation) -> Doubt {
         let transcript = conversation.transcript();
-        let is_quoted = |written: &Range<usize>| {
-            let texts = transcript.texts().iter().map(String::as_str);
-            text.get(written.clone()).is_some_and(|quoted| quotation::is_in(quoted, texts))
-        };
+        let quotes = self.written.iter().filter_map(|written| text.get(written.clone()));
         let is_named = || {
             let asked = transcript.last_asked().unwrap_or_default();
             self.calls.iter().any(|call| quotation::names(asked, &call.name))
         };
-        if self.written.iter().any(is_quoted) {
+        if quotation::any_in(quotes, transcript.texts().iter().map(String::as_str)) {
             Doubt::Quoted
         } else if is_named() {
             Doubt::Named

@@ -81,12 +81,9 @@ pub fn rescue_end(
     }
     let is_allowed = |call: &Call| situation.allowed.is_none_or(|allowed| allowed.contains(&call.name));
     let first = blocks.last().filter(|_| !layout.has_too_many && calls.iter().all(is_allowed))?;
-    let is_quoted = |block: &&Block| {
-        let texts = conversation.map(|conversation| conversation.transcript().texts()).unwrap_or_default();
-        let call = reasoning.get(block.span.clone()).unwrap_or_default();
-        quotation::is_in(call, texts.iter().map(String::as_str))
-    };
-    if blocks.iter().any(is_quoted) {
+    let texts = conversation.map(|conversation| conversation.transcript().texts()).unwrap_or_default();
+    let quotes = blocks.iter().filter_map(|block| reasoning.get(block.span.clone()));
+    if quotation::any_in(quotes, texts.iter().map(String::as_str)) {
         return None;
     }
     let text = if text.trim().is_empty() { String::new() } else { text.to_owned() };
