@@ -7,8 +7,9 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use callwright::domain::rules::{Evidence, RepairRules, ScanRules};
+use callwright::domain::rules::{Evidence, Expressions, RepairRules, ScanRules};
 use callwright::feedback::Templates;
+use callwright::repair::rescue::decision::Delivery;
 use callwright::repair::rescue::{Reading, Rescued, Situation, rescue};
 use callwright::repair::{Spoken, judge_message};
 use callwright::scanner::{Context, Toolbook};
@@ -37,6 +38,8 @@ fuzz_target!(|input: &[u8]| {
         cut_off: flags & 32 != 0,
         json_wanted: flags & 64 != 0,
         sent: boundary(&text, usize::from(*sent)),
+        delivery: if flags & 128 != 0 { Delivery::Native } else { Delivery::Text },
+        expressions: if flags & 128 != 0 { Expressions::Source } else { Expressions::Refuse },
         notations: None,
     };
     match rescue(&text, toolbook, &situation) {

@@ -17,7 +17,8 @@ pub fn toolbook<'a>(tools: impl IntoIterator<Item = (&'a str, Value)>) -> Toolbo
             name: name.to_owned(),
             description: "Does what its name says.".to_owned(),
             parameters: Arc::new(parameters),
-            free_text: false, reads: None,
+            free_text: false,
+            reads: None,
             owner: Owner::Client,
         })
     };
