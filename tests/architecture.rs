@@ -37,13 +37,13 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("retrieval", &["domain", "embedding"]),
     ("representation", &["domain", "embedding", "openai", "retrieval", "upstream", "watch"]),
     ("scanner", &["domain"]),
-    ("repair", &["domain", "scanner"]),
+    ("repair", &["domain", "scanner", "watch"]),
     ("feedback", &["domain", "scanner", "watch"]),
     ("explain", &["domain", "embedding", "retrieval"]),
     ("executor", &["domain", "catalog", "scanner", "store"]),
     ("keys", &["domain", "store"]),
     // A value of a plan is mended as it would be in a call.
-    ("planner", &["domain", "openai", "upstream", "catalog", "embedding", "repair", "retrieval", "scanner"]),
+    ("planner", &["domain", "openai", "upstream", "catalog", "embedding", "repair", "retrieval", "scanner", "watch"]),
     ("experience", &["domain", "embedding", "openai", "retrieval", "upstream"]),
     ("procedures", &["domain", "embedding", "openai", "retrieval", "upstream"]),
     // Traces → lessons and procedures, beside the turns.

@@ -12,15 +12,13 @@ use crate::feedback::TemplateError;
 use crate::http::{ServeError, TlsError};
 use crate::keys::Access;
 use crate::pipeline::{Parts, Pipeline, SEARCH_TOOL};
-use crate::planner::producers::EdgesError;
 use crate::policy::PolicyError;
-use crate::repair::NotationsError;
 use crate::representation::RepresentationError;
 use crate::scanner::Validators;
 use crate::store::{SealKeyError, SealedTokens, SharedTokens, Store, TraceQueue};
 use crate::telemetry::{Metrics, OtlpError, Spans};
 use crate::upstream::Upstreams;
-use crate::watch::Watcher;
+use crate::watch::{FileError, Watcher};
 use crate::{executor, upstream};
 
 use super::documents::TakeOver;
@@ -55,9 +53,9 @@ pub enum StartError {
     /// A representation file is wrong.
     #[error(transparent)]
     Representation(#[from] RepresentationError),
-    /// The file of confirmed and forbidden sources of arguments is wrong.
+    /// The file of confirmed and forbidden sources of arguments, or that of notations, is wrong.
     #[error(transparent)]
-    Edges(#[from] EdgesError),
+    File(#[from] FileError),
     /// A key that tokens are to be sealed with is none.
     #[error(transparent)]
     SealKey(#[from] SealKeyError),
@@ -70,9 +68,6 @@ pub enum StartError {
     /// A template is wrong.
     #[error(transparent)]
     Template(#[from] TemplateError),
-    /// The file of notations is wrong.
-    #[error(transparent)]
-    Notations(#[from] NotationsError),
 }
 
 /// What the listeners are given.

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::planner::Settings;
-use crate::planner::producers::{Edges, EdgesError};
-use crate::watch::{self, WatchError, Watched, Watcher};
+use crate::planner::producers::Edges;
+use crate::watch::{FileError, WatchError, Watcher, reload_file};
 
 /// Reads the file; without one nothing is confirmed or forbidden.
-pub(super) fn load(settings: &Settings, base_dir: &Path) -> Result<Arc<Edges>, EdgesError> {
+pub(super) fn load(settings: &Settings, base_dir: &Path) -> Result<Arc<Edges>, FileError> {
     file(settings, base_dir).map_or_else(|| Ok(Arc::default()), |file| Edges::of_file(&file).map(Arc::new))
 }
 
@@ -21,18 +21,8 @@ pub(super) fn watch(
     on_result: impl Fn(Result<Arc<Edges>, &str>) + Send + 'static,
 ) -> Result<Watcher, WatchError> {
     let Some(file) = file(settings, base_dir).filter(|_| settings.reload) else { return Ok(Watcher::idle()) };
-    let watched = Watched { files: [file.clone()].into(), ..Watched::default() };
     let quiet = Duration::from_millis(settings.reload_quiet_milliseconds);
-    let mut seen = Ok(before);
-    let again = watched.clone();
-    watch::watch_files(watched, quiet, "edges-reload", move || {
-        let now = Edges::of_file(&file).map(Arc::new).map_err(|error| error.to_string());
-        if now != seen {
-            on_result(now.as_ref().map(Arc::clone).map_err(String::as_str));
-            seen = now;
-        }
-        again.clone()
-    })
+    reload_file(file, quiet, "edges-reload", before, |file| Edges::of_file(file).map(Arc::new), on_result)
 }
 
 fn file(settings: &Settings, base_dir: &Path) -> Option<PathBuf> {

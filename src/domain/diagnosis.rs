@@ -6,6 +6,9 @@ use serde_json::Value;
 use super::fault::FaultCode;
 use super::json::Pointer;
 
+/// The reason of E1 for an answer that may be a call and may be about one.
+const UNSURE: &str = "unsure";
+
 /// One fault found in a call: code, place, facts, suggestion.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Diagnosis {
@@ -22,4 +25,17 @@ pub struct Diagnosis {
     /// The name or value that would mend it, where the scan is sure enough to say one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub suggestion: Option<String>,
+}
+
+impl Diagnosis {
+    /// Why no call could be read from an answer (E1); `None` for any other fault, and for arguments that are no object.
+    pub fn reason(&self) -> Option<&str> {
+        let reason = self.facts.get("reason")?.as_str()?;
+        (self.code == FaultCode::NoCall).then_some(reason)
+    }
+
+    /// Whether an answer may be a call and may be about one (E1, reason `unsure`).
+    pub fn is_unsure(&self) -> bool {
+        self.reason() == Some(UNSURE)
+    }
 }

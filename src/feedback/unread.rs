@@ -1,14 +1,12 @@
 //! Static feedback for an answer that meant to call and holds no call that can be read (E1).
 
-use std::sync::Arc;
-
 use minijinja::context;
 use minijinja::value::Value;
 use serde_json::Map;
 
 use super::shown::{self, Shown};
 use crate::domain::Diagnosis;
-use crate::scanner::{CompiledTool, Toolbook};
+use crate::scanner::Toolbook;
 
 /// Names of offered tools that are listed.
 const MAX_LISTED: usize = 10;
@@ -38,13 +36,10 @@ pub(super) fn context(diagnosis: &Diagnosis, toolbook: &Toolbook) -> Value {
 
 /// A call of the tool that was named, or of the only one there is.
 fn example_of(name: Option<&str>, toolbook: &Toolbook) -> Option<Shown> {
-    let only = |found: &[&Arc<CompiledTool>]| match found {
-        [only] => Some(Arc::clone(only)),
-        _ => None,
-    };
-    let tool = match name {
-        Some(name) => toolbook.get(name).cloned().or_else(|| only(&toolbook.literal(name))),
-        None => only(&toolbook.tools().iter().collect::<Vec<_>>()),
+    let tool = match (name, toolbook.tools()) {
+        (Some(name), _) => toolbook.find(name),
+        (None, [only]) => Some(only),
+        (None, _) => None,
     }?;
-    shown::call_of(&tool, &Map::new(), &[])
+    shown::call_of(tool, &Map::new(), &[])
 }

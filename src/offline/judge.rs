@@ -70,16 +70,16 @@ impl<'a> Judge<'a> {
         // Beside calls that are not judged, text is only text.
         let said = if message.has_unjudged_calls() { None } else { message.text() };
         let spoken = Spoken { text: said.as_deref(), calls: message.calls(), situation };
-        let judged = self.spoken(&spoken, Some(request), offered);
-        if choice == ToolChoice::None || !message.is_only_text() {
-            return judged;
-        }
-        let reasoning = message.reasoning();
-        let answer = TextAnswer { text: said.as_deref(), reasoning: reasoning.as_deref(), situation };
-        let transcript = LazyCell::new(|| Transcript::read(request.messages().into_iter().map(Message::from)));
-        let conversation = request.member("messages").map(|_| &transcript as &dyn Conversation);
-        let context = Context { conversation, ..Context::default() };
-        judged.or_no_answer(&answer, &offered.toolbook, &self.policy.scan, &self.policy.repair, &context)
+        let (scan, repair) = (&self.policy.scan, &self.policy.repair);
+        self.in_context(Some(request), offered, |context| {
+            let judged = judge_message(&spoken, &offered.toolbook, scan, repair, context);
+            if choice == ToolChoice::None || !message.is_only_text() {
+                return judged;
+            }
+            let reasoning = message.reasoning();
+            let answer = TextAnswer { text: said.as_deref(), reasoning: reasoning.as_deref(), situation };
+            judged.or_no_answer(&answer, &offered.toolbook, scan, repair, context)
+        })
     }
 
     /// Judges what was said in answer to `request`; `None` where it answers another one that is not known.
@@ -89,18 +89,29 @@ impl<'a> Judge<'a> {
         request: Option<&RecordedAnswer<'_>>,
         offered: &Offered,
     ) -> JudgedMessage {
+        self.in_context(request, offered, |context| {
+            judge_message(spoken, &offered.toolbook, &self.policy.scan, &self.policy.repair, context)
+        })
+    }
+
+    /// Judges in the context of `request`, whose conversation is read at most once, and only where something needs it.
+    fn in_context(
+        &self,
+        request: Option<&RecordedAnswer<'_>>,
+        offered: &Offered,
+        judge: impl FnOnce(&Context<'_>) -> JudgedMessage,
+    ) -> JudgedMessage {
         // Without the conversation nobody knows what it does not mention.
         let request = request.filter(|request| request.member("messages").is_some());
         let messages = || request.map(RecordedAnswer::messages).unwrap_or_default();
         let transcript = LazyCell::new(|| Transcript::read(messages().into_iter().map(Message::from)));
         let relevance = request.and_then(|request| self.relevance(request, offered));
-        let context = Context {
+        judge(&Context {
             conversation: request.map(|_| &transcript as &dyn Conversation),
             relevance: relevance.as_ref(),
             similarity: self.vectors.as_ref().map(|vectors| vectors as &dyn Similarity),
             ..Context::default()
-        };
-        judge_message(spoken, &offered.toolbook, &self.policy.scan, &self.policy.repair, &context)
+        })
     }
 
     /// How well each tool serves the last thing that the user said; `None` where policy does not ask for it.

@@ -193,27 +193,16 @@ impl Dialogue {
             return Step::Answer(if still_calls { Ending::Handover(limit) } else { Ending::Closed(limit) });
         }
         if judged.unsure {
-            // Where the model cannot be requested to confirm, the answer is the text that it is.
-            return match self.exceeded(spent) {
-                None if self.static_rounds < self.limits.static_feedback && !self.confirmed => {
-                    self.confirmed = true;
-                    self.static_rounds += 1;
-                    self.requests += 1;
-                    Step::FeedBack(Purpose::Confirmation)
-                }
-                _ => Step::Answer(Ending::Judged),
-            };
+            let is_first = !std::mem::replace(&mut self.confirmed, true);
+            return self.feed_back_or_answer(is_first, Purpose::Confirmation, spent);
         }
         if judged.no_answer {
-            return self.nudge(spent);
+            let is_first = !std::mem::replace(&mut self.nudged, true);
+            return self.feed_back_or_answer(is_first, Purpose::StaticFeedback, spent);
         }
         if judged.faulty {
             return match self.exceeded(spent) {
-                None if self.static_rounds < self.limits.static_feedback => {
-                    self.static_rounds += 1;
-                    self.requests += 1;
-                    Step::FeedBack(Purpose::StaticFeedback)
-                }
+                None if self.static_rounds < self.limits.static_feedback => self.feed_back(Purpose::StaticFeedback),
                 exceeded => {
                     let limit = exceeded.unwrap_or(Limit::StaticFeedback);
                     if judged.faults_are_the_clients {
@@ -254,15 +243,19 @@ impl Dialogue {
         if useful { Ending::Exhausted(limit) } else { Ending::Handover(limit) }
     }
 
-    /// The step after an empty answer: it goes back once per turn, and passes as it came afterwards.
-    fn nudge(&mut self, spent: Spent) -> Step {
-        if self.nudged || self.static_rounds >= self.limits.static_feedback || self.exceeded(spent).is_some() {
-            return Step::Answer(Ending::Judged);
+    /// The step after an answer that passes as it came unless it goes back: an empty one, or one that may be a call or about one.
+    fn feed_back_or_answer(&mut self, is_first: bool, purpose: Purpose, spent: Spent) -> Step {
+        if is_first && self.static_rounds < self.limits.static_feedback && self.exceeded(spent).is_none() {
+            self.feed_back(purpose)
+        } else {
+            Step::Answer(Ending::Judged)
         }
-        self.nudged = true;
+    }
+
+    fn feed_back(&mut self, purpose: Purpose) -> Step {
         self.static_rounds += 1;
         self.requests += 1;
-        Step::FeedBack(Purpose::StaticFeedback)
+        Step::FeedBack(purpose)
     }
 
     fn ask(&mut self, purpose: Purpose) -> Step {

@@ -1,5 +1,7 @@
 //! One message of a model, judged: native calls, or those that its text holds.
 
+use std::collections::HashSet;
+
 use super::judge::judge;
 use super::rescue::decision::{Case, Decision, Delivery, decide};
 use super::rescue::{Reading, Rescued, Situation, rescue, unsure};
@@ -36,6 +38,19 @@ pub struct JudgedCall {
 }
 
 impl JudgedCall {
+    /// Repairs and scans the call at `index` of an answer.
+    pub(super) fn of(
+        call: &Call,
+        index: usize,
+        toolbook: &Toolbook,
+        scan: &ScanRules,
+        repair: &RepairRules,
+        context: &Context<'_>,
+    ) -> Self {
+        let (mended, Scan { result, advice }) = judge(call, index, toolbook, scan, repair, context);
+        Self { made: call.clone(), mended: mended.call, repairs: mended.repairs, result, advice }
+    }
+
     /// The verdict on this call alone.
     pub fn verdict(&self) -> Verdict {
         match &self.result {
@@ -79,9 +94,7 @@ impl JudgedMessage {
     /// Whether calls were found in its text, or were evidently meant there.
     pub fn called_in_text(&self) -> bool {
         let meant = self.no_call.as_ref().or(self.no_call_advice.as_ref());
-        let is_call = |diagnosis: &Diagnosis| {
-            diagnosis.code == FaultCode::NoCall && diagnosis.facts.get("reason").is_none_or(|reason| reason != "unsure")
-        };
+        let is_call = |diagnosis: &Diagnosis| diagnosis.code == FaultCode::NoCall && !diagnosis.is_unsure();
         self.rescued.is_some() || meant.is_some_and(is_call)
     }
 
@@ -104,10 +117,7 @@ pub fn judge_message(
     repair: &RepairRules,
     context: &Context<'_>,
 ) -> JudgedMessage {
-    let judge = |(index, call): (usize, &Call)| {
-        let (mended, Scan { result, advice }) = judge(call, index, toolbook, scan, repair, context);
-        JudgedCall { made: call.clone(), mended: mended.call, repairs: mended.repairs, result, advice }
-    };
+    let judge = |(index, call): (usize, &Call)| JudgedCall::of(call, index, toolbook, scan, repair, context);
     if !spoken.calls.is_empty() {
         let mut calls: Vec<JudgedCall> = spoken.calls.iter().enumerate().map(judge).collect();
         if scan.faults.of(FaultCode::RepeatedCall) != Action::Off {
@@ -139,27 +149,20 @@ pub fn judge_message(
 
 /// Notes calls that an earlier one of the same answer equals. They are not removed: both may be meant.
 fn note_duplicates(calls: &mut [JudgedCall]) {
-    for index in 1..calls.len() {
-        let (earlier, later) = calls.split_at_mut(index);
-        let Some(call) = later.first_mut() else { return };
-        let is_same = |other: &&JudgedCall| {
-            other.mended.name == call.mended.name && other.mended.arguments == call.mended.arguments
-        };
-        if earlier.iter().take(MAX_COMPARED).any(|other| is_same(&other)) {
-            call.advice.push(Diagnosis {
+    let mut seen: HashSet<(&str, &str)> = HashSet::with_capacity(calls.len());
+    for (index, JudgedCall { mended, advice, .. }) in calls.iter_mut().enumerate() {
+        if !seen.insert((&mended.name, &mended.arguments)) {
+            advice.push(Diagnosis {
                 code: FaultCode::RepeatedCall,
                 call: index,
                 path: Pointer::root(),
                 message: "the answer makes the same call twice".to_owned(),
-                facts: serde_json::json!({ "name": call.mended.name, "rounds_ago": 0, "result": "", "failed": false }),
+                facts: serde_json::json!({ "name": mended.name, "rounds_ago": 0, "result": "", "failed": false }),
                 suggestion: None,
             });
         }
     }
 }
-
-/// Calls of one answer with which each later one is compared, so that hostile answers take linear time.
-const MAX_COMPARED: usize = 128;
 
 /// The message where calls found in its text are not taken for calls.
 fn not_calls(text: &str, rescued: &Rescued, case: Case, action: Action, repair: &RepairRules) -> Option<JudgedMessage> {

@@ -30,7 +30,7 @@ use std::collections::HashMap;
 pub use judge::judge;
 pub use message::{JudgedCall, JudgedMessage, Spoken, judge_message};
 pub use no_answer::TextAnswer;
-pub use rescue::notations::{Notations, NotationsError, Settings};
+pub use rescue::notations::{Notations, Settings};
 use serde_json::Value;
 
 use crate::domain::json::{Edit, Pointer, RawObject};

@@ -1,12 +1,11 @@
 //! Empty answers (E6): rescues the call in which the reasoning ends, or else reports that there is no answer.
 
-use super::judge::judge;
 use super::message::{JudgedCall, JudgedMessage, judge_rescued};
 use super::rescue::Situation;
 use super::rescue::reasoning::{only_reasoning, rescue_end};
 use crate::domain::rules::{RepairRules, ScanRules};
 use crate::domain::{Call, Diagnosis, FaultCode};
-use crate::scanner::{CallFreeAnswer, Context, Scan, Toolbook, scan_answer};
+use crate::scanner::{CallFreeAnswer, Context, Toolbook, scan_answer};
 
 /// An answer that holds only text and reasoning: no call, no refusal, no sound or image.
 #[derive(Debug, Clone, Copy)]
@@ -48,10 +47,7 @@ impl JudgedMessage {
         }
         // The proxy parses reasoning that a server left in the text; a member of its own was parsed by the server.
         let reasoning = inner.filter(|inner| !inner.trim().is_empty()).or(answer.reasoning).unwrap_or_default();
-        let judge = |(index, call): (usize, &Call)| {
-            let (mended, Scan { result, advice }) = judge(call, index, toolbook, scan, repair, context);
-            JudgedCall { made: call.clone(), mended: mended.call, repairs: mended.repairs, result, advice }
-        };
+        let judge = |(index, call): (usize, &Call)| JudgedCall::of(call, index, toolbook, scan, repair, context);
         match rescue_end(reasoning, text, toolbook, &answer.situation, context.conversation) {
             Some(rescued) => Self { calls: judge_rescued(&rescued, judge), rescued: Some(rescued), ..self },
             None if action.blocks() => Self { no_call: Some(diagnosis), ..self },

@@ -49,6 +49,14 @@ impl Toolbook {
         self.tools.get(*self.by_name.get(name)?)
     }
 
+    /// The tool that a name means: the tool of exactly this name, else the only one that [`Toolbook::literal`] gives.
+    pub fn find(&self, name: &str) -> Option<&Arc<CompiledTool>> {
+        self.get(name).or_else(|| match self.literal(name).as_slice() {
+            [only] => Some(*only),
+            _ => None,
+        })
+    }
+
     /// Every tool, in the order offered.
     pub fn tools(&self) -> &[Arc<CompiledTool>] {
         &self.tools

@@ -85,9 +85,8 @@ impl Metrics {
     }
 
     fn unsure(&self, trace: &Trace) {
-        let is_unsure = |diagnosis: &Diagnosis| diagnosis.facts.get("reason").is_some_and(|reason| reason == "unsure");
         for (index, attempt) in trace.attempts.iter().enumerate() {
-            if !attempt.diagnoses.iter().chain(&attempt.advice).any(is_unsure) {
+            if !attempt.diagnoses.iter().chain(&attempt.advice).any(Diagnosis::is_unsure) {
                 continue;
             }
             let next =

@@ -1,12 +1,13 @@
 //! Tells when files have changed: a directory of them ([`watch`]), or some that stand wherever they do ([`watch_files`]). What nobody tells
 //! about is looked at now and then ([`every()`]). A folder of YAML files that people edit is read within bounds ([`Folder`]), and again when
-//! it has changed ([`reload()`]).
+//! it has changed ([`reload()`]); so is a single file ([`read_file`], [`reload_file`]).
 //!
-//! Owns watching, waiting for quiet, and reading such folders. Must not know what the files say.
+//! Owns watching, waiting for quiet, and reading such folders and files. Must not know what the files say.
 
 mod every;
 mod files;
 mod folder;
+mod one_file;
 mod reload;
 
 use std::path::{Path, PathBuf};
@@ -18,6 +19,7 @@ use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 pub use every::every;
 pub use files::{Watched, watch_files};
 pub use folder::{Folder, FolderDigest, FolderError, FolderFile, digest};
+pub use one_file::{FileError, read_file, reload_file};
 pub use reload::reload;
 
 /// The directory cannot be watched: what was read from it stays as it is until a restart.

@@ -43,7 +43,7 @@ struct Finding<'a> {
 
 impl<'a> Finding<'a> {
     fn of(found: &'a Diagnosis) -> Self {
-        let reason = found.facts.get("reason").and_then(Value::as_str).filter(|_| found.code == FaultCode::NoCall);
+        let reason = found.reason();
         Self { code: found.code, call: found.call, path: &found.path, message: &found.message, reason }
     }
 }

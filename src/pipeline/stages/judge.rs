@@ -5,9 +5,10 @@ use crate::domain::{Diagnosis, Similarity, Verdict};
 use crate::openai::{ChatRequest, Choice, Completion, ToolChoice};
 use crate::pipeline::dialogue::Judged;
 use crate::pipeline::turn::Turn;
+use crate::policy::Policy;
 use crate::repair::rescue::Situation;
 use crate::repair::rescue::decision::Delivery;
-use crate::repair::{self, JudgedCall, JudgedMessage, Spoken, TextAnswer};
+use crate::repair::{JudgedCall, JudgedMessage, Spoken, TextAnswer, judge_message};
 use crate::scanner::{CheckedCall, Context, Expectations};
 
 use super::compose::Draft;
@@ -77,56 +78,39 @@ fn judged(
         expressions: policy.repair.rescue.expressions,
         ..Situation::with(evidence(turn, request))
     };
-    let choices: Vec<JudgedMessage> = completion
-        .choices()
-        .iter()
-        .map(|choice| match offer.is_judged() {
-            true => {
-                let judged = judge_choice(turn, offer, choice, situation, &context);
-                // Calls that were accepted before are an answer.
-                match tool_choice == ToolChoice::None || !draft.kept.is_empty() {
-                    true => judged,
-                    false => judge_answer(turn, offer, choice, situation, &context, judged),
-                }
-            }
-            false => JudgedMessage::default(),
-        })
-        .collect();
+    // Calls that were accepted before are an answer.
+    let needs_answer = tool_choice != ToolChoice::None && draft.kept.is_empty();
+    let judge = |choice: &Choice| {
+        let (cut_off, sent) = (choice.is_cut_off(), turn.streamed.released(choice.index));
+        judge_choice(offer, &policy, choice, Situation { cut_off, sent, ..situation }, &context, needs_answer)
+    };
+    let choices = completion.choices().iter();
+    let choices =
+        choices.map(|choice| if offer.is_judged() { judge(choice) } else { JudgedMessage::default() }).collect();
     JudgedAnswer { completion, choices, is_declined: false }
 }
 
-/// Judges a choice; `situation` says what the request lets it be.
+/// Judges a choice. `situation` says what the request lets it be, `needs_answer` whether it has to say or call anything.
 fn judge_choice(
-    turn: &Turn,
     offer: &Offer,
+    policy: &Policy,
     choice: &Choice,
     situation: Situation<'_>,
     context: &Context<'_>,
+    needs_answer: bool,
 ) -> JudgedMessage {
-    let policy = &turn.policy;
+    let (message, toolbook) = (&choice.message, &offer.toolbook);
+    let Policy { scan, repair, .. } = policy;
     // Where a call came natively, the text beside it is only text.
-    let text = if choice.message.has_unjudged_calls() { None } else { choice.message.text() };
-    let situation = Situation { cut_off: choice.is_cut_off(), sent: turn.streamed.released(choice.index), ..situation };
-    let spoken = Spoken { text: text.as_deref(), calls: choice.message.calls(), situation };
-    repair::judge_message(&spoken, &offer.toolbook, &policy.scan, &policy.repair, context)
-}
-
-/// Judges whether a choice without a call is an answer at all.
-fn judge_answer(
-    turn: &Turn,
-    offer: &Offer,
-    choice: &Choice,
-    situation: Situation<'_>,
-    context: &Context<'_>,
-    judged: JudgedMessage,
-) -> JudgedMessage {
-    if !choice.message.is_only_text() {
+    let text = if message.has_unjudged_calls() { None } else { message.text() };
+    let spoken = Spoken { text: text.as_deref(), calls: message.calls(), situation };
+    let judged = judge_message(&spoken, toolbook, scan, repair, context);
+    if !needs_answer || !message.is_only_text() {
         return judged;
     }
-    let (text, reasoning) = (choice.message.text(), choice.message.reasoning());
-    let situation = Situation { cut_off: choice.is_cut_off(), ..situation };
+    let reasoning = message.reasoning();
     let answer = TextAnswer { text: text.as_deref(), reasoning: reasoning.as_deref(), situation };
-    judged.or_no_answer(&answer, &offer.toolbook, &turn.policy.scan, &turn.policy.repair, context)
+    judged.or_no_answer(&answer, toolbook, scan, repair, context)
 }
 
 /// How sure it must be that a text is a call, by the request that it answers.

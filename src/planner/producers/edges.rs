@@ -1,13 +1,12 @@
 //! What an operator confirms and forbids: a YAML file.
 
-use std::fs;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Deserialize;
 
 use crate::domain::json::Pointer;
 use crate::domain::yaml::{self, Bounds, YamlProblem};
+use crate::watch::{FileError, read_file};
 
 /// Longest file that is read, in bytes: more than anybody writes by hand.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
@@ -45,48 +44,16 @@ struct FileForm {
     forbidden: Vec<Edge>,
 }
 
-/// The file cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum EdgesError {
-    /// It cannot be read.
-    #[error("cannot read {}: {source}; name a file that exists and may be read", .path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Why it cannot be read.
-        source: io::Error,
-    },
-    /// It says nothing that can be understood.
-    #[error("{}:{line}:{column}: {message}", .path.display())]
-    Invalid {
-        /// The file.
-        path: PathBuf,
-        /// Line, from 1; 0 where it is not known.
-        line: usize,
-        /// Column in characters, from 1.
-        column: usize,
-        /// What is wrong and what mends it.
-        message: String,
-    },
-}
-
 impl Edges {
     /// Reads a file.
     ///
     /// # Errors
-    /// [`EdgesError`], which names the file, the place and what mends it.
-    pub fn of_file(path: &Path) -> Result<Self, EdgesError> {
-        let unreadable = |source| EdgesError::Unreadable { path: path.to_owned(), source };
-        let mut text = String::new();
-        let mut file = fs::File::open(path).map_err(unreadable)?.take(MAX_BYTES + 1);
-        file.read_to_string(&mut text).map_err(unreadable)?;
-        if text.len() as u64 > MAX_BYTES {
-            let message = format!("it has more than {} MiB; remove what inference finds by itself", MAX_BYTES >> 20);
-            return Err(unreadable(io::Error::new(io::ErrorKind::FileTooLarge, message)));
-        }
+    /// [`FileError`], which names the file, the place and what mends it.
+    pub fn of_file(path: &Path) -> Result<Self, FileError> {
+        let text = read_file(path, MAX_BYTES, "remove what inference finds by itself")?;
         Self::parse(&text).map_err(|problem| {
             let YamlProblem { line, column, message } = problem;
-            EdgesError::Invalid { path: path.to_owned(), line, column, message }
+            FileError::Invalid { path: path.to_owned(), line, column, message }
         })
     }
 

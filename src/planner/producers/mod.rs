@@ -22,7 +22,7 @@ pub(in crate::planner) mod words;
 
 pub use candidate::{Candidate, Evidence, Reason};
 pub use catalog::{CatalogProducers, segment_of};
-pub use edges::{Edge, Edges, EdgesError};
+pub use edges::{Edge, Edges};
 pub use index::{Asked, Producers};
 pub use request::Request;
 pub use segment::Segment;

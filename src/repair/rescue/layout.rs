@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::invented;
 use super::literal::Reader;
 use super::notations::{Entry, Mark, Notations};
 use super::statement;
@@ -94,44 +95,6 @@ pub(super) const CHANNELS: [[&str; 2]; 2] =
 
 /// Marks that begin and end a message to a person, in which calls are shown.
 pub(super) const MESSAGES: [[&str; 2]; 2] = [["to=user<|message|>", "<|end|>"], ["to=self<|message|>", "<|end|>"]];
-
-/// Beginnings of what models invent behind a call: the result of the call, or the next message of another role.
-const INVENTIONS: [&str; 23] = [
-    "<tool_response",
-    "<tool_result",
-    "<tool_output",
-    "<function_response",
-    "<function_result",
-    "<function_output",
-    "<observation>",
-    "<|tool_response",
-    "<|tool_output",
-    "<|observation|>",
-    "<｜tool▁outputs▁begin｜>",
-    "<｜tool▁output▁begin｜>",
-    "[TOOL_RESULTS]",
-    "[TOOL_RESULT]",
-    "<|im_start|>user",
-    "<|im_start|>tool",
-    "<|start_header_id|>user",
-    "<|start_header_id|>tool",
-    "<|start_header_id|>ipython",
-    "<|user|>",
-    "<|tool|>",
-    "<start_of_turn>user",
-    "[INST]",
-];
-
-/// Marks between which a model writes the result of a call itself, where a line begins with the first. Nothing within is a call.
-pub(super) const INVENTED: [[&str; 2]; 7] = [
-    ["<tool_response>", "</tool_response>"],
-    ["<tool_result>", "</tool_result>"],
-    ["<tool_results>", "</tool_results>"],
-    ["<function_results>", "</function_results>"],
-    ["<function_response>", "</function_response>"],
-    ["<result>", "</result>"],
-    ["<output>", "</output>"],
-];
 
 /// Lays a text out. Where `may_complete` holds, brackets that the end of the text leaves open are closed.
 pub(super) fn read<'a>(text: &'a str, toolbook: &Toolbook, notations: &Notations, may_complete: bool) -> Layout<'a> {
@@ -346,11 +309,9 @@ impl<'a> Walk<'a, '_> {
         let line = self.slice(start..line_end);
         // Where a mark ends the line, the mark comes next.
         let next = end.min(line_end + 1);
-        if self.calls > 0 && self.fence.is_none() && is_invented(line, self.slice(line_end..self.text.len())) {
+        if self.calls > 0 && self.fence.is_none() && invented::begins(line, self.slice(line_end..self.text.len())) {
             self.layout.invented = Some(start);
-        } else if line.is_empty()
-            || OBSERVATIONS.contains(&line.trim_end())
-            || self.fence.is_none() && statement::is_shell(line)
+        } else if line.is_empty() || invented::is_bare_label(line) || self.fence.is_none() && statement::is_shell(line)
         {
             self.at = next;
         } else if let Some(marker) = fence_marker(line) {
@@ -429,19 +390,6 @@ impl<'a> Walk<'a, '_> {
         }
         false
     }
-}
-
-/// Labels of a result, where agents stop models. The label alone invents nothing.
-const OBSERVATIONS: [&str; 5] = ["Observation:", "**Observation:**", "✿RESULT✿:", "✿RESULT✿", "✿RETURN✿"];
-
-/// Whether a line behind a call begins what the model invented; `rest` follows the line.
-fn is_invented(line: &str, rest: &str) -> bool {
-    if INVENTIONS.iter().any(|start| line.starts_with(start)) {
-        return true;
-    }
-    let Some(result) = OBSERVATIONS.iter().find_map(|label| line.strip_prefix(label)) else { return false };
-    let next = rest.strip_prefix('\n').unwrap_or(rest).split('\n').next().unwrap_or_default().trim();
-    !result.trim().is_empty() || !(next.is_empty() || next.starts_with("Thought:") || next.starts_with("Action:"))
 }
 
 /// White space, and what no one sees: a byte order mark, a space without width.

@@ -14,6 +14,7 @@ mod extent;
 mod grammar;
 mod grammars;
 pub mod hold;
+mod invented;
 mod layout;
 pub(in crate::repair) mod literal;
 mod no_call;

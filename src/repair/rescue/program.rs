@@ -26,12 +26,14 @@ const COMPOUND: [(&str, &[&str]); 16] = [
     ("async function", &["("]),
 ];
 
-/// Whole lines of compound statements.
-const BARE_COMPOUND: [&str; 8] = ["else:", "try:", "finally:", "except:", "else {", "try {", "} else {", "do {"];
+/// Whole lines of compound statements, and their ends.
+const BARE_COMPOUND: [&str; 9] = ["else:", "try:", "finally:", "except:", "else {", "try {", "} else {", "do {", "end"];
+
+/// Words with which a statement of names alone begins.
+const BEFORE_NAMES: [&str; 2] = ["import ", "return "];
 
 /// Beginnings of lines that declare or import, each with what the line must contain besides.
-const DECLARATIONS: [(&str, &str); 17] = [
-    ("import ", ""),
+const DECLARATIONS: [(&str, &str); 14] = [
     ("from ", " import "),
     ("#include", ""),
     ("#!/", ""),
@@ -46,8 +48,6 @@ const DECLARATIONS: [(&str, &str); 17] = [
     ("public ", "("),
     ("private ", "("),
     ("require(", ")"),
-    ("end", ""),
-    ("return ", ""),
 ];
 
 /// Beginnings of lines of interpreters and diffs.
@@ -108,19 +108,14 @@ fn is_code(line: &str) -> bool {
     });
     let is_end = line.starts_with('}') && line.len() <= "});".len();
     let is_terminated = line.ends_with(';') && line.contains(['(', '=']);
-    let is_declaration = || {
-        DECLARATIONS.iter().any(|(start, sign)| match *start {
-            // A word of its own, or English prose.
-            "end" => line == "end",
-            "import " | "return " => line.strip_prefix(start).is_some_and(is_one_operand),
-            start => line.starts_with(start) && line.contains(sign),
-        })
-    };
+    let is_declaration = DECLARATIONS.iter().any(|(start, sign)| line.starts_with(start) && line.contains(sign));
+    let has_names = |start: &&str| line.strip_prefix(*start).is_some_and(is_one_operand);
     is_compound
         || is_end
         || is_terminated
         || BARE_COMPOUND.contains(&line)
-        || is_declaration()
+        || is_declaration
+        || BEFORE_NAMES.iter().any(has_names)
         || QUOTING.iter().any(|start| line.starts_with(start))
 }
 

@@ -4,16 +4,12 @@
 //! which it ends taken for the answer.
 
 use super::decision::{Form, Surroundings};
-use super::layout::{self, Block, Piece, REASONING};
+use super::layout::{self, Block, CHANNELS, Piece, REASONING};
 use super::notations::Notations;
 use super::{Rescued, Situation, quotation};
 use crate::domain::rules::Evidence;
 use crate::domain::{Call, ids};
 use crate::scanner::{Conversation, Toolbook};
-
-/// Marks around reasoning in channels. The closing marks end much else, so they count only behind their opening marks.
-const CHANNELS: [[&str; 2]; 2] =
-    [["<|channel|>analysis<|message|>", "<|end|>"], ["<|open|>think<|sep|>", "<|close|>think<|sep|>"]];
 
 /// The reasoning of a text that is nothing else, without its marks: the last block, where there are several. `None` where the text has
 /// other content, or none.
@@ -36,6 +32,7 @@ fn last_block(text: &str) -> Option<(&str, &str)> {
         let body = text.strip_suffix(close)?;
         match body.rfind(open) {
             Some(at) => Some((body.get(..at)?, body.get(at + open.len()..)?)),
+            // The closing marks of channels end much else.
             None => REASONING.iter().any(|[_, other]| other == close).then_some(("", body)),
         }
     });

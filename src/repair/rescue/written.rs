@@ -3,6 +3,7 @@
 use super::literal::{Literal, Reader, object_json};
 use crate::domain::json::Pointer;
 use crate::domain::rules::Expressions;
+use crate::scanner::names::without_scope;
 use crate::scanner::{CompiledTool, Toolbook};
 
 /// Times that arguments may have been encoded as a string.
@@ -121,24 +122,10 @@ fn without_leading_zeros(tool: &CompiledTool, key: &str, value: &mut Literal) {
     }
 }
 
-/// Scopes that chat templates put before the names of tools.
-const SCOPES: [&str; 5] = ["functions.", "function.", "default_api.", "default_api:", "tools."];
-
 /// The offered tool that a written name means: by the name itself, or by the only one that differs in writing alone.
 pub(super) fn offered<'a>(name: &str, toolbook: &'a Toolbook) -> Option<&'a CompiledTool> {
-    let in_scope = || SCOPES.iter().find_map(|scope| name.strip_prefix(scope));
-    let tool = meant(name, toolbook).or_else(|| meant(in_scope()?, toolbook))?;
+    let tool = toolbook.find(name).or_else(|| toolbook.find(without_scope(name)?))?;
     (!tool.tool.free_text).then_some(tool)
-}
-
-fn meant<'a>(name: &str, toolbook: &'a Toolbook) -> Option<&'a CompiledTool> {
-    if let Some(tool) = toolbook.get(name) {
-        return Some(tool);
-    }
-    match toolbook.literal(name).as_slice() {
-        [only] => Some(*only),
-        _ => None,
-    }
 }
 
 /// The members that a value spells, where it may stand for an argument object.

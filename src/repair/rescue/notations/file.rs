@@ -1,8 +1,6 @@
 //! The table as TOML: the built-in text, and an operator's file, which is validated entry by entry.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +11,7 @@ use super::entry::{Entry, Form, TagRole};
 use super::interned;
 use super::tokens::{Body, ParameterTokens, Part, Tokens, Values};
 use crate::repair::rescue::grammars;
+use crate::watch::{FileError, read_file};
 
 /// The built-in table.
 const BUILT_IN: &str = include_str!("../notations.toml");
@@ -58,31 +57,6 @@ impl Settings {
     }
 }
 
-/// The file cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum NotationsError {
-    /// It cannot be read.
-    #[error("cannot read {}: {source}; name a file that exists and may be read", .path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        source: io::Error,
-    },
-    /// Its content is not a table of notations.
-    #[error("{}:{line}:{column}: {message}", .path.display())]
-    Invalid {
-        /// The file.
-        path: PathBuf,
-        /// Line, from 1.
-        line: usize,
-        /// Column in characters, from 1.
-        column: usize,
-        /// The problem and its fix.
-        message: String,
-    },
-}
-
 /// A problem in the text of a file.
 #[derive(Debug)]
 pub(in crate::repair::rescue) struct Problem {
@@ -99,9 +73,9 @@ impl Problem {
         Self { line, column, message }
     }
 
-    pub(super) fn in_file(self, path: &Path) -> NotationsError {
+    pub(super) fn in_file(self, path: &Path) -> FileError {
         let Self { line, column, message } = self;
-        NotationsError::Invalid { path: path.to_owned(), line, column, message }
+        FileError::Invalid { path: path.to_owned(), line, column, message }
     }
 }
 
@@ -159,16 +133,8 @@ const fn yes() -> bool {
 }
 
 /// The text of an operator's file.
-pub(super) fn read(path: &Path) -> Result<String, NotationsError> {
-    let unreadable = |source| NotationsError::Unreadable { path: path.to_owned(), source };
-    let mut text = String::new();
-    let mut file = fs::File::open(path).map_err(unreadable)?.take(MAX_BYTES + 1);
-    file.read_to_string(&mut text).map_err(unreadable)?;
-    if text.len() as u64 > MAX_BYTES {
-        let message = format!("it has more than {} MiB; remove entries", MAX_BYTES >> 20);
-        return Err(unreadable(io::Error::new(io::ErrorKind::FileTooLarge, message)));
-    }
-    Ok(text)
+pub(super) fn read(path: &Path) -> Result<String, FileError> {
+    read_file(path, MAX_BYTES, "remove entries")
 }
 
 /// The built-in entries. A test keeps their text valid; were it not, the proxy would rescue nothing.

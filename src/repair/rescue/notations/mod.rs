@@ -15,13 +15,15 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 pub(super) use entry::{Entry, TagRole};
-pub use file::{NotationsError, Settings};
+pub use file::Settings;
 
 use super::hold::Marks;
-use super::layout::{CHANNELS, INVENTED, MESSAGES, REASONING};
+use super::invented;
+use super::layout::{CHANNELS, MESSAGES, REASONING};
 use super::tag::{self, Kind};
 use super::written::offered;
 use crate::scanner::Toolbook;
+use crate::watch::FileError;
 
 /// The notations that rescue reads: one entry for each.
 #[derive(Debug)]
@@ -67,8 +69,8 @@ impl Notations {
     /// The built-in table with the entries of the operator's file that the settings name; the built-in one where they name none.
     ///
     /// # Errors
-    /// [`NotationsError`], which names the file, the line, the key and the fix.
-    pub fn load(settings: &Settings, base_dir: &Path) -> Result<Arc<Self>, NotationsError> {
+    /// [`FileError`], which names the file, the line, the key and the fix.
+    pub fn load(settings: &Settings, base_dir: &Path) -> Result<Arc<Self>, FileError> {
         match settings.file(base_dir) {
             Some(path) => Self::from_file(&path),
             None => Ok(BUILT_IN.clone()),
@@ -79,7 +81,7 @@ impl Notations {
     ///
     /// # Errors
     /// As [`Notations::load`].
-    pub fn from_file(path: &Path) -> Result<Arc<Self>, NotationsError> {
+    pub fn from_file(path: &Path) -> Result<Arc<Self>, FileError> {
         let text = file::read(path)?;
         Self::parse(&text).map_err(|problem| problem.in_file(path))
     }
@@ -106,7 +108,7 @@ impl Notations {
             texts.push(open);
             marks.push(Mark::Reasoning(close));
         }
-        for [open, close] in INVENTED {
+        for [open, close] in invented::PAIRS {
             texts.push(open);
             marks.push(Mark::Invented(close));
         }

@@ -1,0 +1,57 @@
+//! What models invent: results of calls that nothing made, and messages of others.
+
+/// Marks between which a model writes the result of a call itself, where a line begins with the first. Nothing within is a call.
+pub(super) const PAIRS: [[&str; 2]; 7] = [
+    ["<tool_response>", "</tool_response>"],
+    ["<tool_result>", "</tool_result>"],
+    ["<tool_results>", "</tool_results>"],
+    ["<function_results>", "</function_results>"],
+    ["<function_response>", "</function_response>"],
+    ["<result>", "</result>"],
+    ["<output>", "</output>"],
+];
+
+/// Beginnings of what models invent behind a call: the result of the call, or the next message of another role.
+const INVENTIONS: [&str; 23] = [
+    "<tool_response",
+    "<tool_result",
+    "<tool_output",
+    "<function_response",
+    "<function_result",
+    "<function_output",
+    "<observation>",
+    "<|tool_response",
+    "<|tool_output",
+    "<|observation|>",
+    "<｜tool▁outputs▁begin｜>",
+    "<｜tool▁output▁begin｜>",
+    "[TOOL_RESULTS]",
+    "[TOOL_RESULT]",
+    "<|im_start|>user",
+    "<|im_start|>tool",
+    "<|start_header_id|>user",
+    "<|start_header_id|>tool",
+    "<|start_header_id|>ipython",
+    "<|user|>",
+    "<|tool|>",
+    "<start_of_turn>user",
+    "[INST]",
+];
+
+/// Labels of a result, where agents stop models. The label alone invents nothing.
+const OBSERVATIONS: [&str; 5] = ["Observation:", "**Observation:**", "✿RESULT✿:", "✿RESULT✿", "✿RETURN✿"];
+
+/// Whether a line behind a call begins what the model invented; `rest` follows the line.
+pub(super) fn begins(line: &str, rest: &str) -> bool {
+    if INVENTIONS.iter().any(|start| line.starts_with(start)) {
+        return true;
+    }
+    let Some(result) = OBSERVATIONS.iter().find_map(|label| line.strip_prefix(label)) else { return false };
+    let next = rest.strip_prefix('\n').unwrap_or(rest).split('\n').next().unwrap_or_default().trim();
+    !result.trim().is_empty() || !(next.is_empty() || next.starts_with("Thought:") || next.starts_with("Action:"))
+}
+
+/// Whether a line is the label of a result without a result.
+pub(super) fn is_bare_label(line: &str) -> bool {
+    OBSERVATIONS.contains(&line.trim_end())
+}

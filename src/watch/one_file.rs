@@ -1,0 +1,78 @@
+//! One file that an operator writes: read within bounds, and again when it has changed.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::{WatchError, Watched, Watcher, watch_files};
+
+/// A file of the operator cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// It cannot be read.
+    #[error("cannot read {}: {source}; name a file that exists and may be read", .path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        source: io::Error,
+    },
+    /// Its content is not valid.
+    #[error("{}:{line}:{column}: {message}", .path.display())]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// Line, from 1; 0 where it is not known.
+        line: usize,
+        /// Column in characters, from 1.
+        column: usize,
+        /// The problem and its fix.
+        message: String,
+    },
+}
+
+/// Reads a text of at most `max_bytes`; `fix` says what to do about a longer one.
+///
+/// # Errors
+/// [`FileError::Unreadable`]: the file cannot be read, is not UTF-8, or is too large.
+pub fn read_file(path: &Path, max_bytes: u64, fix: &str) -> Result<String, FileError> {
+    let unreadable = |source| FileError::Unreadable { path: path.to_owned(), source };
+    let mut text = String::new();
+    let mut file = fs::File::open(path).map_err(unreadable)?.take(max_bytes + 1);
+    file.read_to_string(&mut text).map_err(unreadable)?;
+    if text.len() as u64 > max_bytes {
+        let message = format!("it has more than {} MiB; {fix}", max_bytes >> 20);
+        return Err(unreadable(io::Error::new(io::ErrorKind::FileTooLarge, message)));
+    }
+    Ok(text)
+}
+
+/// Reads a file again in a thread of this name when it has not changed any more for the time `quiet`, and gives `on_result` every result that
+/// differs from the one before, of which `before` is the first.
+///
+/// # Errors
+/// [`WatchError`], where the system cannot watch the file's directory.
+pub fn reload_file<T: Clone + PartialEq + Send + 'static>(
+    file: PathBuf,
+    quiet: Duration,
+    name: &str,
+    before: T,
+    read: impl Fn(&Path) -> Result<T, FileError> + Send + 'static,
+    on_result: impl Fn(Result<T, &str>) + Send + 'static,
+) -> Result<Watcher, WatchError> {
+    let watched = Watched { files: [file.clone()].into(), ..Watched::default() };
+    let again = watched.clone();
+    let mut seen = Ok(before);
+    watch_files(watched, quiet, name, move || {
+        let now = read(&file).map_err(|error| error.to_string());
+        if now != seen {
+            match &now {
+                Ok(value) => on_result(Ok(value.clone())),
+                Err(error) => on_result(Err(error)),
+            }
+            seen = now;
+        }
+        again.clone()
+    })
+}
