@@ -1,4 +1,4 @@
-//! What stands in a message beside its text: reasoning, and content of other kinds.
+//! The parts of a message beside its text: reasoning, and content of other kinds.
 
 use std::borrow::Cow;
 

@@ -9,7 +9,7 @@ use super::{AnswerError, AssistantMessage, ToolChoice};
 use crate::domain::Tool;
 use crate::domain::json::RawObject;
 
-/// `finish_reason` of an answer that ended before the model had said all: its tokens ran out (`max_tokens` is the word of some other
+/// `finish_reason` of an incomplete answer: its tokens ran out (`max_tokens` is the word of some other
 /// providers), or a filter stopped it.
 const CUT_OFF: [&str; 3] = ["length", "max_tokens", "content_filter"];
 
@@ -89,13 +89,13 @@ impl<'a> RecordedAnswer<'a> {
         kind.is_some_and(|kind| kind.starts_with("json"))
     }
 
-    /// Did the answer end before the model had said all?
+    /// Whether the answer is incomplete.
     pub fn is_cut_off(&self) -> bool {
         self.fields.string("finish_reason").is_some_and(|reason| is_cut_off(&reason))
     }
 }
 
-/// Does this `finish_reason` say that the answer ended before the model had said all?
+/// Whether this `finish_reason` marks an incomplete answer.
 pub fn is_cut_off(finish_reason: &str) -> bool {
     CUT_OFF.contains(&finish_reason)
 }

@@ -100,7 +100,7 @@ impl ToolShelf {
         ShelvedTools::put(tools.iter().map(text).collect(), fusion, self.embedder.as_ref(), "(a client's)", None)
     }
 
-    /// The tools of an offer, whoever owns them. Their vectors are there at once where the embedder is immediate, and soon otherwise.
+    /// The tools of an offer, of the client and of the catalog. Their vectors are there at once where the embedder is immediate, and soon otherwise.
     pub(super) fn of_offer(&self, offered: &Toolbook) -> Arc<ShelvedTools> {
         let tools = offered.tools().iter();
         let texts = tools.map(|compiled| {

@@ -11,7 +11,7 @@ use crate::domain::{Repair, RepairKind};
 /// Times that arguments may have been encoded as a JSON string.
 const MAX_ENCODINGS: usize = 3;
 
-/// Reads arguments that are no JSON object, and unwraps those that stand within another object.
+/// Reads arguments that are no JSON object, and unwraps those within another object.
 pub(super) fn mend(mended: &mut Mended, job: &Job<'_>) {
     let guard = Guard { tool: job.tool, toolbook: job.toolbook };
     let text = &mended.call.arguments;

@@ -1,6 +1,6 @@
 //! E1: the argument object of a native call whose text is no JSON, read as leniently as a call that is written as text.
 //!
-//! Nothing is lost: what stands around the object is debris of a chat template, or the same object again.
+//! Nothing is lost: everything around the object is debris of a chat template, or the same object again.
 
 use crate::domain::json::bare;
 use crate::repair::rescue::literal::{Literal, Reader};

@@ -37,7 +37,7 @@ pub enum Unsure {
     /// `confirm` towards an upstream that leaves calls in the text, `text` towards one that delivers native `tool_calls`.
     #[default]
     Auto,
-    /// The model is asked once, within the limit of static feedback; without a call the client gets the original answer.
+    /// The model receives one request to confirm, within the limit of static feedback; without a call the client gets the original answer.
     Confirm,
     /// The text stays text.
     Text,

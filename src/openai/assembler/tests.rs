@@ -134,7 +134,7 @@ fn calls_have_the_order_of_their_indexes_where_these_differ() {
         &[json!([begin(2, "c", "h")]), json!([begin(0, "a", "f"), begin(1, "b", "g")])],
         &[("f", "{}"), ("g", "{}"), ("h", "{}")],
     );
-    // Numbered anew in each chunk: the order of arrival.
+    // Numbered from 0 in each chunk: the order of arrival.
     tolerated(
         &[json!([begin(1, "a", "f"), begin(0, "b", "g")]), json!([begin(0, "c", "h")])],
         &[("f", "{}"), ("g", "{}"), ("h", "{}")],

@@ -9,7 +9,7 @@ use std::ops::Deref;
 use crate::repair::JudgedCall;
 use crate::scanner::CheckedCall;
 
-/// Calls that are accepted, not yet answered and not asked for again, and the places between them that wait for a correction.
+/// Calls that are accepted, not yet answered and not requested again, and the places between them that wait for a correction.
 #[derive(Debug, Default)]
 pub(crate) struct KeptCalls {
     calls: Vec<CheckedCall>,

@@ -48,7 +48,7 @@ impl Edges {
     /// Reads a file.
     ///
     /// # Errors
-    /// [`FileError`], which names the file, the place and what mends it.
+    /// [`FileError`], which names the file, the place and the fix.
     pub fn of_file(path: &Path) -> Result<Self, FileError> {
         let text = read_file(path, MAX_BYTES, "remove what inference finds by itself")?;
         Self::parse(&text).map_err(|problem| {

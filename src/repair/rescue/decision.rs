@@ -85,7 +85,7 @@ pub struct Case {
 pub enum Decision {
     /// Calls.
     Call,
-    /// Either: the model is asked, or the text stays text, as policy says.
+    /// Either: the model is requested to confirm, or the text stays text, by policy.
     Unsure,
     /// Text.
     Text,

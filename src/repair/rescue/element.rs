@@ -27,7 +27,7 @@ const ARGUMENTS: [&str; 9] = [
 /// Names of elements beside these two that say nothing about what is called.
 const NEUTRAL: [&str; 3] = ["server_name", "tool_call_id", "id"];
 
-/// Words that stand where the tool's name should, which then follows.
+/// Words in the place of the tool's name, which then follows.
 const NAME_WORDS: [&str; 4] = ["name", "tool_name", "function_name", "tool"];
 
 /// Bytes of a tool's name on a line of its own.

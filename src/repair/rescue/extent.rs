@@ -39,7 +39,7 @@ pub(super) const TURN_ENDS: [&str; 8] =
 const HOLDERS: [&str; 7] = ["parameters", "arguments", "args", "input", "properties", "params", "tool_input"];
 
 impl Within<'_> {
-    /// Whether `rest` continues or ends the call: what can stand behind an argument.
+    /// Whether `rest` continues or ends the call: what may follow an argument.
     fn continues(&self, rest: &str) -> bool {
         let rest = rest.trim_start();
         if rest.is_empty() || TURN_ENDS.iter().any(|end| rest.starts_with(end)) {
@@ -122,7 +122,7 @@ fn unclosed<'a>(reader: &mut Reader<'a>, length: usize, breaks: Breaks) -> Optio
     Some(Cow::Borrowed(text.strip_suffix('\n').unwrap_or(text)))
 }
 
-/// What stands before the end of a value at the start of a line, and looks like the next argument.
+/// Text before the end of a value, at the start of a line, that looks like the next argument.
 enum Sibling {
     None,
     At(usize),

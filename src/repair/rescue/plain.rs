@@ -35,7 +35,7 @@ pub(super) fn read(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<W
     assignments(reader, toolbook).map(|call| vec![call])
 }
 
-/// `name a="1" b="2"`, up to the end of the line or of the tag that it stands in.
+/// `name a="1" b="2"`, up to the end of the line or of its tag.
 pub(super) fn assignments(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Written> {
     let start = reader.at();
     let call = assigned(reader, toolbook);

@@ -1,4 +1,4 @@
-//! Reasoning that stands in place of an answer: what a text is without it, and the call in which it ends.
+//! Reasoning in place of an answer: how to recognise it, and the call in which it ends.
 //!
 //! Reasoning is no source of calls: models weigh in it what they then do not do. Only where nothing else was answered is the call in
 //! which it ends taken for the answer.
@@ -24,7 +24,7 @@ pub fn only_reasoning(text: &str) -> Option<&str> {
     last
 }
 
-/// What stands before the reasoning with which a text ends, and that reasoning. Templates may put the opening mark into the prompt: all
+/// The text before the reasoning with which a text ends, and that reasoning. Templates may put the opening mark into the prompt: all
 /// that comes before a closing mark alone is reasoning. So is all that comes behind an opening mark with which the text begins, where
 /// the model did not close it.
 fn last_block(text: &str) -> Option<(&str, &str)> {

@@ -138,7 +138,7 @@ const GROUPS: &[&str] = &[
     "ratio proportion",
 ];
 
-/// The words that could stand in the place of a word.
+/// The words that may replace a word.
 pub(super) fn synonyms(word: &str) -> Vec<&'static str> {
     let groups = GROUPS.iter().map(|group| group.split(' ').collect::<Vec<_>>());
     let mut found: Vec<&str> = groups.filter(|group| group.contains(&word)).flatten().collect();

@@ -1,4 +1,4 @@
-//! Elements without the one that should stand around them: named after the tool, begun by the tool's name, or arguments alone.
+//! Elements without the one that should enclose them: named after the tool, begun by the tool's name, or arguments alone.
 
 use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::Reader;

@@ -99,7 +99,7 @@ fn wrapped(
     }
 }
 
-/// Elements up to `close`, with values as they stand between their tags.
+/// Elements up to `close`, with the exact text between their tags as values.
 fn inline(reader: &mut Reader<'_>, toolbook: &Toolbook, close: &str) -> Option<Vec<Written>> {
     let mut calls = Vec::new();
     loop {

@@ -30,12 +30,12 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Option<String> {
     text
 }
 
-/// Whether apostrophes stand in it that are not escaped.
+/// Whether it contains apostrophes that are not escaped.
 pub(super) fn has_apostrophes(inner: &str) -> bool {
     inner.match_indices('\'').any(|(at, _)| !is_escaped(inner, 0, at))
 }
 
-/// What stands between the quotes of a string.
+/// The text between the quotes of a string.
 pub(super) fn raw(source: &str) -> Option<&str> {
     let is_triple = source.len() >= 6 && (source.starts_with("\"\"\"") || source.starts_with("'''"));
     let quote = if is_triple { 3 } else { 1 };
@@ -74,7 +74,7 @@ fn close(rest: &str, quote: char) -> Option<usize> {
     }
 }
 
-/// Whether the quote at `at` stands between letters, as in `'Schindler's List'`.
+/// Whether the quote at `at` is between letters, as in `'Schindler's List'`.
 pub(super) fn is_apostrophe(text: &str, at: usize, quote: &str) -> bool {
     let is_letter = |letter: Option<char>| letter.is_some_and(char::is_alphanumeric);
     quote == "'"
@@ -82,7 +82,7 @@ pub(super) fn is_apostrophe(text: &str, at: usize, quote: &str) -> bool {
         && is_letter(text.get(..at).and_then(|before| before.chars().next_back()))
 }
 
-/// Whether an odd number of backslashes, none of them before `start`, stands before `at`.
+/// Whether an odd number of backslashes, none of them before `start`, precedes `at`.
 pub(super) fn is_escaped(text: &str, start: usize, at: usize) -> bool {
     let before = text.as_bytes().get(start..at).unwrap_or_default();
     before.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1

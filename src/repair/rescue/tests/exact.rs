@@ -149,7 +149,7 @@ fn flowed(text: &str, sizes: &[usize]) -> usize {
     hold.released()
 }
 
-/// Values of which the template's own text cannot be told: a whole argument of the same call, or the section of CDATA as a whole.
+/// Values that cannot be distinguished from the template's own text: a whole argument of the same call, or the section of CDATA as a whole.
 fn is_ambiguous(name: &str, to: &str, body: &str) -> bool {
     let is_cdata = |text: &str| text.trim_start().starts_with("<![CDATA[") && text.trim_end().ends_with("]]>");
     let lines = |text: &str| name == "tool named" && (text.is_empty() || text.trim().is_empty());

@@ -147,7 +147,7 @@ const NOTATIONS: &[(&str, &str, Write)] = &[
     }),
 ];
 
-/// Cases of each property; fewer where the environment asks for it.
+/// Cases of each property; fewer where the environment requests it.
 fn cases() -> u32 {
     std::env::var("CALLWRIGHT_TEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(10_000)
 }
@@ -313,7 +313,7 @@ fn strings_with_quotes_of_their_own_are_read_where_only_one_reading_fits() {
         ),
         // Two readings: with and without the optional parameter.
         (r#"{"name": "edit", "arguments": {"new": "say "hi" now", "file": "x"}}"#, serde_json::Value::Null),
-        // Escapes that may be meant as they stand.
+        // Escapes that may be meant literally.
         (r#"{"name": "bash", "arguments": {"command": "printf "a\n""}}"#, serde_json::Value::Null),
     ] {
         assert_eq!(command(text), expected, "{text}");

@@ -41,7 +41,7 @@ pub(crate) struct Reader<'a> {
     has_doubt: bool,
     /// Where the last string that is a value begins.
     last_string: Option<usize>,
-    /// Where something begins that is a call and cannot be read: what stands behind may be a part of one of its strings.
+    /// Where a call begins that cannot be read: the text after it may be part of one of its strings.
     given_up: Option<usize>,
     /// The same, where it can be read in several ways.
     unreadable: Option<usize>,

@@ -1,4 +1,4 @@
-//! What stands behind a value, and whether the value fits the tools on offer.
+//! What follows a value, and whether the value fits the offered tools.
 
 use super::thread::{MAX_KEY, Thread, has_required, name_at};
 use super::{Kind, Reading, Search};

@@ -1,6 +1,6 @@
 //! Strings whose quotes are not escaped: `{"command": "grep "a b" notes.txt"}`.
 //!
-//! Where such a string ends, it does not say itself: what follows the quote has to fit the grammar, and its names the schemas of the
+//! The end of such a string is ambiguous: what follows the quote has to fit the grammar, and its names the schemas of the
 //! tools on offer. Every way to read the text is followed up to a bound, and one is taken only if it is the only one that reads all
 //! of the text. This reader is used where the strict one does not come to an end, so clean texts never pay for it.
 
@@ -43,7 +43,7 @@ pub(super) struct Reading {
     pub(super) value: Literal,
     /// Where it ends.
     pub(super) end: usize,
-    /// Whether a string can be meant in two ways: with escapes or as it stands, or with an odd number of quotes.
+    /// Whether a string can be meant in two ways: with escapes or without, or with an odd number of quotes.
     is_uncertain: bool,
 }
 
@@ -275,7 +275,7 @@ impl<'a> Search<'a, '_> {
         }
     }
 
-    /// Whether what stands at `at` can follow a value of the innermost bracket.
+    /// Whether the text at `at` may follow a value of the innermost bracket.
     fn can_follow(&mut self, thread: &Thread<'a>, at: usize) -> Option<bool> {
         let next = self.past_space(at);
         self.pay(1 + next - at)?;
@@ -311,7 +311,7 @@ impl<'a> Search<'a, '_> {
         let value = string::unescape(inner);
         thread.at = close + quote.len();
         if quotes > 0 {
-            // Whoever does not escape quotes may not escape anything.
+            // A model that does not escape quotes may not escape anything.
             thread.is_uncertain |= quotes % 2 == 1 || value.as_deref() != Some(inner);
             thread.put(Literal::Text(inner.to_owned()));
         } else if let Some(value) = value {
