@@ -67,6 +67,7 @@ const HOSTILE: [(&str, &str); 42] = [
     ("fences with an open object", "```json\n{\n"),
     ("reasoning, opened", "<think>"),
     ("reasoning, closed", "</think>"),
+    ("reasoning, a block each", "<think>a</think>"),
     ("open strings", "{\"name\": \"\n"),
     ("quotes", "\"'"),
     ("escapes", "{\"a\": \"\\\\\\\""),

@@ -143,6 +143,13 @@ fn named(reader: &mut Reader<'_>, toolbook: &Toolbook, tag: &Tag<'_>, name: &str
     let mut name = clean(name);
     if NAME_WORDS.contains(&name.as_str()) && offered(&name, toolbook).is_none() {
         name = name_line(reader)?;
+        // The name stands where an argument would, and is ended like one.
+        let before = reader.at();
+        reader.skip_space()?;
+        match tag::end(reader.rest()).filter(|end| matches!(end.kind, Some(Kind::Parameter | Kind::Name))) {
+            Some(end) => reader.advance(end.length)?,
+            None => reader.go(before),
+        }
     }
     let members = if tag.is_empty { Vec::new() } else { members_of(reader, toolbook, tag.name, &name, is_inline)? };
     Some(Written::named(name, members))

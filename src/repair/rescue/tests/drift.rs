@@ -47,6 +47,8 @@ const CALLS: Cases = &[
     ),
     // The name where it does not belong.
     ("<function=name>\nget_weather\n<parameter=city>\nParis\n</parameter>\n</function>", &[PARIS]),
+    ("<function=name>\nget_weather\n</parameter>\n<parameter=city>\nParis\n</parameter>\n</function>", &[PARIS]),
+    ("<invoke name=\"name\">get_weather</name><parameter name=\"city\">Paris</parameter></invoke>", &[PARIS]),
     ("<tool_call>\n<tool_name>get_weather</tool_name>\n<city>Paris</city>\n</tool_call>", &[PARIS]),
     ("<tool_call>\n<get_weather>\n<city>Paris</city>\n</get_weather>\n</tool_call>", &[PARIS]),
     ("<invoke>{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Paris\"}}</invoke>", &[PARIS]),
