@@ -9,6 +9,9 @@ pub enum StoreError {
     /// The store does not work now; the same request may succeed later.
     #[error("the store does not work: {0}")]
     Unavailable(String),
+    /// The file of the database was deleted or replaced; the store is opened anew.
+    #[error("the store does not work: {0}")]
+    FileGone(String),
     /// The store works and will never take this: asking again is of no use.
     #[error("the store refuses this: {0}")]
     Refused(String),
@@ -20,6 +23,6 @@ pub enum StoreError {
 impl StoreError {
     /// May the same request succeed later?
     pub fn is_passing(&self) -> bool {
-        matches!(self, Self::Unavailable(_))
+        matches!(self, Self::Unavailable(_) | Self::FileGone(_))
     }
 }

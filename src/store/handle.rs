@@ -150,6 +150,7 @@ impl Store {
     pub(super) fn noted<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
         let trouble = &self.inner.trouble;
         match &result {
+            Err(StoreError::FileGone(message)) => self.open_anew(message),
             Err(StoreError::Unavailable(message)) => {
                 let is_new = trouble.swap(Some(Arc::new(message.clone()))).is_none();
                 if is_new {
@@ -163,6 +164,23 @@ impl Store {
             _ => {}
         }
         result
+    }
+
+    /// Opens the store at its place once more: what is open there is not what is in its place.
+    fn open_anew(&self, why: &str) {
+        let before = self.inner.state.load_full();
+        let State::Open(database) = &*before else { return };
+        let found = self.inner.state.compare_and_swap(&before, Arc::new(State::Down(why.to_owned())));
+        if !Arc::ptr_eq(&found, &before) {
+            return;
+        }
+        tracing::error!(reason = %why, "the store fails");
+        let (database, inner) = (database.clone(), Arc::downgrade(&self.inner));
+        let pause = Duration::from_secs(self.inner.settings.retry_seconds.max(1));
+        tokio::spawn(async move {
+            database.close().await;
+            reopen(inner, pause).await;
+        });
     }
 }
 
@@ -388,6 +406,30 @@ mod tests {
         let key = IntentKey { session: "s".into(), operation: "o".into(), arguments_hash: "h".into() };
         store.begin(&key, Beginning { turn: "t", idempotency_key: None }).await.unwrap();
         assert!(store.health().ok);
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_file_that_is_deleted_or_replaced_is_noticed_at_the_next_write_and_opened_anew() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, other) = (directory.path().join("a.sqlite3"), directory.path().join("b.sqlite3"));
+        let store = Store::open(&at("a.sqlite3"), directory.path()).await;
+        Store::open(&at("b.sqlite3"), directory.path()).await.close().await;
+        store.append(&rows([trace("a", 1)])).await.unwrap();
+        for (round, what) in ["was deleted", "was replaced"].into_iter().enumerate() {
+            match round {
+                0 => std::fs::remove_file(&path).unwrap(),
+                _ => std::fs::rename(&other, &path).unwrap(),
+            }
+            assert!(store.append(&rows([trace("b", 2)])).await.unwrap_err().is_passing());
+            let health = store.health();
+            assert!(!health.ok && health.message.contains("a.sqlite3") && health.message.contains(what), "{health:?}");
+            while !store.health().ok {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            store.append(&rows([trace("c", 3)])).await.unwrap();
+            assert!(store.get("c").await.unwrap().is_some() && store.get("a").await.unwrap().is_none());
+        }
     }
 
     /// Damages the file behind the store's back.

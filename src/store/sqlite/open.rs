@@ -1,6 +1,7 @@
 //! Opening: connections, migrations, and the proof that the file can be written.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -9,6 +10,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, S
 use sqlx::{ConnectOptions, Connection, SqliteConnection, SqlitePool};
 
 use super::Sqlite;
+use super::file::OpenedFile;
 use crate::store::{Location, migrations};
 
 /// The migrations, compiled in.
@@ -68,13 +70,13 @@ impl Sqlite {
         let writer = pool(1).before_acquire(|connection, _| Box::pin(is_usable(connection)));
         let writer = writer.connect_with(options.clone()).await?;
         let reader = pool(READERS).connect_lazy_with(options.pragma("query_only", "ON"));
-        Ok(Self { writer, reader })
+        Ok(Self { writer, reader, file: Some(Arc::new(OpenedFile::at(path))) })
     }
 
     async fn in_memory() -> Result<Self, sqlx::Error> {
         // Every further connection would open a database of its own.
         let writer = pool(1).connect_with(options().in_memory(true)).await?;
-        Ok(Self { reader: writer.clone(), writer })
+        Ok(Self { reader: writer.clone(), writer, file: None })
     }
 
     async fn prepare(&self) -> Result<(), String> {

@@ -21,6 +21,7 @@ impl Sqlite {
 
     /// Writes; says how many rows it changed.
     pub(in crate::store) async fn execute(&self, statement: Statement) -> Result<u64, StoreError> {
+        self.check_file()?;
         let (text, arguments, is_usual) = parts(statement)?;
         let query = sqlx::query_with::<Driver, _>(text, arguments).persistent(is_usual);
         query.execute(&self.writer).await.map(|done| done.rows_affected()).map_err(fault)
@@ -28,6 +29,7 @@ impl Sqlite {
 
     /// Begins a transaction. It takes the write lock before it reads: no other process can write in between.
     pub(in crate::store) async fn begin(&self) -> Result<Transaction, StoreError> {
+        self.check_file()?;
         self.writer.begin_with("BEGIN IMMEDIATE").await.map(Transaction).map_err(fault)
     }
 }
