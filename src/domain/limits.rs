@@ -20,6 +20,8 @@ pub struct Limits {
     pub total_seconds: u64,
     /// Calls of one answer that the proxy executes at the same time.
     pub parallel_calls: u32,
+    /// Calls that the proxy executes in a turn in all.
+    pub executed_calls: u32,
     /// Calls of a plan on the way from a goal to the first one; a call this deep is not fed by others.
     pub plan_depth: u32,
     /// Calls of a plan.
@@ -40,6 +42,7 @@ impl Default for Limits {
             seconds: 300,
             total_seconds: 3_600,
             parallel_calls: 8,
+            executed_calls: 100,
             plan_depth: 5,
             plan_calls: 16,
             plan_requests: 40,

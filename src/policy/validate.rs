@@ -36,6 +36,8 @@ const CHOSEN: RangeInclusive<u64> = 1..=1_000;
 const PREREQUISITES: RangeInclusive<u64> = 0..=5;
 /// Tools that one search gives: the model reads a line about each.
 const RESULTS: RangeInclusive<u64> = 1..=50;
+/// Calls that are executed in a turn; 0 keeps the proxy from executing any.
+const EXECUTED_CALLS: RangeInclusive<u64> = 0..=10_000;
 /// Calls of a plan and calls on its longest way: what has more is no plan that anybody could check.
 const PLAN_CALLS: RangeInclusive<u64> = 1..=256;
 const PLAN_DEPTH: RangeInclusive<u64> = 1..=32;
@@ -121,6 +123,7 @@ fn limits(limits: &Limits, place: &Pointer) -> Result<(), Fault> {
         ("seconds", limits.seconds, SECONDS),
         ("total_seconds", limits.total_seconds, SECONDS),
         ("parallel_calls", u64::from(limits.parallel_calls), PARALLEL),
+        ("executed_calls", u64::from(limits.executed_calls), EXECUTED_CALLS),
         ("plan_depth", u64::from(limits.plan_depth), PLAN_DEPTH),
         ("plan_calls", u64::from(limits.plan_calls), PLAN_CALLS),
         ("plan_requests", u64::from(limits.plan_requests), REQUESTS),

@@ -81,8 +81,10 @@ async fn run_side_by_side(pipeline: &Pipeline, turn: &mut Turn, calls: Vec<Check
     let side_by_side = turn.policy.limits.parallel_calls.max(1) as usize;
     let shared: &Turn = turn;
     let mut leaves = Vec::with_capacity(calls.len());
-    for checked in &calls {
-        leaves.push(leave(pipeline, shared, checked).await);
+    let executed = shared.record.trace().executions.iter().filter(|execution| execution.outcome != REFUSED).count();
+    let room = (shared.policy.limits.executed_calls as usize).saturating_sub(executed);
+    for (place, checked) in calls.iter().enumerate() {
+        leaves.push(if place < room { leave(pipeline, shared, checked).await } else { too_many(shared) });
     }
     let executed: Vec<(RanCall, Execution)> = stream::iter(calls.into_iter().zip(leaves))
         .map(|(checked, leave)| execute(pipeline, shared, checked, leave))
@@ -92,6 +94,16 @@ async fn run_side_by_side(pipeline: &Pipeline, turn: &mut Turn, calls: Vec<Check
     let (results, executions) = executed.into_iter().unzip();
     turn.record.executions(executions, started.elapsed());
     results
+}
+
+/// The label of the outcome of a call that was not executed.
+const REFUSED: &str = "refused";
+
+/// A call beyond those that a turn may execute.
+fn too_many(turn: &Turn) -> Leave {
+    let limit = turn.policy.limits.executed_calls;
+    let reason = format!("not executed: one turn may execute {limit} calls (policy key `limits.executed_calls`)");
+    Leave::Settled(Outcome::Refused { reason })
 }
 
 /// May the call be executed? Where a person has to say so, they are asked.

@@ -85,6 +85,7 @@ fn limits(base: &Limits, requested: &Limits) -> Limits {
         seconds: base.seconds.min(requested.seconds),
         total_seconds: base.total_seconds.min(requested.total_seconds),
         parallel_calls: base.parallel_calls.min(requested.parallel_calls),
+        executed_calls: base.executed_calls.min(requested.executed_calls),
         plan_depth: base.plan_depth.min(requested.plan_depth),
         plan_calls: base.plan_calls.min(requested.plan_calls),
         plan_requests: base.plan_requests.min(requested.plan_requests),

@@ -35,6 +35,7 @@ fn the_stricter_value_of_each_rule_holds_whichever_policy_has_it() {
     assert_stricter("seconds", |it| it.limits.seconds = 60, |it| it.limits.seconds = 59);
     assert_stricter("total seconds", |it| it.limits.total_seconds = 60, |it| it.limits.total_seconds = 59);
     assert_stricter("parallel", |it| it.limits.parallel_calls = 8, |it| it.limits.parallel_calls = 1);
+    assert_stricter("executed", |it| it.limits.executed_calls = 100, |it| it.limits.executed_calls = 0);
     assert_stricter("plan depth", |it| it.limits.plan_depth = 5, |it| it.limits.plan_depth = 2);
     assert_stricter("plan calls", |it| it.limits.plan_calls = 16, |it| it.limits.plan_calls = 4);
     assert_stricter("plan requests", |it| it.limits.plan_requests = 40, |it| it.limits.plan_requests = 4);
