@@ -3,6 +3,7 @@
 //! Start with `pipeline/turn.rs`, the way of one request; `ARCHITECTURE.md` has the map of the rooms.
 
 pub mod app;
+pub mod cache;
 pub mod catalog;
 pub mod cli;
 pub mod config;

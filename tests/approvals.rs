@@ -202,7 +202,14 @@ async fn a_stream_that_waits_is_kept_alive() {
     ])
     .await;
     let api = api().await;
-    let proxy = proxy_with(&upstream, &api, "mode: wait, timeout_seconds: 60", "", "keep_alive_seconds = 1\n").await;
+    let proxy = proxy_with(
+        &upstream,
+        &api,
+        "mode: wait, timeout_seconds: 60",
+        "",
+        "hold_head_seconds = 1\nkeep_alive_seconds = 1\n",
+    )
+    .await;
     let mut stream = proxy.client().chat_stream_with(&streamed(ask("Book")), &SESSION).await;
     let id = queued(&proxy, 1).await.remove(0);
     stream.await_raw(": ping\n").await;

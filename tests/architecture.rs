@@ -24,6 +24,8 @@ use sources::{Source, exists, rooms, root_file, sources};
 const IMPORTS: &[(&str, &[&str])] = &[
     // Shared nouns.
     ("domain", &[]),
+    // Caches bounded in bytes.
+    ("cache", &[]),
     // What everything stands on.
     ("openai", &["domain"]),
     ("telemetry", &["domain"]),
@@ -34,9 +36,9 @@ const IMPORTS: &[(&str, &[&str])] = &[
     // The working rooms; among them an import points one way.
     ("policy", &["domain", "watch"]),
     ("catalog", &["domain"]),
-    ("retrieval", &["domain", "embedding"]),
+    ("retrieval", &["cache", "domain", "embedding"]),
     ("representation", &["domain", "embedding", "openai", "retrieval", "upstream", "watch"]),
-    ("scanner", &["domain"]),
+    ("scanner", &["cache", "domain"]),
     ("repair", &["domain", "scanner", "watch"]),
     ("feedback", &["domain", "scanner", "watch"]),
     ("explain", &["domain", "embedding", "retrieval"]),
@@ -52,6 +54,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     (
         "offline",
         &[
+            "cache",
             "domain",
             "embedding",
             "experience",
@@ -71,6 +74,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     (
         "pipeline",
         &[
+            "cache",
             "catalog",
             "domain",
             "embedding",
@@ -196,6 +200,7 @@ const LIBRARIES: &[(&str, &[&str])] = &[
     ("pulp", &["embedding"]),
     ("ort", &["embedding"]),
     ("jsonschema", &["scanner"]),
+    ("moka", &["cache"]),
     ("notify", &["watch"]),
     ("minijinja", &["feedback"]),
     // `repair` reads the tables of notations.

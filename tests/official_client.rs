@@ -81,6 +81,20 @@ async fn the_official_python_client_does_not_notice_the_proxy() {
     drive(python, "openai_client.py", &proxy).await;
 }
 
+/// Two retries of the client and two of the proxy are two, not eight.
+#[tokio::test]
+async fn the_official_client_and_the_proxy_do_not_multiply_their_retries() {
+    let Some(python) = python_with("openai", "openai") else { return };
+    let upstream = Server::scripted(|_, _| {
+        let fields = [("content-type", "application/json"), ("retry-after-ms", "1")];
+        Reply::body(429, &fields, json!({"error": {"message": "as scripted", "type": "scripted"}}).to_string())
+    })
+    .await;
+    let proxy = Proxy::start(config(&upstream.url("/v1"))).await;
+    drive(python, "retrying.py", &proxy).await;
+    assert_eq!(upstream.received().len(), 3);
+}
+
 /// Runs a script of `tests/clients` with the proxy's URL; fails with what it said where it fails.
 async fn drive(python: PathBuf, script: &str, proxy: &Proxy) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients").join(script);

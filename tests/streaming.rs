@@ -149,6 +149,63 @@ async fn text_that_was_sent_is_not_repeated() {
     assert_eq!(assembled.choice().finish_reason.as_deref(), Some("stop"));
 }
 
+/// A delta with reasoning as OpenRouter streams it: the text for people, and the details that only the provider reads.
+fn reasoning(text: &str, signature: &str) -> Value {
+    chunk(
+        json!({"reasoning": text, "reasoning_details": [{"type": "reasoning.encrypted", "data": signature, "index": 0}]}),
+    )
+}
+
+#[tokio::test]
+async fn signatures_of_reasoning_are_those_of_the_attempt_whose_call_the_client_gets() {
+    let attempt = |signature: &str, text: &str, call: &str, arguments: &str| {
+        let mut chunks = vec![role(), reasoning("Hm. ", signature), text_chunk(text)];
+        chunks.extend(call_chunks(&[(call, "get_weather", arguments)]).into_iter().skip(1));
+        Reply::events(&chunks)
+    };
+    for text in ["", "I look it up."] {
+        let second = if text.is_empty() { "" } else { "In Paris, then." };
+        let upstream =
+            Server::replying([attempt("first", text, "call_1", "{}"), attempt("second", second, "call_2", PARIS)])
+                .await;
+        let proxy = proxy_of(&upstream).await;
+        let mut stream = proxy.client().chat_stream(&streamed(with_tools("Weather?"))).await;
+        let assembled = stream.assemble().await;
+        let raw = stream.raw();
+        assert_eq!(calls_of(&assembled), [("call_2", "get_weather", PARIS)]);
+        assert!(!raw.contains("\"first\"") && raw.matches("\"second\"").count() == 1, "{raw}");
+        let expected = if text.is_empty() { String::new() } else { format!("{text}\n\n{second}") };
+        assert_eq!(assembled.choice().content, expected, "a paragraph separates the attempts");
+    }
+}
+
+#[tokio::test]
+async fn signatures_of_an_accepted_attempt_arrive_once_and_reasoning_flows() {
+    let gate = Gate::closed();
+    let chunks = [role(), reasoning("Hm. ", "only"), text_chunk("It rains.")];
+    let begun = chunks.iter().fold(Reply::stream(), Reply::event).wait(&gate);
+    let upstream = Server::always(begun.event(&finish("stop")).done()).await;
+    let proxy = proxy_of(&upstream).await;
+    let mut stream = proxy.client().chat_stream(&streamed(with_tools("Weather?"))).await;
+    stream.await_raw("It rains.").await;
+    assert!(stream.raw().contains("\"Hm. \"") && !stream.raw().contains("\"only\""), "{}", stream.raw());
+    gate.open();
+    stream.rest().await;
+    assert_eq!(stream.raw().matches("\"only\"").count(), 1, "{}", stream.raw());
+}
+
+#[tokio::test]
+async fn a_usage_chunk_that_the_upstream_sends_unasked_is_passed_on() {
+    let mut usage = chunk_of(json!([]));
+    usage["usage"] = json!({"prompt_tokens": 20, "completion_tokens": 5, "total_tokens": 25});
+    for calls in [&[("call_1", "get_weather", PARIS)], &[("call_1", "getWeather", PARIS)]] {
+        let chunks = [call_chunks(calls), vec![usage.clone()]].concat();
+        let upstream = Server::always(Reply::events(&chunks)).await;
+        let assembled = assembled(&proxy_of(&upstream).await, with_tools("Weather?")).await;
+        assert_eq!(assembled.usage, Some(usage["usage"].clone()));
+    }
+}
+
 #[tokio::test]
 async fn text_of_an_attempt_that_is_sent_back_again_never_reaches_the_client() {
     let mut faulty = vec![role(), text_chunk("Second try. ")];

@@ -49,7 +49,7 @@ async fn turn(
         Err(refusal) => return *refusal,
     };
     let request = TurnRequest { endpoint, deployment, caller: caller.clone(), headers, body, arrived };
-    let mut pending = side.pipeline.take(request);
+    let mut pending = side.pipeline.take(request).await;
     let receipt = pending.take_receipt();
     let mut response = respond(side, pending).await;
     rate_limit::mark(response.headers_mut(), &side.access.standing(&caller));
@@ -76,7 +76,7 @@ async fn read(body: Body, limit: usize) -> Result<Bytes, Box<Response>> {
 async fn respond(side: &ClientSide, mut pending: Pending) -> Response {
     let keep_alive = side.pipeline.keep_alive();
     let answered = if pending.is_stream() {
-        match tokio::time::timeout(keep_alive, pending.answer()).await {
+        match tokio::time::timeout(side.pipeline.hold_head(), pending.answer()).await {
             Ok(answered) => answered,
             Err(_) => {
                 // No status can wait longer: idle connections are cut on the way.

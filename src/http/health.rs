@@ -51,6 +51,7 @@ pub(super) async fn metrics(State(side): State<OperatorSide>) -> Response {
     side.metrics.store_up.set(i64::from(side.store.health().ok));
     side.pipeline.approvals().measure().await;
     side.pipeline.measure_upstreams();
+    side.pipeline.measure_caches();
     side.metrics.traces_waiting.set(i64::try_from(side.pipeline.traces_waiting()).unwrap_or(i64::MAX));
     side.metrics.traces_on_disk_bytes.set(i64::try_from(side.pipeline.traces_on_disk()).unwrap_or(i64::MAX));
     let mut response = Response::new(Body::from(side.metrics.render()));

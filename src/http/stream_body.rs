@@ -53,8 +53,10 @@ async fn next(mut source: Source, keep_alive: Duration) -> Option<(Bytes, Source
                 Ok(Ok(Answer { body: AnswerBody::Events(events), .. })) => {
                     Source::Events(events, pending.into_running())
                 }
-                Ok(Ok(Answer { body: AnswerBody::Whole(error), .. })) => {
-                    return Some((event(&error), Source::Ended));
+                Ok(Ok(Answer { body: AnswerBody::Whole(body), status, headers })) => {
+                    let event =
+                        if status.is_success() { event(&body) } else { emit::late_error(&body, status, &headers) };
+                    return Some((event, Source::Ended));
                 }
                 // The turn broke; the log says why.
                 Ok(Err(_)) => Source::Ended,

@@ -18,7 +18,8 @@ use super::refusal::{Denied, Limit, Refused};
 use super::report::{KeyReport, UsageSummary};
 use super::settings::{Settings, Unmetered};
 use super::standing::Standing;
-use crate::domain::{KeyLimits, VirtualKey};
+use super::tally::Amount;
+use crate::domain::{KeyLimits, Usage, VirtualKey};
 use crate::store::{KeyUsage, Keys, Revision, Store, StoreError, UsageReport, UsageRow};
 
 /// Keys that are read from the store at a time.
@@ -39,6 +40,8 @@ pub enum Asked<'a> {
         model: &'a str,
         /// The names of the models that may be asked for it, at their upstreams.
         targets: &'a [&'a str],
+        /// The tokens of the request, about, and those that its answer may have, where the request says.
+        tokens: (u64, Option<u64>),
     },
     /// Something that is passed through and may use a model.
     PassedThrough,
@@ -124,8 +127,9 @@ impl Access {
         let Some(known) = caller else { return Ok(None) };
         let subjects = self.subjects(known);
         self.is_allowed(known, &subjects, asked)?;
-        self.ledger.admit(&Moment::now(), &subjects)?;
-        Ok(Some(Admission::new(Arc::clone(&self.ledger), Arc::clone(&self.prices), subjects)))
+        let reserved = self.reserved(&subjects, asked);
+        self.ledger.admit(&Moment::now(), &subjects, reserved)?;
+        Ok(Some(Admission::new(Arc::clone(&self.ledger), Arc::clone(&self.prices), subjects, reserved)))
     }
 
     /// What is left of a caller's limits.
@@ -217,6 +221,20 @@ impl Access {
         Duration::from_millis(self.settings.sync_milliseconds.max(1))
     }
 
+    /// What a request may use; nothing where no limit counts that.
+    fn reserved(&self, subjects: &[Subject], asked: Asked<'_>) -> Amount {
+        let Asked::Turn { targets, tokens: (prompt_tokens, answer), .. } = asked else { return Amount::default() };
+        if !subjects.iter().any(|subject| subject.limits.is_metered()) {
+            return Amount::default();
+        }
+        let completion_tokens = answer.unwrap_or(self.settings.reserved_answer_tokens);
+        let total_tokens = prompt_tokens.saturating_add(completion_tokens);
+        let usage = Usage { prompt_tokens, completion_tokens, total_tokens, cached_tokens: 0 };
+        // Whichever of the models answers.
+        let nanos = targets.iter().map(|target| self.prices.nanos(target, &usage)).max().unwrap_or(0);
+        Amount { requests: 0, tokens: total_tokens, nanos }
+    }
+
     fn is_allowed(&self, known: &KnownKey, subjects: &[Subject], asked: Asked<'_>) -> Result<(), Box<Refused>> {
         let name = &known.key().name;
         let refused = |limit, message| Err(Box::new(Refused { limit, message, retry_after: None }));
@@ -234,7 +252,7 @@ impl Access {
                 }
                 Ok(())
             }
-            Asked::Turn { model, targets } => {
+            Asked::Turn { model, targets, .. } => {
                 if !known.allows(model) {
                     return refused(Limit::Model, format!("the key `{name}` may not use the model `{model}`"));
                 }

@@ -14,6 +14,7 @@ pub struct Admission {
     ledger: Arc<Ledger>,
     prices: Arc<Prices>,
     subjects: Vec<Subject>,
+    reserved: Amount,
 }
 
 /// What a request to a model used.
@@ -26,8 +27,8 @@ pub struct Charge<'a> {
 }
 
 impl Admission {
-    pub(super) fn new(ledger: Arc<Ledger>, prices: Arc<Prices>, subjects: Vec<Subject>) -> Self {
-        Self { ledger, prices, subjects }
+    pub(super) fn new(ledger: Arc<Ledger>, prices: Arc<Prices>, subjects: Vec<Subject>, reserved: Amount) -> Self {
+        Self { ledger, prices, subjects, reserved }
     }
 
     /// Counts what was used; says what it cost, in the currency of the price table.
@@ -50,6 +51,6 @@ impl Admission {
 
 impl Drop for Admission {
     fn drop(&mut self) {
-        self.ledger.ended(self.names());
+        self.ledger.ended(self.names(), self.reserved);
     }
 }

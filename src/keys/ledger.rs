@@ -34,29 +34,32 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// Takes a request in: counts it for all its subjects, where none of their limits is reached.
-    pub(super) fn admit(&self, now: &Moment, subjects: &[Subject]) -> Result<(), Box<Refused>> {
+    /// Takes a request in: counts it for all its subjects, where none of their limits is reached, and reserves what it may use until it has
+    /// [`ended`](Self::ended).
+    pub(super) fn admit(&self, now: &Moment, subjects: &[Subject], reserved: Amount) -> Result<(), Box<Refused>> {
         let mut tallies = self.locked();
         for subject in subjects {
             let tally = tallies.entry(subject.name.clone()).or_default();
-            if let Some(refused) = refusal(now, subject, tally) {
+            if let Some(refused) = refusal(now, subject, tally, reserved) {
                 return Err(Box::new(refused));
             }
         }
         for subject in subjects {
             let tally = tallies.entry(subject.name.clone()).or_default();
             tally.under_way = tally.under_way.saturating_add(1);
+            tally.reserved = tally.reserved.plus(reserved);
             tally.add(now, Amount { requests: 1, ..Amount::default() });
         }
         Ok(())
     }
 
-    /// A request of these subjects has ended.
-    pub(super) fn ended<'a>(&self, subjects: impl IntoIterator<Item = &'a str>) {
+    /// A request of these subjects has ended, and uses nothing more of what was reserved for it.
+    pub(super) fn ended<'a>(&self, subjects: impl IntoIterator<Item = &'a str>, reserved: Amount) {
         let mut tallies = self.locked();
         for subject in subjects {
             if let Some(tally) = tallies.get_mut(subject) {
                 tally.under_way = tally.under_way.saturating_sub(1);
+                tally.reserved = tally.reserved.minus(reserved);
             }
         }
     }
@@ -161,14 +164,29 @@ fn dimension(limit: u64, used: u64, reset: impl FnOnce() -> u64) -> Option<Dimen
     (limit > 0).then(dimension)
 }
 
-/// The limit that a further request would exceed; first what takes longest to be over.
-fn refusal(now: &Moment, subject: &Subject, tally: &mut Tally) -> Option<Refused> {
+/// The limit that a further request would exceed; first what takes longest to be over. A request that is alone is let in as long as there is
+/// anything left: what it uses is not known, and it may be less than is reserved for it.
+fn refusal(now: &Moment, subject: &Subject, tally: &mut Tally, reserved: Amount) -> Option<Refused> {
     let Subject { shown, limits, .. } = subject;
     let refused = |limit, retry_after, message| Refused { limit, message, retry_after: Some(retry_after) };
+    // What others reserve is not told: as much for each request as for this one.
+    let by_others = tally.reserved.plus(reserved.times(tally.elsewhere));
+    let is_over = |used: u64, by_others: u64, own: u64, limit: f64| {
+        let reserved = if by_others > 0 { by_others.saturating_add(own) } else { 0 };
+        used as f64 >= limit || reserved > 0 && used.saturating_add(reserved) as f64 > limit
+    };
     let budget = limits.budget;
-    if budget.amount > 0.0 && tally.of_period(now, budget.period).nanos as f64 / NANOS >= budget.amount {
+    let (money, used) = (budget.amount * NANOS, tally.of_period(now, budget.period).nanos);
+    if budget.amount > 0.0 && used as f64 >= money {
         let message = format!("{shown} has used up its budget of {} for this {}", budget.amount, budget.period.label());
         return Some(refused(Limit::Budget, now.left_of(budget.period), message));
+    }
+    if budget.amount > 0.0 && is_over(used, by_others.nanos, reserved.nanos, money) {
+        let message = format!(
+            "requests under way may use what is left of the budget of {} of {shown}; set max_tokens to reserve less",
+            budget.amount
+        );
+        return Some(refused(Limit::Reserved, CONCURRENT_RETRY, message));
     }
     let requests = limits.requests_per_minute;
     if requests > 0 && tally.requests.sum(now.second) >= requests {
@@ -181,6 +199,12 @@ fn refusal(now: &Moment, subject: &Subject, tally: &mut Tally) -> Option<Refused
         let message = format!("rate limit reached for {shown}: {tokens} tokens per minute");
         let wait = tally.tokens.until(now.second, tokens - 1);
         return Some(refused(Limit::Tokens, Duration::from_secs(wait), message));
+    }
+    if tokens > 0 && is_over(tally.tokens.sum(now.second), by_others.tokens, reserved.tokens, tokens as f64) {
+        let message = format!(
+            "rate limit reached for {shown}: requests under way may use what is left of {tokens} tokens per minute; set max_tokens to reserve less"
+        );
+        return Some(refused(Limit::Tokens, CONCURRENT_RETRY, message));
     }
     let concurrent = limits.concurrent_requests;
     if concurrent > 0 && tally.all_under_way() >= concurrent {
@@ -212,6 +236,10 @@ mod tests {
         }
     }
 
+    fn admit(ledger: &Ledger, second: u64, subjects: &[Subject]) -> Result<(), Box<Refused>> {
+        ledger.admit(&now(second), subjects, Amount::default())
+    }
+
     fn why(result: Result<(), Box<Refused>>) -> Option<(Limit, u64)> {
         result.err().map(|refused| (refused.limit, refused.retry_after_seconds().unwrap()))
     }
@@ -220,27 +248,27 @@ mod tests {
     fn each_limit_holds_and_says_when_it_is_over() {
         let ledger = Ledger::default();
         let by_requests = [subject("a", limits(2, 0, 0, 0.0))];
-        assert_eq!(why(ledger.admit(&now(0), &by_requests)), None);
-        assert_eq!(why(ledger.admit(&now(10), &by_requests)), None);
-        assert_eq!(why(ledger.admit(&now(20), &by_requests)), Some((Limit::Requests, 40)));
-        assert_eq!(why(ledger.admit(&now(60), &by_requests)), None);
+        assert_eq!(why(admit(&ledger, 0, &by_requests)), None);
+        assert_eq!(why(admit(&ledger, 10, &by_requests)), None);
+        assert_eq!(why(admit(&ledger, 20, &by_requests)), Some((Limit::Requests, 40)));
+        assert_eq!(why(admit(&ledger, 60, &by_requests)), None);
 
         let by_tokens = [subject("b", limits(0, 100, 0, 0.0))];
-        assert_eq!(why(ledger.admit(&now(0), &by_tokens)), None);
+        assert_eq!(why(admit(&ledger, 0, &by_tokens)), None);
         ledger.charge(&now(5), ["b"], Amount { tokens: 150, ..Amount::default() });
-        assert_eq!(why(ledger.admit(&now(6), &by_tokens)), Some((Limit::Tokens, 59)));
-        assert_eq!(why(ledger.admit(&now(65), &by_tokens)), None);
+        assert_eq!(why(admit(&ledger, 6, &by_tokens)), Some((Limit::Tokens, 59)));
+        assert_eq!(why(admit(&ledger, 65, &by_tokens)), None);
 
         let by_number = [subject("c", limits(0, 0, 1, 0.0))];
-        assert_eq!(why(ledger.admit(&now(0), &by_number)), None);
-        assert_eq!(why(ledger.admit(&now(0), &by_number)), Some((Limit::Concurrent, 1)));
-        ledger.ended(["c"]);
-        assert_eq!(why(ledger.admit(&now(0), &by_number)), None);
+        assert_eq!(why(admit(&ledger, 0, &by_number)), None);
+        assert_eq!(why(admit(&ledger, 0, &by_number)), Some((Limit::Concurrent, 1)));
+        ledger.ended(["c"], Amount::default());
+        assert_eq!(why(admit(&ledger, 0, &by_number)), None);
 
         let by_money = [subject("d", limits(0, 0, 0, 1.5))];
-        assert_eq!(why(ledger.admit(&now(0), &by_money)), None);
+        assert_eq!(why(admit(&ledger, 0, &by_money)), None);
         ledger.charge(&now(0), ["d"], Amount { nanos: 1_500_000_000, ..Amount::default() });
-        assert_eq!(why(ledger.admit(&now(0), &by_money)), Some((Limit::Budget, 60)));
+        assert_eq!(why(admit(&ledger, 0, &by_money)), Some((Limit::Budget, 60)));
     }
 
     #[test]
@@ -248,9 +276,9 @@ mod tests {
         let ledger = Ledger::default();
         let group = || subject("group:g", limits(2, 0, 0, 0.0));
         let of = |name: &str| [subject(name, limits(5, 0, 0, 0.0)), group()];
-        assert_eq!(why(ledger.admit(&now(0), &of("a"))), None);
-        assert_eq!(why(ledger.admit(&now(0), &of("b"))), None);
-        assert_eq!(why(ledger.admit(&now(0), &of("a"))), Some((Limit::Requests, 60)));
+        assert_eq!(why(admit(&ledger, 0, &of("a"))), None);
+        assert_eq!(why(admit(&ledger, 0, &of("b"))), None);
+        assert_eq!(why(admit(&ledger, 0, &of("a"))), Some((Limit::Requests, 60)));
         let standing = ledger.standing(&now(0), &[subject("a", limits(5, 0, 0, 0.0))]);
         assert_eq!(standing.requests, Some(Dimension { limit: 5, remaining: 4, reset: Duration::from_secs(60) }));
         let both = ledger.standing(&now(0), &of("a"));
@@ -262,7 +290,7 @@ mod tests {
     fn what_another_process_used_counts_and_what_is_told_is_told_once() {
         let ledger = Ledger::default();
         let subjects = [subject("a", limits(3, 0, 2, 0.0))];
-        ledger.admit(&now(0), &subjects).unwrap();
+        admit(&ledger, 0, &subjects).unwrap();
         let told = ledger.untold();
         let day = now(0).day();
         assert_eq!(told, [UsageRow { subject: "a".to_owned(), day, requests: 1, tokens: 0, nanos: 0 }]);
@@ -271,14 +299,14 @@ mod tests {
         ledger.exchanged(&now(1), &told, &seen, false);
         assert_eq!(ledger.untold(), []);
         assert_eq!(
-            why(ledger.admit(&now(2), &subjects)),
+            why(admit(&ledger, 2, &subjects)),
             Some((Limit::Requests, 58)),
             "theirs counts from when it was seen"
         );
-        assert_eq!(why(ledger.admit(&now(59), &subjects)), Some((Limit::Requests, 1)));
-        assert_eq!(why(ledger.admit(&now(60), &subjects)), Some((Limit::Concurrent, 1)), "one here and one there");
+        assert_eq!(why(admit(&ledger, 59, &subjects)), Some((Limit::Requests, 1)));
+        assert_eq!(why(admit(&ledger, 60, &subjects)), Some((Limit::Concurrent, 1)), "one here and one there");
         ledger.alone();
-        assert_eq!(why(ledger.admit(&now(61), &subjects)), None);
+        assert_eq!(why(admit(&ledger, 61, &subjects)), None);
         assert_eq!(ledger.under_way(), [("a".to_owned(), 2)]);
     }
 
@@ -288,8 +316,41 @@ mod tests {
         let subjects = [subject("a", limits(1, 0, 0, 1.0))];
         let row = UsageRow { subject: "a".to_owned(), day: now(0).day(), requests: 9, tokens: 9, nanos: 999_999_999 };
         ledger.exchanged(&now(0), &[], &UsageSeen { rows: vec![row], ..UsageSeen::default() }, true);
-        assert_eq!(why(ledger.admit(&now(0), &subjects)), None);
+        assert_eq!(why(admit(&ledger, 0, &subjects)), None);
         ledger.charge(&now(0), ["a"], Amount { nanos: 1, ..Amount::default() });
-        assert_eq!(why(ledger.admit(&now(0), &subjects)).unwrap().0, Limit::Budget);
+        assert_eq!(why(admit(&ledger, 0, &subjects)).unwrap().0, Limit::Budget);
+    }
+
+    #[test]
+    fn what_requests_under_way_may_use_is_reserved() {
+        let ledger = Ledger::default();
+        let subjects = [subject("a", limits(0, 100, 0, 0.0))];
+        let reserved = Amount { tokens: 40, ..Amount::default() };
+        let admit = |second| why(ledger.admit(&now(second), &subjects, reserved));
+        assert_eq!([admit(0), admit(0), admit(0)], [None, None, Some((Limit::Tokens, 1))]);
+        ledger.charge(&now(1), ["a"], Amount { tokens: 10, ..Amount::default() });
+        ledger.ended(["a"], reserved);
+        assert_eq!([admit(1), admit(1)], [None, Some((Limit::Tokens, 1))], "10 used, 80 reserved");
+        let wide = Amount { tokens: 1_000, ..Amount::default() };
+        assert_eq!(why(ledger.admit(&now(1), &subjects, wide)), Some((Limit::Tokens, 1)));
+        ledger.ended(["a"], reserved);
+        ledger.ended(["a"], reserved);
+        assert_eq!(why(ledger.admit(&now(1), &subjects, wide)), None, "alone, as long as anything is left");
+    }
+
+    #[test]
+    fn money_is_reserved_too_and_for_requests_of_other_processes() {
+        let ledger = Ledger::default();
+        let subjects = [subject("a", limits(0, 0, 0, 1.0))];
+        let third = Amount { nanos: 333_333_333, ..Amount::default() };
+        let admit = || why(ledger.admit(&now(0), &subjects, third));
+        assert_eq!([admit(), admit(), admit()], [None, None, None]);
+        assert_eq!(admit(), Some((Limit::Reserved, 1)));
+        for _ in 0..3 {
+            ledger.ended(["a"], third);
+        }
+        let seen = UsageSeen { elsewhere: vec![("a".to_owned(), 2)], ..UsageSeen::default() };
+        ledger.exchanged(&now(0), &[], &seen, false);
+        assert_eq!([admit(), admit()], [None, Some((Limit::Reserved, 1))], "two there and one here");
     }
 }

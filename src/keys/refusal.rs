@@ -33,6 +33,8 @@ pub enum Limit {
     Concurrent,
     /// Money of a period.
     Budget,
+    /// What is left of the money is reserved for requests under way.
+    Reserved,
     /// The key may not use the model.
     Model,
     /// The key has a budget, and the model no price.
@@ -48,7 +50,7 @@ impl Limit {
             Self::Requests => "limited_requests",
             Self::Tokens => "limited_tokens",
             Self::Concurrent => "limited_concurrent",
-            Self::Budget => "limited_budget",
+            Self::Budget | Self::Reserved => "limited_budget",
             Self::Model => "refused_model",
             Self::Price => "refused_price",
             Self::Unmetered => "refused_unmetered",
@@ -58,7 +60,7 @@ impl Limit {
     /// The status of the answer: may the same request be served later?
     pub const fn status(self) -> u16 {
         match self {
-            Self::Requests | Self::Tokens | Self::Concurrent | Self::Budget => 429,
+            Self::Requests | Self::Tokens | Self::Concurrent | Self::Budget | Self::Reserved => 429,
             Self::Model | Self::Price | Self::Unmetered => 403,
         }
     }
@@ -69,6 +71,7 @@ impl Limit {
             Self::Requests | Self::Concurrent => "requests",
             Self::Tokens => "tokens",
             Self::Budget => "insufficient_quota",
+            Self::Reserved => "tokens",
             Self::Model | Self::Price | Self::Unmetered => "invalid_request_error",
         }
     }
@@ -76,7 +79,7 @@ impl Limit {
     /// The error's code.
     pub const fn code(self) -> &'static str {
         match self {
-            Self::Requests | Self::Tokens | Self::Concurrent => "rate_limit_exceeded",
+            Self::Requests | Self::Tokens | Self::Concurrent | Self::Reserved => "rate_limit_exceeded",
             Self::Budget => "insufficient_quota",
             Self::Model => "model_not_allowed",
             Self::Price => "model_without_price",

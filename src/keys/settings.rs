@@ -17,6 +17,8 @@ pub struct Settings {
     pub unmetered: Unmetered,
     /// Milliseconds between two exchanges of what keys used with the store.
     pub sync_milliseconds: u64,
+    /// Tokens that are reserved for the answer of a turn whose request does not limit them, for keys whose tokens or money are limited.
+    pub reserved_answer_tokens: u64,
     /// Limits that all keys of a group have together, by the group's name.
     pub groups: BTreeMap<String, KeyLimits>,
 }
@@ -27,6 +29,7 @@ impl Default for Settings {
             mode: KeyMode::PassThrough,
             unmetered: Unmetered::Refuse,
             sync_milliseconds: 1_000,
+            reserved_answer_tokens: 1_000,
             groups: BTreeMap::new(),
         }
     }

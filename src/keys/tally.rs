@@ -30,6 +30,14 @@ impl Amount {
         }
     }
 
+    pub(super) fn times(self, factor: u64) -> Self {
+        Self {
+            requests: self.requests.saturating_mul(factor),
+            tokens: self.tokens.saturating_mul(factor),
+            nanos: self.nanos.saturating_mul(factor),
+        }
+    }
+
     pub(super) fn minus(self, other: Self) -> Self {
         Self {
             requests: self.requests.saturating_sub(other.requests),
@@ -57,6 +65,8 @@ pub(super) struct Tally {
     pub(super) under_way: u64,
     /// Requests under way in others.
     pub(super) elsewhere: u64,
+    /// What the requests under way in this process may use.
+    pub(super) reserved: Amount,
     days: BTreeMap<Date, DayUse>,
 }
 

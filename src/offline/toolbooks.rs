@@ -2,8 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use moka::sync::Cache;
-
+use crate::cache::ByteCache;
 use crate::domain::Tool;
 use crate::openai::read_tools;
 use crate::retrieval::{
@@ -11,8 +10,11 @@ use crate::retrieval::{
 };
 use crate::scanner::{FoundTool, Relevance, Settings, Toolbook, Validators};
 
-/// Bytes of tools text whose compiled form is kept; compiled it is about twenty times as much.
-const MAX_TEXT_BYTES: u64 = 4 * 1024 * 1024;
+/// Bytes of memory for the tools of lines that are kept, and as many for their compiled schemas.
+const CACHE_BYTES: u64 = 96 * 1024 * 1024;
+
+/// Bytes of memory that tools take for each byte of their text, once they are indexed.
+const BYTES_PER_BYTE: usize = 24;
 
 /// What names the tools of a line.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -32,7 +34,7 @@ pub(super) struct Offered {
     words: OnceLock<Bm25<String>>,
     /// `None` where their texts have no vectors.
     by_meaning: OnceLock<Option<ToolIndex>>,
-    text_bytes: u32,
+    text_bytes: usize,
 }
 
 impl Offered {
@@ -73,21 +75,18 @@ impl Offered {
 /// Compiled tools by what names them.
 #[derive(Debug)]
 pub(super) struct Toolbooks {
-    cache: Cache<Key, Arc<Offered>>,
+    cache: ByteCache<Key, Arc<Offered>>,
     validators: Validators,
 }
 
 impl Toolbooks {
     pub(super) fn new() -> Self {
-        let key_bytes = |key: &Key| match key {
-            Key::Question(text) | Key::Own(text) => u32::try_from(text.len()).unwrap_or(u32::MAX),
+        let weigh = |key: &Key, offered: &Arc<Offered>| {
+            let (Key::Question(text) | Key::Own(text)) = key;
+            text.len() + offered.text_bytes * BYTES_PER_BYTE
         };
-        let cache = Cache::builder()
-            .max_capacity(MAX_TEXT_BYTES)
-            .weigher(move |key, offered: &Arc<Offered>| offered.text_bytes.saturating_add(key_bytes(key)))
-            .build();
-        let settings = Settings { validator_cache_bytes: MAX_TEXT_BYTES, ..Settings::default() };
-        Self { cache, validators: Validators::new(&settings) }
+        let settings = Settings { validator_cache_bytes: CACHE_BYTES, ..Settings::default() };
+        Self { cache: ByteCache::new(CACHE_BYTES, weigh), validators: Validators::new(&settings) }
     }
 
     /// The tools of `key`; where they are not kept, the text that `read` gives is compiled.
@@ -104,7 +103,7 @@ impl Toolbooks {
             toolbook: Toolbook::compile(tools, &self.validators),
             words: OnceLock::new(),
             by_meaning: OnceLock::new(),
-            text_bytes: u32::try_from(text.len()).unwrap_or(u32::MAX),
+            text_bytes: text.len(),
         });
         self.cache.insert(key, Arc::clone(&offered));
         Ok(offered)

@@ -5,6 +5,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::fields::{Fields, present};
+use super::reasoning::{OPAQUE, is_opaque};
 use super::usage::{read_usage, with_usage};
 use super::{AnswerError, SseEvent};
 use crate::domain::Usage;
@@ -51,6 +52,8 @@ struct Seen {
     text: bool,
     /// Something that needs no judgement and is more than a role.
     free: bool,
+    /// Members that belong to the attempt, such as signatures of reasoning.
+    opaque: bool,
     usage: Option<Usage>,
 }
 
@@ -138,6 +141,11 @@ impl Chunk {
         self.seen.calls
     }
 
+    /// Whether it carries anything that is held until the attempt is accepted: pieces of calls, finish reasons, opaque members.
+    pub fn is_held(&self) -> bool {
+        self.seen.calls || self.seen.finish || self.seen.opaque
+    }
+
     /// Does it carry a finish reason?
     pub fn has_finish(&self) -> bool {
         self.seen.finish
@@ -158,13 +166,32 @@ impl Chunk {
         self.seen.usage
     }
 
-    /// What may flow at once: the chunk without pieces of calls, finish reasons and the usage that comes with them; `None` if
-    /// nothing but a role is left. A chunk without calls and finish reasons is given as it is.
+    /// What may flow at once: the chunk without pieces of calls, finish reasons, opaque members and the usage that comes with them; `None` if
+    /// nothing but a role is left. A chunk without any of these is given as it is.
+    pub fn without_held(&self) -> Option<Chunk> {
+        if !self.is_held() {
+            return Some(self.clone());
+        }
+        if !self.seen.free {
+            return None;
+        }
+        self.with_choices(false, |choice, delta| {
+            delta.remove("tool_calls");
+            delta.remove("function_call");
+            for key in OPAQUE {
+                delta.remove(key);
+            }
+            choice.set("finish_reason", raw(&()));
+            carries_something(delta) || present(choice.get("logprobs")).is_some()
+        })
+    }
+
+    /// The same with the opaque members, for an attempt that is accepted.
     pub fn without_calls_and_finish(&self) -> Option<Chunk> {
         if !self.seen.calls && !self.seen.finish {
             return Some(self.clone());
         }
-        if !self.seen.free {
+        if !self.seen.free && !self.seen.opaque {
             return None;
         }
         self.with_choices(false, |choice, delta| {
@@ -175,16 +202,16 @@ impl Chunk {
         })
     }
 
-    /// What is held until the calls are judged: the rest of [`Chunk::without_calls_and_finish`]. `None` if all may flow.
-    pub fn calls_and_finish(&self) -> Option<Chunk> {
-        if !self.seen.calls && !self.seen.finish {
+    /// What is held until the calls are judged: the rest of [`Chunk::without_held`]. `None` if all may flow.
+    pub fn held(&self) -> Option<Chunk> {
+        if !self.is_held() {
             return None;
         }
         if !self.seen.free {
             return Some(self.clone());
         }
         self.with_choices(true, |choice, delta| {
-            let is_held = |key: &str| matches!(key, "tool_calls" | "function_call");
+            let is_held = |key: &str| matches!(key, "tool_calls" | "function_call") || is_opaque(key);
             *delta = delta
                 .iter()
                 .filter(|(key, _)| is_held(key))
@@ -238,6 +265,7 @@ impl Chunk {
             seen.calls |= delta.get("function_call").is_some() || delta.get("tool_calls").is_some_and(is_filled);
             seen.text |= ["content", "refusal"].iter().any(|key| delta.get(key).is_some_and(is_filled));
             seen.free |= delta.iter().any(|(key, value)| is_free(key) && is_filled(value));
+            seen.opaque |= delta.iter().any(|(key, value)| is_opaque(key) && is_filled(value));
         }
         // The text of an event may have come in several lines; JSON has newlines only where it also may have blanks.
         let text = if memchr::memchr2(b'\n', b'\r', text.as_bytes()).is_some() {
@@ -290,7 +318,7 @@ pub(super) fn carries_something(delta: &RawObject) -> bool {
 
 /// Members of a delta that flow: all but the role, which says nothing alone, and the pieces of calls.
 fn is_free(key: &str) -> bool {
-    !matches!(key, "role" | "tool_calls" | "function_call")
+    !matches!(key, "role" | "tool_calls" | "function_call") && !is_opaque(key)
 }
 
 /// Neither `null` nor an empty string or array.
@@ -348,7 +376,7 @@ mod tests {
     fn a_chunk_knows_what_it_carries() {
         let text = chunk(r#"{"choices":[{"delta":{"content":"a","tool_calls":[]},"finish_reason":null}]}"#);
         assert!(text.has_text() && !text.has_calls() && !text.has_finish() && !text.is_usage_only());
-        assert!(text.without_calls_and_finish().is_some() && text.calls_and_finish().is_none());
+        assert!(text.without_calls_and_finish().is_some() && text.held().is_none());
         let calls = chunk(r#"{"choices":[{"delta":{"role":"assistant","content":null,"tool_calls":[{"index":0}]}}]}"#);
         assert!(calls.has_calls() && !calls.has_text());
         let usage = chunk(r#"{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}}"#);
@@ -371,7 +399,7 @@ mod tests {
             json!({"id": "c", "n": 1.0, "choices": [{"index": 0, "delta": {"role": "assistant", "content": "a"}, "finish_reason": null}]})
         );
         assert!(flows.has_text() && !flows.has_calls() && !flows.has_finish() && flows.usage().is_none());
-        let held = mixed.calls_and_finish().unwrap();
+        let held = mixed.held().unwrap();
         assert_eq!(
             value(&held)["choices"],
             json!([
@@ -386,7 +414,7 @@ mod tests {
     fn a_chunk_of_calls_alone_is_held_whole() {
         let calls = chunk(r#"{"choices":[{"delta":{"role":"assistant","content":"","tool_calls":[{"index":0}]}}]}"#);
         assert!(calls.without_calls_and_finish().is_none());
-        assert_eq!(calls.calls_and_finish().unwrap().text, calls.text);
+        assert_eq!(calls.held().unwrap().text, calls.text);
         let reasoning = chunk(r#"{"choices":[{"delta":{"reasoning":"hm","tool_calls":[{"index":0}]}}]}"#);
         assert_eq!(
             value(&reasoning.without_calls_and_finish().unwrap())["choices"][0]["delta"],

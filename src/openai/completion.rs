@@ -85,6 +85,11 @@ impl Completion {
         &self.choices
     }
 
+    /// Bytes of the messages of all choices as JSON, about.
+    pub fn size(&self) -> usize {
+        self.choices.iter().map(|choice| choice.message.size()).sum()
+    }
+
     /// The names that all choices call, as the model wrote them.
     pub fn called(&self) -> impl Iterator<Item = &str> {
         self.choices.iter().flat_map(|choice| choice.message.calls()).map(|call| call.name.as_str())

@@ -1,11 +1,14 @@
 //! Well-formed events of a streamed answer.
 
 use bytes::Bytes;
+use http::header::RETRY_AFTER;
+use http::{HeaderMap, StatusCode};
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::completion::object;
+use super::fields::present;
 use super::message::with_tool_call;
 use super::{AssistantMessage, ErrorBody, StreamHead};
 use crate::domain::json::{RawObject, raw};
@@ -74,6 +77,40 @@ pub fn debug(head: &StreamHead, debug: &Value) -> Bytes {
 /// An error inside a stream.
 pub fn error(error: &ErrorBody) -> Bytes {
     data(&raw(error))
+}
+
+/// An error answer whose status could not be sent any more, as an event: `error` with what the upstream said, and the members `status`, `code`
+/// and, where the upstream asks for a wait, `retry_after` in seconds. OpenAI's clients show `code`.
+pub fn late_error(body: &[u8], status: StatusCode, headers: &HeaderMap) -> Bytes {
+    let said = std::str::from_utf8(body).unwrap_or_default();
+    let said: Option<RawObject> = RawObject::parse(said).ok();
+    let mut error: RawObject = said.and_then(|body| body.get_as("error")).unwrap_or_else(|| {
+        object([
+            ("message", raw(&format!("the upstream answered with status {status}"))),
+            ("type", raw("upstream_error")),
+        ])
+    });
+    if present(error.get("code")).is_none() {
+        error.set("code", raw(code_of(status)));
+    }
+    error.set("status", raw(&status.as_u16()));
+    if let Some(wait) = headers.get(RETRY_AFTER).and_then(|wait| wait.to_str().ok()?.trim().parse::<u64>().ok()) {
+        error.set("retry_after", raw(&wait));
+    }
+    data(&object([("error", error.to_raw())]))
+}
+
+/// The code that OpenAI gives errors of this status, where a body has none (API reference, "Error codes").
+fn code_of(status: StatusCode) -> &'static str {
+    match status {
+        StatusCode::UNAUTHORIZED => "invalid_api_key",
+        StatusCode::FORBIDDEN => "permission_denied",
+        StatusCode::NOT_FOUND => "not_found",
+        StatusCode::REQUEST_TIMEOUT => "timeout",
+        StatusCode::TOO_MANY_REQUESTS => "rate_limit_exceeded",
+        status if status.is_client_error() => "invalid_request",
+        _ => "server_error",
+    }
 }
 
 /// The head of a call comes first and its arguments after it, as OpenAI streams them: some clients take an element with an id
@@ -230,6 +267,24 @@ mod tests {
                 json!({"index": 1, "id": "b", "type": "custom", "custom": {"name": "sql", "input": "x"}}),
             ]
         );
+    }
+
+    #[test]
+    fn a_late_error_says_its_status_code_and_wait() {
+        let late = |body: &[u8], status: u16, headers: &HeaderMap| {
+            value(&late_error(body, StatusCode::from_u16(status).unwrap(), headers))["error"].clone()
+        };
+        let wait = HeaderMap::from_iter([(RETRY_AFTER, "7".parse().unwrap())]);
+        assert_eq!(
+            late(br#"{"error": {"message": "slow down", "type": "requests", "code": null}}"#, 429, &wait),
+            json!({"message": "slow down", "type": "requests", "code": "rate_limit_exceeded", "status": 429, "retry_after": 7})
+        );
+        let own = late(br#"{"error": {"message": "m", "code": "context_length_exceeded"}}"#, 400, &HeaderMap::new());
+        assert_eq!(own, json!({"message": "m", "code": "context_length_exceeded", "status": 400}));
+        for body in [&b"<html>"[..], b"\xff", b"[]", br#"{"error": "gone"}"#, b""] {
+            let error = late(body, 503, &HeaderMap::new());
+            assert_eq!((&error["status"], &error["code"]), (&json!(503), &json!("server_error")));
+        }
     }
 
     #[test]

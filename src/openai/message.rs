@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use super::AnswerError;
 use super::content::{text_of, with_text};
 use super::fields::{Fields, present, string};
+use super::reasoning::is_opaque;
 use crate::domain::json::{RawObject, raw};
 use crate::domain::{Call, ids};
 
@@ -41,6 +42,11 @@ impl AssistantMessage {
     /// The text: a string content, or the text parts of a multi-part content joined.
     pub fn text(&self) -> Option<String> {
         text_of(self.fields.get("content")?, "").map(Cow::into_owned)
+    }
+
+    /// Bytes of the message as JSON, about.
+    pub fn size(&self) -> usize {
+        self.fields.iter().map(|(key, value)| key.len() + value.get().len()).sum()
     }
 
     /// Why the model refuses to answer (`refusal`), where it says so in the member that is there for it.
@@ -97,6 +103,12 @@ impl AssistantMessage {
         let is_other = |key: &str| !matches!(key, "role" | "content" | "tool_calls" | "function_call");
         let others = self.fields.iter().filter(|(key, value)| is_other(key) && present(Some(value)).is_some());
         others.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
+    }
+
+    /// The members that only the provider can read, such as signatures of reasoning: a message must hold those of its own attempt.
+    pub fn opaque_members(&self) -> RawObject {
+        let opaque = self.fields.iter().filter(|(key, value)| is_opaque(key) && present(Some(value)).is_some());
+        opaque.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
     }
 
     /// Reads a message object.

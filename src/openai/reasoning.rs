@@ -18,6 +18,25 @@ const OTHER_CONTENT: [&str; 3] = ["audio", "images", "image"];
 /// Types of content parts that hold reasoning.
 const REASONING_PARTS: [&str; 4] = ["thinking", "redacted_thinking", "reasoning", "reasoning_text"];
 
+/// Members that clients send back unread with the next request, and that belong to the calls of their message: reasoning in the form of
+/// OpenRouter (`reasoning_details`) and LiteLLM (`thinking_blocks`, `provider_specific_fields`), and what signs or encrypts it.
+pub(super) const OPAQUE: [&str; 9] = [
+    "reasoning_details",
+    "thinking_blocks",
+    "provider_specific_fields",
+    "extra_content",
+    "reasoning_opaque",
+    "encrypted_content",
+    "signature",
+    "thinking_signature",
+    "thought_signature",
+];
+
+/// Whether a member of a message or of a delta is of use to its provider alone.
+pub(super) fn is_opaque(key: &str) -> bool {
+    OPAQUE.contains(&key)
+}
+
 impl AssistantMessage {
     /// The model's reasoning, where the message has it apart from its text: in a member of its own, or as parts of the content.
     pub fn reasoning(&self) -> Option<String> {

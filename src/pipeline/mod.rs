@@ -6,6 +6,7 @@
 mod answer;
 mod approvals;
 mod charge;
+mod cpu;
 mod dialogue;
 mod inspection;
 mod memory;
@@ -43,8 +44,10 @@ use crate::keys::Access;
 use crate::planner;
 use crate::policy::PolicyBook;
 use crate::repair::Notations;
+use crate::retrieval::TextVectors;
 use crate::scanner::Validators;
 use crate::store::{Approvals, KeptParts, PlanStates, TraceQueue};
+use crate::telemetry::labels::CacheName;
 use crate::telemetry::{Metrics, Spans};
 use crate::upstream::{Upstream, Upstreams};
 
@@ -64,6 +67,7 @@ pub use switch::{Switch, Switched, Thrown};
 pub use tool_shelf::ToolShelf;
 
 use answer::Outlet;
+use cpu::{CpuSlots, Work};
 use planning_models::PlanningModels;
 use stages::offer::OfferedBefore;
 use stages::open;
@@ -138,6 +142,7 @@ pub struct Pipeline {
     offered_before: OfferedBefore,
     recalled_before: RecalledBefore,
     outlined_before: OutlinedBefore,
+    cpu: CpuSlots,
     access: Arc<Access>,
     memory: Arc<ArcSwap<Memory>>,
     switch: Switch,
@@ -150,9 +155,10 @@ impl Pipeline {
         let Parts { settings, aliases, upstreams, passing, tooling, policies, .. } = parts;
         let Parts { validators, templates, notations, executor, kept, approvals, planner, plans, access, .. } = parts;
         let Parts { memory, traces, metrics, spans, .. } = parts;
-        let offered_before = OfferedBefore::new(settings.remembered_tools);
+        let offered_before = OfferedBefore::new(settings.remembered_tools_bytes);
         let recalled_before = RecalledBefore::new(settings.remembered_notes_bytes);
         let outlined_before = OutlinedBefore::new(settings.remembered_notes_bytes);
+        let cpu = CpuSlots::of_machine(settings.max_waiting_work, metrics.clone());
         Self {
             settings,
             aliases: Arc::new(aliases),
@@ -175,6 +181,7 @@ impl Pipeline {
             offered_before,
             recalled_before,
             outlined_before,
+            cpu,
             access,
             memory,
             switch: Switch::default(),
@@ -183,11 +190,14 @@ impl Pipeline {
     }
 
     /// Takes a turn. What was begun is finished and recorded even when the client goes away. Needs a Tokio runtime.
-    pub fn take(self: &Arc<Self>, request: TurnRequest) -> Pending {
+    pub async fn take(self: &Arc<Self>, request: TurnRequest) -> Pending {
         let cancelled = CancellationToken::new();
         let (head, answer) = oneshot::channel();
         let mut outlet = Outlet::new(head, self.settings.stream_buffer_chunks);
-        match open::open(self, request, cancelled.clone()) {
+        let (caller, key, work) = (request.caller.clone(), request.key(), (Work::Body, request.body.len()));
+        let tenant = move || stages::kept_key::tenant_of(&caller, key.as_ref());
+        let opened = self.cpu.try_run(tenant, work, || open::open(self, request, cancelled.clone())).await;
+        match opened.unwrap_or_else(|overloaded| Err(open::shed(overloaded))) {
             Ok(turn) => {
                 // At the level of errors, so that what is logged of a turn names it whatever else is logged.
                 let span = tracing::error_span!("turn", trace = turn.record.trace().id);
@@ -219,6 +229,11 @@ impl Pipeline {
                 Pending::new(answer, Running::elsewhere(cancelled, &self.running), false)
             }
         }
+    }
+
+    /// How long the head of a streamed answer waits for the upstream's.
+    pub fn hold_head(&self) -> Duration {
+        Duration::from_secs(self.settings.hold_head_seconds.max(1))
     }
 
     /// Seconds of silence after which a stream gets a keep-alive comment.
@@ -265,6 +280,27 @@ impl Pipeline {
     /// Bytes of traces that wait on disk, because the store does not take them.
     pub fn traces_on_disk(&self) -> u64 {
         self.traces.on_disk()
+    }
+
+    /// Measures how full the caches are now.
+    pub fn measure_caches(&self) {
+        let tooling = self.tooling.load();
+        let [tool_lists, searched] = tooling.offers.usage();
+        let names = tooling.shelf.text_vectors().map(TextVectors::usage).unwrap_or_default();
+        for (name, usage) in [
+            (CacheName::ToolLists, tool_lists),
+            (CacheName::SearchedTools, searched),
+            (CacheName::Schemas, self.validators.usage()),
+            (CacheName::OfferedTools, self.offered_before.usage()),
+            (CacheName::Lessons, self.recalled_before.usage()),
+            (CacheName::Outlines, self.outlined_before.usage()),
+            (CacheName::ToolMessages, tooling.seen.usage()),
+            (CacheName::NameVectors, names),
+            (CacheName::ArgumentSources, tooling.producers.usage()),
+        ] {
+            self.metrics.cache_bytes.set(name, usage.bytes);
+            self.metrics.cache_entries.set(name, usage.entries);
+        }
     }
 
     /// Measures what goes on at each upstream now.

@@ -3,20 +3,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use moka::sync::Cache;
-
 use super::Pipeline;
 use super::turn::Turn;
+use crate::cache::ByteCache;
 use crate::planner::Settings;
 use crate::upstream::{Patience, TextModel};
 
-/// Models that are known at a time. Clients name models, so there may be any number; what is forgotten is how one wants to be asked.
-const MAX_MODELS: u64 = 256;
+/// Bytes of the models that are known at a time. Clients name models, so there may be any number; what is forgotten is how one wants to
+/// be asked.
+const MODELS_BYTES: u64 = 256 * 1024;
 
 /// Models, by upstream and name, with what was learned of how they want to be asked.
 #[derive(Debug)]
 pub(super) struct PlanningModels {
-    known: Cache<(String, String), Arc<TextModel>>,
+    known: ByteCache<(String, String), Arc<TextModel>>,
     patience: Patience,
 }
 
@@ -24,7 +24,11 @@ impl PlanningModels {
     /// None is known yet.
     pub(super) fn new(settings: &Settings) -> Self {
         let max_wait = Duration::from_secs(settings.max_wait_seconds);
-        Self { known: Cache::new(MAX_MODELS), patience: Patience { tries: settings.tries, max_wait } }
+        // A model keeps its own name as well.
+        let weigh = |(upstream, model): &(String, String), _: &Arc<TextModel>| {
+            upstream.len() + 2 * model.len() + size_of::<TextModel>()
+        };
+        Self { known: ByteCache::new(MODELS_BYTES, weigh), patience: Patience { tries: settings.tries, max_wait } }
     }
 }
 

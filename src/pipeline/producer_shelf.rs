@@ -7,9 +7,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use indexmap::Equivalent;
-use moka::sync::Cache;
 
 use super::tool_shelf::ToolShelf;
+use crate::cache::{ByteCache, Usage};
 use crate::catalog::{Catalog, Operation, Toolset};
 use crate::domain::rules::{ExecuteRule, ExecuteRules, ToolGlobs};
 use crate::domain::{OutputField, Tool};
@@ -20,16 +20,24 @@ use crate::planner::drawing::Tools;
 use crate::planner::producers::{CatalogProducers, Edges, Producers, Segment, ToolShape};
 use crate::planner::when::{Prerequisite, requires_key};
 
-/// Sets of toolsets under rules that are kept ready: as many as aliases and policies make.
-const MAX_REACHES: u64 = 64;
+/// Bytes of the sets of toolsets under rules that are kept ready: there are as many as aliases and policies make.
+const REACHES_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Bytes that one tool of such a set takes, about: what is known of it belongs to the catalog.
+const REACH_BYTES_PER_TOOL: usize = 256;
+
+/// Bytes of memory that a client's list takes for each byte of its text, the text included, once it can be searched for sources; and each
+/// tool besides. Estimated: twice the parsed list.
+const GROUND_BYTES_PER_BYTE: usize = 24;
+const GROUND_BYTES_PER_TOOL: usize = 4 * 1024;
 
 /// The producers of a catalog's arguments.
 #[derive(Debug)]
 pub struct ProducerShelf {
     of_catalog: CatalogProducers,
     edges: Arc<Edges>,
-    reaches: Cache<ReachKey, Arc<Reach>>,
-    grounds: Cache<GroundKey, Arc<Ground>>,
+    reaches: ByteCache<ReachKey, Arc<Reach>>,
+    grounds: ByteCache<GroundKey, Arc<Ground>>,
 }
 
 /// Which tools of the catalog a turn may use: those of its toolsets that the rules do not keep from being called.
@@ -114,9 +122,17 @@ impl ProducerShelf {
     }
 
     fn of(of_catalog: CatalogProducers, edges: Arc<Edges>, settings: &Settings) -> Self {
-        let weight = |key: &GroundKey, _: &Arc<Ground>| u32::try_from(key.list.len()).unwrap_or(u32::MAX);
-        let grounds = Cache::builder().max_capacity(settings.client_tools_cache_bytes).weigher(weight).build();
-        Self { of_catalog, edges, reaches: Cache::new(MAX_REACHES), grounds }
+        let of_ground = |key: &GroundKey, ground: &Arc<Ground>| {
+            key.list.len() * GROUND_BYTES_PER_BYTE + ground.client.len() * GROUND_BYTES_PER_TOOL
+        };
+        let of_reach = |_: &ReachKey, reach: &Arc<Reach>| reach.producers.len() * REACH_BYTES_PER_TOOL;
+        let reaches = ByteCache::new(REACHES_BYTES, of_reach);
+        Self { of_catalog, edges, reaches, grounds: ByteCache::new(settings.client_tools_cache_bytes, of_ground) }
+    }
+
+    /// How much is cached.
+    pub(super) fn usage(&self) -> Usage {
+        self.reaches.usage() + self.grounds.usage()
     }
 
     /// What the operator's file names and the catalog has not; clients may send tools of these names.

@@ -87,13 +87,16 @@ impl PassThroughSettings {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Distinct lists of tools whose compiled form is kept in memory.
-    pub toolbook_cache_entries: u64,
+    /// Bytes of memory for lists of tools that are kept parsed; half as many again for lists that are searched. A list takes about twelve
+    /// times its text. A large one is kept when it comes for the second time.
+    pub tool_list_cache_bytes: u64,
     /// Largest assembled answer of a stream, in bytes.
     pub max_stream_bytes: usize,
     /// Chunks of a stream that may wait for a slow client before the upstream is read no further.
     pub stream_buffer_chunks: usize,
-    /// Seconds of silence after which a stream gets a keep-alive comment (at least 15: some proxies in between count).
+    /// Seconds that the head of a streamed answer waits for the upstream's. A status can say until then what went wrong; it is 200 after that.
+    pub hold_head_seconds: u64,
+    /// Seconds of silence after which a stream whose head is out gets a keep-alive comment.
     pub keep_alive_seconds: u64,
     /// Bytes of a streamed text that are held at a time because they may be a call; more are taken for text.
     pub max_held_bytes: usize,
@@ -111,11 +114,13 @@ pub struct Settings {
     pub observed_cache_bytes: u64,
     /// Milliseconds to wait for the vectors of what the user said; then tools are chosen by words alone.
     pub query_vector_milliseconds: u64,
-    /// Tools that are remembered as offered, of all sessions together; of more, sessions that were used longest ago are forgotten.
-    pub remembered_tools: u64,
+    /// Bytes of what is remembered of the tools offered, of all sessions together; of more, sessions that were used longest ago are forgotten.
+    pub remembered_tools_bytes: u64,
     /// Bytes of the lessons and outlines that are remembered as shown, of all sessions together: a message that had one keeps it as long as it is
     /// remembered, so that what providers have in their prompt caches stays as it is there.
     pub remembered_notes_bytes: u64,
+    /// Large requests that may wait for a core to be read on; more are refused with 503.
+    pub max_waiting_work: usize,
     /// Bytes of the largest part of an answer that is kept for the client's return.
     pub max_kept_bytes: usize,
     /// Calls that may wait for a person's approval at a time; more are refused.
@@ -127,9 +132,10 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            toolbook_cache_entries: 1_000,
+            tool_list_cache_bytes: 48 * 1024 * 1024,
             max_stream_bytes: 16 * 1024 * 1024,
             stream_buffer_chunks: 64,
+            hold_head_seconds: 55,
             keep_alive_seconds: 15,
             max_held_bytes: 64 * 1024,
             max_hold_milliseconds: 15_000,
@@ -139,8 +145,9 @@ impl Default for Settings {
             max_observe_milliseconds: 5_000,
             observed_cache_bytes: 16 * 1024 * 1024,
             query_vector_milliseconds: 500,
-            remembered_tools: 500_000,
+            remembered_tools_bytes: 16 * 1024 * 1024,
             remembered_notes_bytes: 16 * 1024 * 1024,
+            max_waiting_work: 256,
             max_kept_bytes: 1024 * 1024,
             max_pending_approvals: 1_000,
             max_approval_bytes: 256 * 1024,

@@ -46,7 +46,7 @@ impl Tooling {
             explainer,
             shelf: Arc::new(shelf),
             producers,
-            offers: Offers::new(settings.toolbook_cache_entries),
+            offers: Offers::new(settings.tool_list_cache_bytes),
             seen: Seen::new(settings.observed_cache_bytes),
         }
     }

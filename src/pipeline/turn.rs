@@ -23,6 +23,7 @@ use crate::upstream::Upstream;
 
 use super::Pipeline;
 use super::answer::{ClientGone, Outlet};
+use super::cpu::Work;
 use super::dialogue::{Dialogue, Ending, Purpose, Spent, Step};
 use super::record::Record;
 use super::snapshot::Snapshot;
@@ -30,11 +31,14 @@ use super::stages::ask::{Asked, Relay, Streamed};
 use super::stages::compose::Draft;
 use super::stages::judge::JudgedAnswer;
 use super::stages::keep::Mixed;
-use super::stages::offer::Offering;
+use super::stages::offer::{Offer, Offering};
 use super::stages::plan::Course;
 use super::stages::{
     answer, ask, compose, feed_back, gather, hand_back, judge, keep, observe, offer, plan, recall, rejoin, run, secrets,
 };
+
+/// An answer is compared with the conversation, which is read about so many times as quickly as the answer is judged.
+const READ_MORE_QUICKLY: usize = 32;
 
 /// What is known about a turn from its start to its end.
 #[derive(Debug)]
@@ -143,8 +147,7 @@ pub(crate) async fn take(pipeline: &Pipeline, mut turn: Turn, mut outlet: Outlet
 
 async fn converse(pipeline: &Pipeline, turn: &mut Turn, outlet: &mut Outlet) -> Result<(), ClientGone> {
     let mut offering = offer::offer(pipeline, turn).await;
-    let mut draft = timed(pipeline, Stage::Compose, || compose::first(turn, offering.offer()));
-    secrets::of_conversation(turn, offering.offer());
+    let mut draft = compose(pipeline, turn, offering.offer()).await;
     recall::recall(pipeline, turn, offering.offer(), &mut draft).await;
     observe::observe(pipeline, turn, offering.offer(), &mut draft).await;
     rejoin::rejoin(pipeline, turn, &mut draft).await;
@@ -255,29 +258,48 @@ async fn hear(
     match ask::ask(pipeline, turn, offering.offer(), draft, outlet, purpose).await {
         Asked::Completion(completion) => {
             let expectations = course.as_ref().and_then(Course::expectations);
-            Heard::Answer(judge(pipeline, turn, (offering, draft), completion, expectations.as_ref()))
+            let judged = judge(pipeline, turn, (offering, draft), completion, expectations.as_ref()).await;
+            Heard::Answer(judged)
         }
         Asked::Relay(relay) => Heard::Relay(relay),
         Asked::ClientGone => Heard::ClientGone,
     }
 }
 
+/// The first upstream request.
+async fn compose(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer) -> Draft {
+    let (tenant, size) = (turn.tenant().to_owned(), turn.request.size());
+    let compose = || {
+        timed(pipeline, Stage::Compose, || {
+            let draft = compose::first(turn, offer);
+            secrets::of_conversation(turn, offer);
+            draft
+        })
+    };
+    pipeline.cpu.run(&tenant, (Work::Body, size), compose).await
+}
+
 /// Judges an answer. A tool that it calls, that is not offered and that could be, is offered from here on, and judged as if it had been.
-fn judge(
+async fn judge(
     pipeline: &Pipeline,
     turn: &mut Turn,
     (offering, draft): (&mut Offering, &mut Draft),
     completion: Completion,
     expectations: Option<&Expectations>,
 ) -> JudgedAnswer {
-    timed(pipeline, Stage::Judge, || {
-        if offering.take_in(pipeline, turn, completion.called()) {
-            draft.offer(offering.offer());
-        }
-        let judged = judge::judge(turn, offering.offer(), draft, completion, expectations);
-        secrets::of_answer(turn, offering.offer(), &judged);
-        judged
-    })
+    let (tenant, size) = (turn.tenant().to_owned(), completion.size() + turn.request.size() / READ_MORE_QUICKLY);
+    let judge = || {
+        timed(pipeline, Stage::Judge, || {
+            if offering.take_in(pipeline, turn, completion.called()) {
+                draft.offer(offering.offer());
+            }
+            let judged = judge::judge(turn, offering.offer(), draft, completion, expectations);
+            secrets::of_answer(turn, offering.offer(), &judged);
+            offer::report_problems(&offering.offer().toolbook, &pipeline.metrics);
+            judged
+        })
+    };
+    pipeline.cpu.run(&tenant, (Work::Answer, size), judge).await
 }
 
 /// Answers the client. What it does not get of the turn is kept before the answer leaves; of a `mixed` answer the proxy's calls are run.

@@ -9,20 +9,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
-use moka::sync::Cache;
 use tokio::runtime::Handle;
 
 use super::tokens::words;
 use super::tool_text::ToolText;
 use super::tool_vectors::{ToolVectors, embed_tools};
+use crate::cache::{ByteCache, Usage};
 use crate::domain::Similarity;
 use crate::embedding::{EmbedError, Embedder, Vector};
 
 /// Bytes of texts and vectors that are cached: about 15,000 names with vectors of the built-in table.
 const CACHE_BYTES: u64 = 16 * 1024 * 1024;
-
-/// Bytes that an entry of the cache takes besides its text and vector, roughly.
-const ENTRY_BYTES: usize = 100;
 
 /// Texts that wait for an embedder. Further ones get no vector for now.
 const MAX_WAITING: usize = 2_048;
@@ -47,7 +44,7 @@ pub struct TextVectors {
 #[derive(Debug)]
 struct Shared {
     embedder: Arc<dyn Embedder>,
-    known: Cache<String, Arc<Vector>>,
+    known: ByteCache<String, Arc<Vector>>,
     queue: Mutex<Queue>,
 }
 
@@ -73,11 +70,9 @@ enum Origin {
 impl TextVectors {
     /// Vectors of an embedder, without waiting for any.
     pub fn new(embedder: Arc<dyn Embedder>) -> Self {
-        let weigher = |text: &String, vector: &Arc<Vector>| {
-            let bytes = text.len() + size_of_val(vector.components()) + ENTRY_BYTES;
-            u32::try_from(bytes).unwrap_or(u32::MAX)
-        };
-        let known = Cache::builder().max_capacity(CACHE_BYTES).weigher(weigher).build();
+        let known = ByteCache::new(CACHE_BYTES, |text: &String, vector: &Arc<Vector>| {
+            text.len() + size_of::<Vector>() + size_of_val(vector.components())
+        });
         let queue = Mutex::new(Queue::default());
         Self { shared: Arc::new(Shared { embedder, known, queue }), waits_on: None }
     }
@@ -85,6 +80,11 @@ impl TextVectors {
     /// Vectors of an embedder, for work on files: callers are no tasks of `runtime` and wait for each vector.
     pub fn waiting(embedder: Arc<dyn Embedder>, runtime: Handle) -> Self {
         Self { waits_on: Some(runtime), ..Self::new(embedder) }
+    }
+
+    /// How much is cached.
+    pub fn usage(&self) -> Usage {
+        self.shared.known.usage()
     }
 
     /// The embedder.

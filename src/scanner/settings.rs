@@ -6,8 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Bytes of JSON Schema text whose compiled form is kept. A compiled schema takes about twenty times its text, so
-    /// the default holds some ten thousand tools in a few hundred megabytes at the very most.
+    /// Bytes of memory for compiled JSON Schemas. A compiled schema takes about forty times its text.
     pub validator_cache_bytes: u64,
     /// Bytes of JSON Schema text of one tool, beyond which its calls are judged by name and JSON syntax alone.
     pub max_schema_bytes: usize,
@@ -15,6 +14,6 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { validator_cache_bytes: 16 * 1024 * 1024, max_schema_bytes: 512 * 1024 }
+        Self { validator_cache_bytes: 48 * 1024 * 1024, max_schema_bytes: 512 * 1024 }
     }
 }

@@ -25,14 +25,15 @@ pub struct Toolbook {
 type FoldedNames = [HashMap<String, Vec<usize>>; 3];
 
 impl Toolbook {
-    /// Compiles `tools`; of several with one name the first counts, because that is the one that would be called.
+    /// Compiles `tools`, each schema when it is first needed: of hundreds of tools few are called. Of several tools with one name the first
+    /// counts, because that is the one that would be called.
     pub fn compile(tools: Vec<Arc<Tool>>, validators: &Validators) -> Self {
         let mut book = Self::default();
         for tool in tools {
             if !book.by_name.contains_key(&tool.name) {
                 book.by_name.insert(tool.name.clone(), book.tools.len());
-                let schema = validators.get(&tool.parameters);
-                book.tools.push(Arc::new(CompiledTool { tool, schema }));
+                let (schema, validators) = (OnceLock::new(), Some(validators.clone()));
+                book.tools.push(Arc::new(CompiledTool { tool, schema, validators }));
             }
         }
         book
@@ -132,12 +133,14 @@ impl Toolbook {
     }
 }
 
-/// A tool with its compiled schema.
+/// A tool with its schema, which is compiled when it is first needed.
 #[derive(Debug)]
 pub struct CompiledTool {
     /// The tool as it was offered.
     pub tool: Arc<Tool>,
-    schema: SharedSchema,
+    schema: OnceLock<SharedSchema>,
+    /// `None` where the schema is there from the start.
+    validators: Option<Validators>,
 }
 
 impl CompiledTool {
@@ -151,7 +154,7 @@ impl CompiledTool {
             reads: None,
             owner: Owner::Client,
         };
-        Self { tool: Arc::new(tool), schema: SharedSchema::default() }
+        Self { tool: Arc::new(tool), schema: OnceLock::from(SharedSchema::default()), validators: None }
     }
 
     /// The tool's name.
@@ -161,22 +164,22 @@ impl CompiledTool {
 
     /// The schema of the argument object, normalised: types by their JSON Schema names, no keyword out of form.
     pub fn schema(&self) -> &Value {
-        self.schema.schema()
+        self.compiled().schema()
     }
 
     /// The tool's parameters, in the order of the schema; over all its branches, where it has several.
     pub fn parameters(&self) -> impl Iterator<Item = Parameter<'_>> {
-        self.schema.parameters()
+        self.compiled().parameters()
     }
 
     /// The parameter of exactly this name.
     pub fn parameter(&self, name: &str) -> Option<Parameter<'_>> {
-        self.schema.parameter(name)
+        self.compiled().parameter(name)
     }
 
     /// What of the schema could not be used, and why; such parts judge nothing.
     pub fn problems(&self) -> &[String] {
-        self.schema.problems()
+        self.compiled().problems()
     }
 
     /// Do the arguments fit the schema?
@@ -186,17 +189,17 @@ impl CompiledTool {
 
     /// Does the schema judge values? Where it does not, only names and syntax are judged (E1, E2, E3).
     pub fn judges_values(&self) -> bool {
-        self.schema.judges()
+        self.compiled().judges()
     }
 
     /// Is this the first time that somebody asks about this schema, whatever tools have it? To tell of its problems once.
     pub fn is_new(&self) -> bool {
-        self.schema.is_new()
+        self.compiled().is_new()
     }
 
     /// Everything that is wrong with an argument object.
     pub(crate) fn examine(&self, arguments: &Value, rule: UnknownParameters) -> Examination<'_> {
-        examine(&self.schema, arguments, rule)
+        examine(self.compiled(), arguments, rule)
     }
 
     /// The default that the schema gives for a place of the arguments.
@@ -211,7 +214,7 @@ impl CompiledTool {
 
     /// Does the schema name this place of the arguments?
     pub(crate) fn has_argument(&self, path: &Pointer) -> bool {
-        self.schema.shape().member(path).is_some()
+        self.compiled().shape().member(path).is_some()
     }
 
     /// May every call do without any argument?
@@ -221,7 +224,7 @@ impl CompiledTool {
 
     /// The parameters that every call needs.
     pub(crate) fn required(&self) -> &[String] {
-        self.schema.shape().root().map_or(&[], |root| root.required.as_slice())
+        self.compiled().shape().root().map_or(&[], |root| root.required.as_slice())
     }
 
     /// What the schema asks for at a place of the arguments, in words; `None` where it does not name that place.
@@ -231,10 +234,16 @@ impl CompiledTool {
 
     /// The schema of a place of the arguments; the first of several.
     pub(crate) fn schema_of(&self, path: &Pointer) -> Option<&Value> {
-        self.schema().pointer(self.schema.shape().member(path)?.schema.as_ref()?)
+        self.schema().pointer(self.compiled().shape().member(path)?.schema.as_ref()?)
+    }
+
+    /// Whether the schema was needed before.
+    pub fn is_compiled(&self) -> bool {
+        self.schema.get().is_some()
     }
 
     pub(crate) fn compiled(&self) -> &CompiledSchema {
-        &self.schema
+        let compile = |validators: &Validators| validators.get(&self.tool.parameters);
+        self.schema.get_or_init(|| self.validators.as_ref().map(compile).unwrap_or_default())
     }
 }

@@ -106,6 +106,30 @@ impl<L: Label> Counters<L> {
     }
 }
 
+/// Gauges by one enumerated label; every series exists from the start.
+#[derive(Debug)]
+pub struct Gauges<L> {
+    series: Box<[IntGauge]>,
+    label: PhantomData<L>,
+}
+
+impl<L: Label> Family for Gauges<L> {
+    fn register(spec: Spec, registry: &Registry) -> prometheus::Result<Self> {
+        let metric = registered(IntGaugeVec::new(spec.opts(), spec.labels)?, registry)?;
+        let series = L::ALL.iter().map(|value| metric.get_metric_with_label_values(&[value.label()]));
+        Ok(Self { series: series.collect::<Result<_, _>>()?, label: PhantomData })
+    }
+}
+
+impl<L: Label> Gauges<L> {
+    /// Sets the value of a label.
+    pub fn set(&self, label: L, value: u64) {
+        if let Some(gauge) = self.series.get(label.index()) {
+            gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
+        }
+    }
+}
+
 /// Counters by two enumerated labels; every series exists from the start.
 #[derive(Debug)]
 pub struct Counters2<A, B> {

@@ -7,10 +7,12 @@ use std::sync::Arc;
 use prometheus::{Histogram, IntCounter, IntGauge, IntGaugeVec, Registry, TextEncoder};
 
 use super::by_model::{KnownModels, ModelCounters, ModelGauges};
-use super::family::{Counters, Counters2, Family, Histograms, NamedAmounts, NamedCounters, Spec, StatusCounters};
+use super::family::{
+    Counters, Counters2, Family, Gauges, Histograms, NamedAmounts, NamedCounters, Spec, StatusCounters,
+};
 use super::labels::{
-    AttemptOutcome, Decision, Endpoint, ExecutionOutcome, Exhausted, FeedbackKind, HandshakeFailure, HoldEnd,
-    KeyResult, KnownNames, Label, LearningJob, LearningRun, Listener, MAX_CLIENT_TOOLS, MemoryKind, OTHER,
+    AttemptOutcome, CacheName, Decision, Endpoint, ExecutionOutcome, Exhausted, FeedbackKind, HandshakeFailure,
+    HoldEnd, KeyResult, KnownNames, Label, LearningJob, LearningRun, Listener, MAX_CLIENT_TOOLS, MemoryKind, OTHER,
     OperationState, Purpose, ResultLabel, SpanEnd, Stage, TokenKind, TurnMode, UnsureResult,
 };
 use crate::domain::outcome::CredentialFault;
@@ -181,6 +183,15 @@ metrics! {
     tools_without_vectors: IntGauge = "tools_without_vectors";
     /// Seconds of ranking tools for what a user or a model said, the vectors of that included.
     retrieval_duration: Histogram = "retrieval_duration_seconds" in OWN_TIME;
+
+    /// Bytes of memory that a cache takes, estimated, by what it holds.
+    cache_bytes: Gauges<CacheName> = "cache_bytes" ["cache"];
+    /// Entries of a cache, by what it holds.
+    cache_entries: Gauges<CacheName> = "cache_entries" ["cache"];
+    /// Pieces of work, too large for an async worker, that wait for a core.
+    work_waiting: IntGauge = "work_waiting";
+    /// Turns refused because as much work waits for a core as may.
+    turns_shed: IntCounter = "turns_shed_total";
 
     /// OpenTelemetry spans of turns, by what became of them; none where no collector is configured.
     spans: Counters<SpanEnd> = "spans_total" ["result"];

@@ -70,6 +70,30 @@ labels! {
 }
 
 labels! {
+    /// What a cache holds.
+    CacheName {
+        /// Clients' lists of tools, parsed.
+        ToolLists = "tool_lists",
+        /// Lists of tools that are searched.
+        SearchedTools = "searched_tools",
+        /// Compiled JSON Schemas.
+        Schemas = "schemas",
+        /// Tools that sessions were offered.
+        OfferedTools = "offered_tools",
+        /// Lessons that messages were shown.
+        Lessons = "lessons",
+        /// Outlines that messages were shown.
+        Outlines = "outlines",
+        /// Tool messages that were looked at.
+        ToolMessages = "tool_messages",
+        /// Vectors of names.
+        NameVectors = "name_vectors",
+        /// Clients' tools that are searched for sources of arguments.
+        ArgumentSources = "argument_sources",
+    }
+}
+
+labels! {
     /// Which listener.
     Listener {
         /// The one that OpenAI clients speak to.

@@ -1,22 +1,26 @@
 //! One upstream: the requests that are made to it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, PROXY_AUTHORIZATION, TRANSFER_ENCODING};
 use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use hyper::body::Incoming;
+use hyper_util::client::legacy;
 use tokio::time::{sleep, timeout};
 use url::Url;
 
 use super::body::RequestBody;
 use super::connection::Connection;
+use super::connector::Served;
 use super::echo::Echo;
-use super::failure::{Failures, is_the_upstreams};
+use super::failure::{Failures, is_stale_connection, is_the_upstreams};
 use super::gate::{Gate, Load, Passage};
 use super::headers::HeaderRules;
 use super::retry::{self, Retries};
+use super::settings::StreamUsage;
 use super::tool_calls::{Deliveries, ModelDelivery, ObservedCalls};
 use super::{Again, Answer, BuildError, Settings, ToolCalls};
 use crate::domain::{UpstreamFailure, UpstreamFailureKind};
@@ -33,6 +37,10 @@ pub struct Upstream {
     rules: HeaderRules,
     echo: Echo,
     deliveries: Deliveries,
+    /// Whether it has told a client the tokens of a stream.
+    tells_stream_usage: AtomicBool,
+    /// Whether it has refused to be asked for the tokens of streams.
+    refuses_stream_usage: AtomicBool,
     connection: Connection,
     gate: Arc<Gate>,
 }
@@ -54,6 +62,8 @@ impl Upstream {
             echo: rules.echo(),
             rules,
             deliveries: Deliveries::default(),
+            tells_stream_usage: AtomicBool::new(false),
+            refuses_stream_usage: AtomicBool::new(false),
             connection: Connection::build(name, settings, &chat_uri)?,
             gate: Arc::new(Gate::new(settings)),
             base_url: url,
@@ -106,14 +116,42 @@ impl Upstream {
         models
     }
 
+    /// Whether it is asked for the tokens of streams.
+    pub fn asks_stream_usage(&self) -> bool {
+        let is_known = match self.settings.stream_usage {
+            StreamUsage::On => true,
+            StreamUsage::Auto => self.tells_stream_usage.load(Ordering::Relaxed),
+            StreamUsage::Off => false,
+        };
+        is_known && !self.refuses_stream_usage.load(Ordering::Relaxed)
+    }
+
+    /// Notes that it told a client the tokens of a stream that asked for them.
+    pub fn told_stream_usage(&self) {
+        self.tells_stream_usage.store(true, Ordering::Relaxed);
+    }
+
+    /// Notes that it refuses to be asked for them.
+    pub fn refused_stream_usage(&self) {
+        if !self.refuses_stream_usage.swap(true, Ordering::Relaxed) {
+            tracing::info!(
+                upstream = self.name(),
+                "the upstream refuses `stream_options`: it is not asked for the tokens of streams any more; set stream_usage = \"off\" for it"
+            );
+        }
+    }
+
     /// What goes on at it now.
     pub fn load(&self) -> Load {
         self.gate.load()
     }
 
-    /// The tries that one request has.
-    pub fn retries(&self) -> Retries {
-        Retries::new(&self.settings)
+    /// The tries that a request of this client has.
+    pub fn retries(&self, client: &HeaderMap) -> Retries {
+        match retry::is_repeated(client) && !self.settings.repeat_clients_retries {
+            true => Retries::none(),
+            false => Retries::new(&self.settings),
+        }
     }
 
     /// What it said, without the keys that it was sent.
@@ -210,7 +248,7 @@ impl Upstream {
     /// Sends, and tries again where no connection could be made: nothing was sent then.
     async fn send(&self, mut request: Request<RequestBody>) -> Result<(Response<Incoming>, Passage), UpstreamFailure> {
         self.authorize(&mut request);
-        let mut retries = self.retries();
+        let mut retries = Retries::new(&self.settings);
         loop {
             let again = try_clone(&request);
             let failure = match self.send_once(request).await {
@@ -230,7 +268,7 @@ impl Upstream {
     async fn send_once(&self, request: Request<RequestBody>) -> Result<(Response<Incoming>, Passage), UpstreamFailure> {
         let mut passage = self.gate.enter(&self.failures).await?;
         let limit = Duration::from_secs(self.settings.first_byte_timeout_seconds);
-        match timeout(limit, self.connection.client.request(request)).await {
+        match timeout(limit, self.request(request)).await {
             Ok(Ok(response)) => {
                 passage.answered(response.status());
                 Ok((response, passage))
@@ -247,6 +285,28 @@ impl Upstream {
                 Err(self.failures.failure(UpstreamFailureKind::Timeout, message))
             }
         }
+    }
+}
+
+impl Upstream {
+    /// Sends a request; once more where the connection was an old one that the upstream was just closing. A question to a model changes
+    /// nothing there; of other requests only idempotent ones are sent twice (RFC 9110, section 9.2.2).
+    async fn request(&self, request: Request<RequestBody>) -> Result<Response<Incoming>, legacy::Error> {
+        let is_repeatable = request.method().is_idempotent() || *request.uri() == self.chat_uri;
+        let again = if is_repeatable { try_clone(&request) } else { None };
+        let mut answered = self.connection.client.request(request).await;
+        if let (Err(error), Some(again)) = (&answered, again)
+            && is_stale_connection(error)
+        {
+            tracing::debug!(upstream = self.name(), %error, "an idle connection was closed; the request is sent on another one");
+            answered = self.connection.client.request(again).await;
+        }
+        if let Ok(response) = &answered
+            && let Some(served) = response.extensions().get::<Served>()
+        {
+            served.note();
+        }
+        answered
     }
 }
 

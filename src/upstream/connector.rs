@@ -4,6 +4,7 @@ use std::error::Error;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -73,6 +74,23 @@ impl Service<Uri> for Connector {
     }
 }
 
+/// Whether a connection has served a request before. A server may close such a connection at the very moment when the next request is sent
+/// on it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Served(Arc<AtomicBool>);
+
+impl Served {
+    /// Notes that an answer came over the connection.
+    pub(super) fn note(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether an answer came over it.
+    pub(super) fn is_noted(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
 /// What bytes go over.
 trait Stream: rt::Read + rt::Write + Connection + Send + Unpin {}
 
@@ -82,17 +100,18 @@ impl<T: rt::Read + rt::Write + Connection + Send + Unpin> Stream for T {}
 pub(super) struct Transport {
     stream: Box<dyn Stream>,
     to_proxy: bool,
+    served: Served,
 }
 
 impl Transport {
     fn new(stream: impl Stream + 'static, to_proxy: bool) -> Self {
-        Self { stream: Box::new(stream), to_proxy }
+        Self { stream: Box::new(stream), to_proxy, served: Served::default() }
     }
 }
 
 impl Connection for Transport {
     fn connected(&self) -> Connected {
-        self.stream.connected().proxy(self.to_proxy)
+        self.stream.connected().proxy(self.to_proxy).extra(self.served.clone())
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use hyper_util::client::legacy;
 
+use super::connector::Served;
 use crate::domain::{UpstreamFailure, UpstreamFailureKind};
 
 /// Makes failures of one upstream.
@@ -75,6 +76,23 @@ pub(super) fn is_the_upstreams(error: &legacy::Error) -> bool {
     let by_client = in_chain::<hyper::Error>(error).is_some_and(hyper::Error::is_user);
     let by_us = in_chain::<io::Error>(error).and_then(io::Error::raw_os_error);
     !by_client && !by_us.is_some_and(|number| TOO_MANY_FILES.contains(&number))
+}
+
+/// Whether a connection that had served a request before was closed before the first byte of this answer came: servers close idle connections,
+/// and one may do so at the moment when the request is on its way (RFC 9112, section 9.3.1).
+pub(super) fn is_stale_connection(error: &legacy::Error) -> bool {
+    let mut extras = http::Extensions::new();
+    if let Some(connection) = error.connect_info() {
+        connection.get_extras(&mut extras);
+    }
+    let was_served = extras.get::<Served>().is_some_and(Served::is_noted);
+    let is_closed =
+        in_chain::<hyper::Error>(error).is_some_and(|error| error.is_incomplete_message() || error.is_closed());
+    let is_reset = in_chain::<io::Error>(error).is_some_and(|error| {
+        use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset};
+        matches!(error.kind(), ConnectionReset | ConnectionAborted | BrokenPipe)
+    });
+    was_served && (is_closed || is_reset)
 }
 
 /// The innermost error: the outer ones only say that there is one.

@@ -28,7 +28,7 @@ pub use answer::Answer;
 pub use body::RequestBody;
 pub use client::Upstream;
 pub use gate::Load;
-pub use retry::{Again, Retries};
+pub use retry::{Again, Retries, forbid_retry, is_retry_forbidden};
 pub use settings::Settings;
 pub use text_model::{Answered, Exchange, Manner, Patience, TextModel, TextSource};
 pub use tool_calls::{ModelDelivery, ObservedCalls, ToolCalls};

@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use http::header::RETRY_AFTER;
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
 use super::Settings;
 
@@ -15,7 +15,10 @@ const FIRST_CONNECT_WAIT: Duration = Duration::from_millis(100);
 /// `retry-after` in milliseconds, as some providers say it besides.
 const RETRY_AFTER_MS: &str = "retry-after-ms";
 /// The provider's own word on whether the request is worth repeating (`true`) or not (`false`).
-const SHOULD_RETRY: &str = "x-should-retry";
+pub(super) const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
+
+/// How often an OpenAI client has made the same request before.
+const CLIENT_RETRY_COUNT: &str = "x-stainless-retry-count";
 
 /// An answer that asks for the request to be made again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +45,16 @@ impl Retries {
             made: 0,
             max_wait: Duration::from_secs(settings.retry_max_wait_seconds),
         }
+    }
+
+    /// None: the client makes its request again itself.
+    pub(super) fn none() -> Self {
+        Self { connects_left: 0, answers_left: 0, made: 0, max_wait: Duration::ZERO }
+    }
+
+    /// Whether the request was made again. Its client need not repeat that then.
+    pub fn were_made(&self) -> bool {
+        self.made > 0
     }
 
     /// The wait before the next try after no connection could be made; `None`: there is none.
@@ -72,10 +85,25 @@ impl Retries {
     }
 }
 
+/// Whether a client makes a request that it made before.
+pub(super) fn is_repeated(client: &HeaderMap) -> bool {
+    number(client, CLIENT_RETRY_COUNT).is_some_and(|count| count > 0.0)
+}
+
+/// Says in an answer that its request was repeated as often as is of use: OpenAI's clients obey it.
+pub fn forbid_retry(answer: &mut HeaderMap) {
+    answer.insert(SHOULD_RETRY, HeaderValue::from_static("false"));
+}
+
+/// Whether an answer says that its request is not worth repeating.
+pub fn is_retry_forbidden(answer: &HeaderMap) -> bool {
+    answer.get(&SHOULD_RETRY).is_some_and(|word| word.as_bytes().trim_ascii() == b"false")
+}
+
 /// Does an answer with this status and these fields ask for the request to be made again? A status that `statuses` lists does, unless the
 /// provider says otherwise; 408 and 409 do only where it says so, because something may have been done.
 pub(super) fn again(statuses: &[u16], status: StatusCode, headers: &HeaderMap) -> Option<Again> {
-    let word = headers.get(SHOULD_RETRY).map(|word| word.as_bytes().trim_ascii());
+    let word = headers.get(&SHOULD_RETRY).map(|word| word.as_bytes().trim_ascii());
     let is_listed = statuses.contains(&status.as_u16());
     let needs_word = matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::CONFLICT);
     let asks = match word {
@@ -152,6 +180,18 @@ mod tests {
         for status in [200, 400, 401, 404, 500] {
             assert!(!asks(status, &[]) && !asks(status, &[("x-should-retry", "true")]), "{status}");
         }
+    }
+
+    #[test]
+    fn a_client_that_repeats_its_request_says_so() {
+        for (count, is_repeated_) in [("0", false), ("1", true), ("12", true), ("", false), ("x", false), ("-1", false)]
+        {
+            assert_eq!(is_repeated(&headers(&[("x-stainless-retry-count", count)])), is_repeated_, "{count}");
+        }
+        assert!(!is_repeated(&HeaderMap::new()));
+        let mut none = Retries::none();
+        assert_eq!((none.after_connect(HOUR), none.after_answer(Again { after: None }, HOUR)), (None, None));
+        assert!(!none.were_made());
     }
 
     #[test]

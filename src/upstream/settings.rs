@@ -40,6 +40,8 @@ pub struct Settings {
     pub retry_statuses: Vec<u16>,
     /// Seconds to wait at most before a request is made again; a provider that asks for more is not asked again.
     pub retry_max_wait_seconds: u64,
+    /// Repeat requests that a client repeats itself, too (`x-stainless-retry-count` above 0).
+    pub repeat_clients_retries: bool,
     /// Requests under way at a time, each until the last byte of its answer; 0: any number.
     pub max_concurrent: usize,
     /// Requests that may wait for one of these to end.
@@ -58,6 +60,8 @@ pub struct Settings {
     pub circuit_probes: u32,
     /// How it delivers calls: as `tool_calls`, as text, or learned for each model.
     pub tool_calls: ToolCalls,
+    /// Whether it is asked for the tokens of a stream where the client does not ask (`stream_options.include_usage`).
+    pub stream_usage: StreamUsage,
     /// The subset of JSON Schema that the catalog's tools are written in. Tools that a client sends are never changed.
     pub schema_dialect: SchemaDialect,
     /// Tools that the provider takes in one request; 0: any number. Of more, those that suit the conversation best are offered.
@@ -66,10 +70,24 @@ pub struct Settings {
     pub max_answer_bytes: usize,
     /// Bytes of one server-sent event; a longer one is an error.
     pub max_event_bytes: usize,
-    /// Seconds that an unused connection is kept. Less than the provider's own limit, so that no request meets a closing connection.
+    /// Seconds that an unused connection is kept. Less than the provider's own limit, so that no request meets a closing connection:
+    /// common servers close theirs after 5 s (Node.js, uvicorn), some after 2 s.
     pub pool_idle_timeout_seconds: u64,
     /// Unused connections kept.
     pub pool_max_idle: usize,
+}
+
+/// Whether an upstream is asked for the tokens of streams.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StreamUsage {
+    /// Once it has told them to a client that asked, and until it refuses.
+    #[default]
+    Auto,
+    /// Until it refuses.
+    On,
+    /// Never.
+    Off,
 }
 
 impl Settings {
@@ -97,6 +115,7 @@ impl Default for Settings {
             retries: 2,
             retry_statuses: vec![408, 409, 429, 502, 503, 504],
             retry_max_wait_seconds: 5,
+            repeat_clients_retries: false,
             max_concurrent: 0,
             max_queued: 100,
             queue_milliseconds: 5_000,
@@ -106,11 +125,12 @@ impl Default for Settings {
             circuit_open_seconds: 10,
             circuit_probes: 2,
             tool_calls: ToolCalls::Auto,
+            stream_usage: StreamUsage::Auto,
             schema_dialect: SchemaDialect::Openai,
             max_tools: 128,
             max_answer_bytes: 64 * 1024 * 1024,
             max_event_bytes: 8 * 1024 * 1024,
-            pool_idle_timeout_seconds: 30,
+            pool_idle_timeout_seconds: 4,
             pool_max_idle: 256,
         }
     }

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use super::{ChatRequest, notes};
 use crate::domain::Call;
-use crate::domain::json::raw;
+use crate::domain::json::{RawObject, raw};
 use crate::openai::fields::present;
 use crate::openai::{AssistantMessage, SentTool, ToolChoice, WrittenTool};
 
@@ -134,6 +134,16 @@ impl ChatRequest {
         if !stream {
             self.remove("stream_options");
         }
+    }
+
+    /// The request with the wish for a usage chunk at the end of the stream (`stream_options.include_usage`).
+    #[must_use]
+    pub fn with_usage_chunk(&self) -> Self {
+        let mut request = self.clone();
+        let mut options: RawObject = self.fields.get_as("stream_options").unwrap_or_default();
+        options.set("include_usage", raw(&true));
+        request.set("stream_options", options.to_raw());
+        request
     }
 
     /// Removes `store` and `metadata`: for requests that the proxy makes on its own account.

@@ -57,6 +57,11 @@ impl ChatRequest {
         Ok(Self { original: body, model, stream, choice_count, fields: Arc::new(fields), additions, edited: false })
     }
 
+    /// Bytes of the body as it came.
+    pub fn size(&self) -> usize {
+        self.original.len()
+    }
+
     /// `model`; empty where the request names none.
     pub fn model(&self) -> &str {
         &self.model
@@ -70,6 +75,13 @@ impl ChatRequest {
     /// `n`, 1 where it is absent.
     pub fn choice_count(&self) -> u32 {
         self.choice_count
+    }
+
+    /// The tokens that the answer may have over all its choices: `max_completion_tokens`, else `max_tokens`; `None` where the request does not say.
+    pub fn max_answer_tokens(&self) -> Option<u64> {
+        let limit = |key| self.fields.get_as::<u64>(key);
+        let of_choice = limit("max_completion_tokens").or_else(|| limit("max_tokens"))?;
+        Some(of_choice.saturating_mul(u64::from(self.choice_count)))
     }
 
     /// `stream_options.include_usage`.

@@ -17,10 +17,15 @@ pub(super) fn client_key(headers: &HeaderMap) -> Option<&HeaderValue> {
 /// Whose conversation it is: the id of the virtual key, which stays when its secret is rotated; else the hash of the client's own key, one for all
 /// clients without any.
 pub fn tenant(caller: &Caller, headers: &HeaderMap) -> String {
-    if let Some(known) = caller {
-        return known.key().id.clone();
+    tenant_of(caller, client_key(headers))
+}
+
+/// The same, by the client's own key.
+pub(in crate::pipeline) fn tenant_of(caller: &Caller, own: Option<&HeaderValue>) -> String {
+    match caller {
+        Some(known) => known.key().id.clone(),
+        None => digest::tenant(own.map(HeaderValue::as_bytes).unwrap_or_default()),
     }
-    digest::tenant(client_key(headers).map(HeaderValue::as_bytes).unwrap_or_default())
 }
 
 /// The ids of a message's calls, in order.

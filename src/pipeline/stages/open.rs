@@ -5,18 +5,21 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use http::{HeaderMap, StatusCode};
+use http::header::RETRY_AFTER;
+use http::{HeaderMap, HeaderValue, StatusCode};
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::digest::hex;
 use crate::domain::rules::{Mode, ProceduresMode};
+use crate::domain::tokens::BYTES_PER_TOKEN;
 use crate::domain::{MemoryNote, Scope, ids};
 use crate::keys::{Admission, Asked, Caller, KnownKey};
 use crate::openai::{ChatRequest, ErrorBody, RequestError};
 use crate::pipeline::Pipeline;
 use crate::pipeline::charge::{refusal_body, refusal_headers};
+use crate::pipeline::cpu::Overloaded;
 use crate::pipeline::record::{Opening, Record};
 use crate::pipeline::settings::AliasSettings;
 use crate::pipeline::targets::targets;
@@ -37,6 +40,8 @@ const POLICY_HEADER: &str = "x-callwright-policy";
 const DEBUG_HEADER: &str = "x-callwright-debug";
 /// Longest session name that is taken from a header.
 const SESSION_CHARS: usize = 200;
+/// Seconds after which a client may ask again that was refused because too many large requests were being read.
+const SHED_RETRY_SECONDS: u32 = 1;
 /// Bytes of the hash that names a session.
 const SESSION_HASH_BYTES: usize = 16;
 
@@ -55,6 +60,13 @@ pub struct TurnRequest {
     pub body: Bytes,
     /// When the request arrived.
     pub arrived: Instant,
+}
+
+impl TurnRequest {
+    /// The client's own key.
+    pub(in crate::pipeline) fn key(&self) -> Option<HeaderValue> {
+        client_key(&self.headers).cloned()
+    }
 }
 
 /// A request that cannot become a turn.
@@ -98,7 +110,7 @@ pub(crate) fn open(
     let mut fallbacks = route(pipeline, &name, &settings, session.as_deref(), &chat);
     let (upstream, model) = fallbacks.pop_front().unwrap_or_else(|| (pipeline.upstream(""), name.clone()));
     let admission =
-        admit(pipeline, &caller, &name, std::iter::once(&model).chain(fallbacks.iter().map(|(_, model)| model)))?;
+        admit(pipeline, &caller, &chat, std::iter::once(&model).chain(fallbacks.iter().map(|(_, model)| model)))?;
     let debug = text(&headers, DEBUG_HEADER).is_some_and(|value| value.eq_ignore_ascii_case("true"));
     let started_at = Timestamp::now();
     let opening = Opening {
@@ -155,12 +167,13 @@ pub(crate) fn open(
 fn admit<'a>(
     pipeline: &Pipeline,
     caller: &Caller,
-    model: &str,
+    chat: &ChatRequest,
     targets: impl Iterator<Item = &'a String>,
 ) -> Result<Option<Admission>, Box<Refusal>> {
     let Some(known) = caller else { return Ok(None) };
     let targets: Vec<&str> = targets.map(String::as_str).collect();
-    let admitted = pipeline.access.admit(caller, Asked::Turn { model, targets: &targets });
+    let tokens = (chat.size().div_ceil(BYTES_PER_TOKEN) as u64, chat.max_answer_tokens());
+    let admitted = pipeline.access.admit(caller, Asked::Turn { model: chat.model(), targets: &targets, tokens });
     let result =
         admitted.as_ref().map_or_else(|refused| KeyResult::of_limit(refused.limit.label()), |_| KeyResult::Admitted);
     pipeline.metrics.key_requests.inc(&known.key().group, result);
@@ -204,6 +217,13 @@ fn scope(policy: &Policy, tenant: &str) -> Scope {
         "" => Scope::of_key(tenant),
         group => Scope::of_group(group),
     }
+}
+
+/// Refuses a request because too many others are being read.
+pub(crate) fn shed(overloaded: Overloaded) -> Box<Refusal> {
+    let error = RequestError { message: overloaded.to_string(), param: None, code: Some("overloaded".to_owned()) };
+    let headers = HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from(SHED_RETRY_SECONDS))]);
+    Box::new(Refusal { status: StatusCode::SERVICE_UNAVAILABLE, headers, error: error.into() })
 }
 
 fn refuse(status: StatusCode, error: ErrorBody) -> Box<Refusal> {

@@ -4,29 +4,33 @@ use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use moka::sync::Cache;
 use serde_json::Value;
 
 use super::{CompiledSchema, SharedSchema};
+use crate::cache::{ByteCache, Usage};
 use crate::scanner::Settings;
+
+/// Bytes of memory that a compiled schema takes for each byte of its text, and besides: measured on tools of agents, text included.
+const COMPILED_BYTES_PER_BYTE: usize = 40;
+const COMPILED_BYTES: usize = 2 * 1024;
 
 /// Compiled JSON Schemas by their text, so that a schema is compiled once however many turns offer it.
 ///
 /// Cheap to clone; clones share one cache.
 #[derive(Debug, Clone)]
 pub struct Validators {
-    cache: Cache<String, SharedSchema>,
+    cache: ByteCache<String, SharedSchema>,
     max_schema_bytes: usize,
 }
 
 impl Validators {
     /// An empty cache.
     pub fn new(settings: &Settings) -> Self {
-        let cache = Cache::builder()
-            .max_capacity(settings.validator_cache_bytes)
-            .weigher(|text: &String, _: &SharedSchema| u32::try_from(text.len()).unwrap_or(u32::MAX))
-            .build();
-        Self { cache, max_schema_bytes: settings.max_schema_bytes }
+        let weigh = |text: &String, _: &SharedSchema| COMPILED_BYTES + text.len() * COMPILED_BYTES_PER_BYTE;
+        Self {
+            cache: ByteCache::new(settings.validator_cache_bytes, weigh),
+            max_schema_bytes: settings.max_schema_bytes,
+        }
     }
 
     /// The compiled form of `schema`: from the cache, or compiled now.
@@ -44,14 +48,9 @@ impl Validators {
         self.cache.get_with(text, || Arc::new(CompiledSchema::compile(schema)))
     }
 
-    /// How many compiled schemas are kept now, about.
-    pub fn len(&self) -> u64 {
-        self.cache.entry_count()
-    }
-
-    /// Is nothing kept yet?
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+    /// How much is cached.
+    pub fn usage(&self) -> Usage {
+        self.cache.usage()
     }
 }
 

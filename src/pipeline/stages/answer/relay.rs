@@ -8,6 +8,7 @@ use crate::openai::{ErrorBody, emit, event};
 use crate::pipeline::answer::{Answer, AnswerBody, ClientGone, Outlet};
 use crate::pipeline::stages::ask::Relay;
 use crate::pipeline::turn::Turn;
+use crate::upstream::{forbid_retry, is_retry_forbidden};
 
 /// Passes on what is not ours to judge, or says why there is nothing.
 pub(crate) async fn relay(turn: &mut Turn, outlet: &mut Outlet, relay: Relay) -> Result<(), ClientGone> {
@@ -15,7 +16,11 @@ pub(crate) async fn relay(turn: &mut Turn, outlet: &mut Outlet, relay: Relay) ->
         Relay::Answer { status, body } => {
             turn.record.trace_mut().status = status.as_u16();
             if outlet.is_open() {
-                outlet.send(event(&body)).await?;
+                let event = match status.is_success() {
+                    true => event(&body),
+                    false => emit::late_error(&body, status, &turn.answer_headers),
+                };
+                outlet.send(event).await?;
                 return outlet.send(Bytes::from_static(emit::DONE)).await;
             }
             let headers = turn.answer_headers();
@@ -65,15 +70,21 @@ async fn refuse_until(
     turn.record.trace_mut().error = Some(error.message.clone());
     turn.record.trace_mut().status = if outlet.is_open() { StatusCode::OK.as_u16() } else { status.as_u16() };
     if outlet.is_open() {
-        return outlet.send(emit::error(error)).await;
+        return outlet.send(emit::late_error(&error.to_bytes(), status, &retry_after(seconds))).await;
     }
     // The body is ours: of the upstream's header fields none describes it.
+    let was_retried = is_retry_forbidden(&turn.answer_headers);
     turn.answer_headers = HeaderMap::new();
-    turn.answer_headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    if let Some(seconds) = seconds {
-        turn.answer_headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    if was_retried {
+        forbid_retry(&mut turn.answer_headers);
     }
+    turn.answer_headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    turn.answer_headers.extend(retry_after(seconds));
     let headers = turn.answer_headers();
     outlet.whole(Answer { status, headers, body: AnswerBody::Whole(error.to_bytes()) });
     Ok(())
+}
+
+fn retry_after(seconds: Option<u64>) -> HeaderMap {
+    seconds.map(|seconds| (header::RETRY_AFTER, HeaderValue::from(seconds))).into_iter().collect()
 }

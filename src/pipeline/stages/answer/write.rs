@@ -1,5 +1,6 @@
 //! How an answer is written: as one body, or as well-formed events.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use bytes::BytesMut;
@@ -75,11 +76,14 @@ fn compose(turn: &Turn, completion: &Completion, rescued: &BTreeMap<u32, String>
         if !opened {
             out.extend_from_slice(&emit::role(&head, choice.index));
         }
-        if turn.streamed.head.is_none() {
-            // The upstream did not stream: all of the message is still to be said.
-            let members = emit::members(&head, choice.index, &choice.message.other_members());
-            members.into_iter().for_each(|event| out.extend_from_slice(&event));
-        }
+        // Where the upstream did not stream, all of the message is still to be said; else what was held until the attempt was accepted.
+        let members = match turn.streamed.head {
+            None => choice.message.other_members(),
+            Some(_) if says_all(turn, choice.index) => RawObject::default(),
+            Some(_) => choice.message.opaque_members(),
+        };
+        let members = emit::members(&head, choice.index, &members);
+        members.into_iter().for_each(|event| out.extend_from_slice(&event));
         compose_text(turn, choice, rescued.get(&choice.index), &head, out);
         for event in emit::message_calls(&head, choice.index, 0, &choice.message) {
             out.extend_from_slice(&event);
@@ -87,19 +91,29 @@ fn compose(turn: &Turn, completion: &Completion, rescued: &BTreeMap<u32, String>
         let reason = choice.finish_reason.as_deref().unwrap_or("stop");
         out.extend_from_slice(&emit::finish(&head, choice.index, reason));
     }
-    if turn.request.wants_usage_chunk()
+    if (turn.request.wants_usage_chunk() || turn.streamed.has_usage_chunk)
         && let Some(usage) = completion.usage()
     {
         out.extend_from_slice(&emit::usage(&head, usage));
     }
 }
 
+/// The text of a choice that the client has.
+fn sent_text(turn: &Turn, index: u32) -> &str {
+    turn.streamed.texts.get(&index).map(|sent| sent.text.as_str()).unwrap_or_default()
+}
+
+/// Whether the chunks of a later attempt are written as they came.
+fn says_all(turn: &Turn, index: u32) -> bool {
+    sent_text(turn, index).is_empty() && !turn.streamed.unsent.is_empty()
+}
+
 /// Text that has not flowed: what was held, or all of a later attempt's, but what the client has is not repeated. Of a text of
 /// which calls were made, `left` is left.
 fn compose_text(turn: &Turn, choice: &Choice, left: Option<&String>, head: &StreamHead, out: &mut BytesMut) {
     let text = choice.message.text().unwrap_or_default();
-    let sent = turn.streamed.texts.get(&choice.index).map(|sent| sent.text.as_str()).unwrap_or_default();
-    if sent.is_empty() && !turn.streamed.unsent.is_empty() {
+    let sent = sent_text(turn, choice.index);
+    if says_all(turn, choice.index) {
         // Nothing has flowed: the chunks as they came, unknown fields (reasoning) included.
         let texts = turn.streamed.unsent.iter().filter_map(Chunk::without_calls_and_finish);
         let texts = texts.filter_map(|chunk| if left.is_some() { chunk.without_text() } else { Some(chunk) });
@@ -110,14 +124,23 @@ fn compose_text(turn: &Turn, choice: &Choice, left: Option<&String>, head: &Stre
     } else if left.is_none() && turn.streamed.holds(choice.index) {
         return write_held_text(turn, choice, out);
     } else if left.is_none() {
-        let rest = text.strip_prefix(sent).unwrap_or(&text);
-        if !rest.is_empty() {
-            out.extend_from_slice(&emit::text(head, choice.index, rest));
+        match text.strip_prefix(sent) {
+            Some("") => {}
+            Some(rest) => out.extend_from_slice(&emit::text(head, choice.index, rest)),
+            None => out.extend_from_slice(&emit::text(head, choice.index, &apart(sent, &text))),
         }
     }
     if let Some(left) = left.filter(|left| !left.is_empty()) {
-        out.extend_from_slice(&emit::text(head, choice.index, left));
+        let goes_on = text.starts_with(sent);
+        let left = if goes_on { Cow::Borrowed(left.as_str()) } else { apart(sent, left) };
+        out.extend_from_slice(&emit::text(head, choice.index, &left));
     }
+}
+
+/// A text behind the one of an earlier attempt, which the client has: a paragraph of its own.
+fn apart<'a>(sent: &str, text: &'a str) -> Cow<'a, str> {
+    let is_apart = sent.trim().is_empty() || text.trim().is_empty() || sent.ends_with("\n\n");
+    if is_apart { Cow::Borrowed(text) } else { Cow::Owned(format!("\n\n{text}")) }
 }
 
 fn write_held_text(turn: &Turn, choice: &Choice, out: &mut BytesMut) {

@@ -39,6 +39,10 @@ pub(crate) struct Streamed {
     pub(crate) unsent: Vec<Chunk>,
     /// Has the client the whole last attempt, `[DONE]` included?
     pub(crate) delivered: bool,
+    /// Whether the usage chunk of the last attempt is the proxy's wish, and not the client's.
+    pub(super) asked_usage: bool,
+    /// Whether the last attempt came with a usage chunk that is the client's.
+    pub(crate) has_usage_chunk: bool,
     /// Chunks of the last attempt that came.
     pub(super) chunks: u64,
 }
@@ -83,14 +87,16 @@ impl Streamed {
             held: std::mem::take(&mut self.held),
             unsent: std::mem::take(&mut self.unsent),
             verbatim: self.verbatim,
+            has_usage_chunk: self.has_usage_chunk,
             texts: self.texts.clone(),
         }
     }
 
     /// Puts back what was set aside, in place of what came since.
     pub(crate) fn restore(&mut self, aside: Aside) {
-        let Aside { held, unsent, verbatim, texts } = aside;
-        (self.held, self.unsent, self.verbatim, self.texts) = (held, unsent, verbatim, texts);
+        let Aside { held, unsent, verbatim, has_usage_chunk, texts } = aside;
+        (self.held, self.unsent, self.texts) = (held, unsent, texts);
+        (self.verbatim, self.has_usage_chunk) = (verbatim, has_usage_chunk);
     }
 
     /// Forgets what is held of the attempt before.
@@ -98,6 +104,7 @@ impl Streamed {
         self.held.clear();
         self.unsent.clear();
         self.verbatim = false;
+        self.has_usage_chunk = false;
         self.chunks = 0;
         for text in self.texts.values_mut() {
             text.held.clear();
@@ -112,6 +119,7 @@ pub(crate) struct Aside {
     held: Vec<Bytes>,
     unsent: Vec<Chunk>,
     verbatim: bool,
+    has_usage_chunk: bool,
     texts: BTreeMap<u32, SentText>,
 }
 
@@ -190,6 +198,9 @@ pub(super) async fn flow(
     }
     turn.streamed.verbatim &= flow.assembler.is_conformant();
     turn.streamed.delivered = way == Way::Through;
+    if turn.streamed.has_usage_chunk && request.wants_usage_chunk() {
+        turn.upstream.told_stream_usage();
+    }
     if way == Way::Text {
         turn.streamed.texts = flow.texts.finish(&flow.assembler);
     }
@@ -273,6 +284,11 @@ impl Flow<'_> {
     }
 
     fn take_chunk(&mut self, turn: &mut Turn, chunk: Chunk, raw: Bytes) {
+        let is_usage = chunk.is_usage_only() && chunk.usage().is_some();
+        if is_usage && turn.streamed.asked_usage {
+            return;
+        }
+        turn.streamed.has_usage_chunk |= is_usage;
         match self.way {
             Way::Through => self.out.extend_from_slice(&raw),
             Way::Hold => turn.streamed.unsent.push(chunk),
@@ -283,7 +299,7 @@ impl Flow<'_> {
     fn take_text(&mut self, turn: &mut Turn, chunk: Chunk, raw: Bytes) {
         let all_flows = self.texts.advance(&self.assembler);
         let is_usage = chunk.is_usage_only() && chunk.usage().is_some();
-        if !(is_usage || chunk.has_calls() || chunk.has_finish()) {
+        if !(is_usage || chunk.is_held()) {
             if all_flows {
                 self.out.extend_from_slice(&raw);
             } else {
@@ -292,15 +308,12 @@ impl Flow<'_> {
             }
             return;
         }
-        if is_usage && !turn.request.wants_usage_chunk() {
-            return;
-        }
-        match chunk.without_calls_and_finish().filter(|_| !is_usage) {
+        match chunk.without_held().filter(|_| !is_usage) {
             None => turn.streamed.held.push(raw),
             Some(flows) => {
                 self.texts.drain(&mut self.out);
                 self.texts.divide(&flows, None, &mut self.out);
-                turn.streamed.held.extend(chunk.calls_and_finish().map(|held| held.to_event()));
+                turn.streamed.held.extend(chunk.held().map(|held| held.to_event()));
             }
         }
     }

@@ -29,6 +29,9 @@ use super::offer::Offer;
 pub(crate) use flow::Streamed;
 pub(crate) use tries::ask;
 
+/// Statuses with which servers refuse a member that they do not know.
+const STREAM_OPTIONS_REFUSED: [StatusCode; 2] = [StatusCode::BAD_REQUEST, StatusCode::UNPROCESSABLE_ENTITY];
+
 /// What asking gave.
 #[derive(Debug)]
 pub(crate) enum Asked {
@@ -113,9 +116,9 @@ async fn exchange(
     notes: &mut Notes,
     purpose: Purpose,
 ) -> Asked {
-    let mut answer = match turn.upstream.chat_once(request.to_bytes(), &turn.headers_of_attempt()).await {
+    let mut answer = match send(turn, request).await {
         Ok(answer) => answer,
-        Err(failure) => return Asked::Relay(Relay::Failure(failure)),
+        Err(asked) => return asked,
     };
     notes.status = Some(answer.status);
     notes.request_id = answer.request_id().map(str::to_owned);
@@ -139,6 +142,34 @@ async fn exchange(
         turn.answer_status = status;
     }
     whole
+}
+
+/// Sends the request, and asks for the tokens of a stream where its client does not: a stream that says none would cost nothing. Upstreams that do
+/// not know `stream_options` are asked without from then on.
+async fn send(turn: &mut Turn, request: &ChatRequest) -> Result<upstream::Answer, Asked> {
+    let asks = turn.policy.mode == Mode::Guard
+        && request.is_stream()
+        && !request.wants_usage_chunk()
+        && turn.upstream.asks_stream_usage();
+    turn.streamed.asked_usage = asks;
+    let chat = async |body| {
+        let answered = turn.upstream.chat_once(body, &turn.headers_of_attempt()).await;
+        answered.map_err(|failure| Asked::Relay(Relay::Failure(failure)))
+    };
+    if !asks {
+        return chat(request.to_bytes()).await;
+    }
+    let answer = chat(request.with_usage_chunk().to_bytes()).await?;
+    if !STREAM_OPTIONS_REFUSED.contains(&answer.status) {
+        return Ok(answer);
+    }
+    // Which of the two it refuses is known once it has answered the request as it came.
+    let again = chat(request.to_bytes()).await?;
+    if again.status.is_success() {
+        turn.upstream.refused_stream_usage();
+    }
+    turn.streamed.asked_usage = false;
+    Ok(again)
 }
 
 async fn whole(turn: &Turn, answer: upstream::Answer, is_stream: bool) -> Asked {

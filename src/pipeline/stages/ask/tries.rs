@@ -9,7 +9,7 @@ use crate::pipeline::Pipeline;
 use crate::pipeline::answer::Outlet;
 use crate::pipeline::dialogue::Purpose;
 use crate::pipeline::turn::Turn;
-use crate::upstream::Again;
+use crate::upstream::{Again, forbid_retry};
 
 use super::super::compose::Draft;
 use super::super::offer::Offer;
@@ -28,10 +28,11 @@ pub(crate) async fn ask(
     outlet: &mut Outlet,
     purpose: Purpose,
 ) -> Asked {
-    let mut retries = turn.upstream.retries();
+    let mut retries = turn.upstream.retries(&turn.headers);
+    let mut were_made = false;
     loop {
         let (asked, again) = attempt(pipeline, turn, (offer, draft), outlet, purpose).await;
-        let left = turn.time_left();
+        let left = time_for_waits(pipeline, turn, outlet);
         let wait = match (&asked, again) {
             (Asked::Relay(Relay::Failure(failure)), _) if failure.kind == UpstreamFailureKind::Connect => {
                 retries.after_connect(left)
@@ -43,14 +44,29 @@ pub(crate) async fn ask(
             if !pause(turn, wait).await {
                 return Asked::ClientGone;
             }
-        } else if !outlet.is_open() && !left.is_zero() && is_of_no_use(&asked, again) && turn.fall_back() {
-            retries = turn.upstream.retries();
+        } else if !outlet.is_open() && !turn.time_left().is_zero() && is_of_no_use(&asked, again) && turn.fall_back() {
+            were_made |= retries.were_made();
+            retries = turn.upstream.retries(&turn.headers);
         } else {
+            // Client and proxy would multiply their retries.
+            if (were_made || retries.were_made()) && is_of_no_use(&asked, again) {
+                forbid_retry(&mut turn.answer_headers);
+            }
             return asked;
         }
         if !outlet.is_open() {
             forget(turn);
         }
+    }
+}
+
+/// How long a wait may be. The head of a stream is not held beyond its time by a wait: as long as it is held, the client gets the status that
+/// would be waited out.
+fn time_for_waits(pipeline: &Pipeline, turn: &Turn, outlet: &Outlet) -> Duration {
+    let left = turn.time_left();
+    match pipeline.hold_head().checked_sub(turn.record.elapsed()) {
+        Some(held) if turn.request.is_stream() && !outlet.is_open() => left.min(held),
+        _ => left,
     }
 }
 

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use moka::sync::Cache;
 use sha2::{Digest, Sha256};
 
+use crate::cache::{ByteCache, Usage};
 use crate::domain::Explanation;
 use crate::domain::digest::add_part;
 use crate::domain::rules::FailureRule;
@@ -34,17 +34,18 @@ enum Found {
 /// Messages that were looked at, with what was found. It belongs to one catalog and its documentation. Clones share one memory.
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
-    cache: Cache<[u8; 32], Found>,
+    cache: ByteCache<[u8; 32], Found>,
 }
-
-/// Bytes that an entry takes beside its texts, about.
-const ENTRY_BYTES: usize = 200;
 
 impl Seen {
     /// A memory of about so many bytes.
     pub(crate) fn new(bytes: u64) -> Self {
-        let cache = Cache::builder().max_capacity(bytes).weigher(|_, found| weight(found)).build();
-        Self { cache }
+        Self { cache: ByteCache::new(bytes, |_, found| weight(found)) }
+    }
+
+    /// How much is remembered.
+    pub(crate) fn usage(&self) -> Usage {
+        self.cache.usage()
     }
 
     /// The rule by which the message of `key` reports a failure, as it was found before, or as it is found now.
@@ -71,15 +72,15 @@ impl Seen {
     }
 }
 
-fn weight(found: &Found) -> u32 {
-    let texts = match found {
+fn weight(found: &Found) -> usize {
+    match found {
         Found::Rule(_) => 0,
         Found::Failure(Failure { explanation, note }) => {
-            let passages = explanation.passages.iter().map(|passage| passage.text.len() + passage.source.len());
-            passages.sum::<usize>() + note.as_ref().map_or(0, |note| note.len())
+            let passages = explanation.passages.iter();
+            let passages = passages.map(|passage| passage.text.len() + passage.source.len() + size_of_val(passage));
+            size_of_val(&**explanation) + passages.sum::<usize>() + note.as_ref().map_or(0, |note| note.len())
         }
-    };
-    u32::try_from(ENTRY_BYTES + texts).unwrap_or(u32::MAX)
+    }
 }
 
 /// Makes the keys of one turn's messages: hashes of everything that what is found depends on.

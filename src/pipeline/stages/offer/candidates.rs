@@ -6,8 +6,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwapOption;
-use moka::sync::Cache;
 
+use crate::cache::ByteCache;
 use crate::catalog::{Catalog, dialect};
 use crate::domain::representation::Representation;
 use crate::domain::rules::{OfferRules, ToolGlobs};
@@ -18,8 +18,8 @@ use crate::representation::render;
 use crate::retrieval::{Found, Fusion, ToolIndex, ToolQuery, ToolSegment};
 use crate::scanner::names;
 
-/// Pairs of rules of which it is remembered which tools they name: as many as there are policies, or nearly.
-const MAX_RULED: u64 = 64;
+/// Bytes of the cache of which tools the rules of policies name: there are as many entries as policies, or nearly.
+const RULED_BYTES: u64 = 1024 * 1024;
 
 /// Tools in the order of their documents, or of the client's list. What costs time is done when it is asked for first: of a thousand
 /// tools, most are never offered.
@@ -34,7 +34,7 @@ pub(super) struct Candidates {
     /// Whose texts are searched, in the order of the tools.
     shelved: Vec<Arc<ShelvedTools>>,
     index: ArcSwapOption<Indexed>,
-    ruled: Cache<(Vec<String>, Vec<String>), Arc<Ruled>>,
+    ruled: ByteCache<(Vec<String>, Vec<String>), Arc<Ruled>>,
 }
 
 #[derive(Debug)]
@@ -93,7 +93,8 @@ impl Candidates {
     ) -> Self {
         let positions =
             tools.iter().enumerate().rev().map(|(at, candidate)| (candidate.tool.name.clone(), at)).collect();
-        let (folded, index, ruled) = (OnceLock::new(), ArcSwapOption::empty(), Cache::new(MAX_RULED));
+        let (folded, index, ruled) =
+            (OnceLock::new(), ArcSwapOption::empty(), ByteCache::new(RULED_BYTES, ruled_bytes));
         Self { dialect, description_tokens, tools, positions, folded, shelved, index, ruled }
     }
 
@@ -241,6 +242,11 @@ impl Candidate {
         let name = Arc::from(tool.name.as_str());
         Self { tool, name, own, learned, written: Default::default() }
     }
+}
+
+fn ruled_bytes((always, never): &(Vec<String>, Vec<String>), ruled: &Arc<Ruled>) -> usize {
+    let globs = always.iter().chain(never).map(|glob| glob.len() + size_of::<String>());
+    globs.sum::<usize>() + (ruled.always.len() + 2 * ruled.never.len()) * size_of::<usize>()
 }
 
 /// A digest of what is sent, for comparisons within this process.

@@ -3,8 +3,8 @@
 use std::sync::{Arc, OnceLock};
 
 use indexmap::Equivalent;
-use moka::sync::Cache;
 
+use crate::cache::{ByteCache, FirstSight, Usage};
 use crate::domain::{SchemaDialect, Tool};
 use crate::openai::{SentTool, WrittenTool};
 use crate::pipeline::tool_shelf::ToolShelf;
@@ -123,24 +123,61 @@ impl Equivalent<Key> for KeyView<'_> {
     }
 }
 
+/// Bytes of a client's list of tools up to which it is cached when it is seen first: most agents send less.
+const SMALL_LIST_BYTES: usize = 32 * 1024;
+
+/// Bytes of memory that a list of tools takes for each byte of its text, the text included, once it is parsed; and each tool besides.
+/// Measured on tools of agents. The schemas of the tools that are called are compiled and count in their own cache.
+const OFFER_BYTES_PER_BYTE: usize = 13;
+const OFFER_BYTES_PER_TOOL: usize = 1024;
+
+/// The same of a list that is searched, estimated: its texts are indexed, with vectors.
+const CANDIDATES_BYTES_PER_BYTE: usize = 24;
+const CANDIDATES_BYTES_PER_TOOL: usize = 6 * 1024;
+
+/// Bytes of the cache of toolsets that are searched. Their tools belong to the catalog; there are as many entries as aliases, or nearly.
+const TOOLSETS_BYTES: u64 = 64 * 1024 * 1024;
+
+/// The part of the bytes that compiled lists take in the cache of lists that are searched.
+const SEARCHED_SHARE: u64 = 2;
+
 /// Offers compiled before: agents send the same tools with every request.
 #[derive(Debug, Clone)]
 pub struct Offers {
     /// Of no tools.
     empty: Arc<Offer>,
-    cache: Cache<Key, Arc<Offer>>,
-    /// By toolsets and dialect: as many as the aliases of the configuration make.
-    of_toolsets: Cache<(Vec<String>, SchemaDialect), Arc<Candidates>>,
+    cache: ByteCache<Key, Arc<Offer>>,
+    /// By toolsets and dialect.
+    of_toolsets: ByteCache<(Vec<String>, SchemaDialect), Arc<Candidates>>,
     /// By the client's list.
-    of_clients: Cache<String, Arc<Candidates>>,
+    of_clients: ByteCache<String, Arc<Candidates>>,
+    /// Of large lists.
+    first_sight: FirstSight,
 }
 
 impl Offers {
-    /// A cache of at most `entries` offers. It belongs to one catalog.
-    pub fn new(entries: u64) -> Self {
-        let empty = Arc::new(Offer::of_client(Vec::new(), &Validators::default()));
-        let (cache, of_toolsets, of_clients) = (Cache::new(entries), Cache::new(entries), Cache::new(entries));
-        Self { empty, cache, of_toolsets, of_clients }
+    /// Caches of at most so many bytes, half as many for lists that are searched. They belong to one catalog.
+    pub fn new(bytes: u64) -> Self {
+        let of_offer = |key: &Key, offer: &Arc<Offer>| {
+            key.tools.len() * OFFER_BYTES_PER_BYTE + offer.toolbook.tools().len() * OFFER_BYTES_PER_TOOL
+        };
+        let of_list = |list: &String, candidates: &Arc<Candidates>| {
+            list.len() * CANDIDATES_BYTES_PER_BYTE + candidates.len() * CANDIDATES_BYTES_PER_TOOL
+        };
+        let of_toolsets =
+            |_: &(Vec<String>, SchemaDialect), candidates: &Arc<Candidates>| candidates.len() * OFFER_BYTES_PER_TOOL;
+        Self {
+            empty: Arc::new(Offer::of_client(Vec::new(), &Validators::default())),
+            cache: ByteCache::new(bytes, of_offer),
+            of_toolsets: ByteCache::new(TOOLSETS_BYTES, of_toolsets),
+            of_clients: ByteCache::new(bytes / SEARCHED_SHARE, of_list),
+            first_sight: FirstSight::new(SMALL_LIST_BYTES),
+        }
+    }
+
+    /// How much is cached: compiled lists, and lists that are searched.
+    pub(crate) fn usage(&self) -> [Usage; 2] {
+        [self.cache.usage(), self.of_toolsets.usage() + self.of_clients.usage()]
     }
 
     /// The offer of no tools.
@@ -150,7 +187,18 @@ impl Offers {
 
     /// The offer of this key, compiled where it is new.
     pub(super) fn get(&self, key: KeyView<'_>, compile: impl FnOnce() -> Offer) -> Arc<Offer> {
-        self.cache.get(&key).unwrap_or_else(|| self.cache.get_with(key.to_key(), || Arc::new(compile())))
+        match self.known(key) {
+            Some(offer) => offer,
+            None if self.first_sight.admits(&key, key.tools.len()) => {
+                self.cache.get_with(key.to_key(), || Arc::new(compile()))
+            }
+            None => Arc::new(compile()),
+        }
+    }
+
+    /// The offer of this key, where it was compiled before.
+    pub(super) fn known(&self, key: KeyView<'_>) -> Option<Arc<Offer>> {
+        self.cache.get(&key)
     }
 
     /// The tools of these toolsets.
@@ -165,14 +213,21 @@ impl Offers {
 
     /// The client's tools of this list.
     pub(super) fn of_client(&self, list: &str, make: impl FnOnce() -> Candidates) -> Arc<Candidates> {
-        self.of_clients.get(list).unwrap_or_else(|| self.of_clients.get_with(list.to_owned(), || Arc::new(make())))
+        match self.of_clients.get(list) {
+            Some(candidates) => candidates,
+            None if self.first_sight.admits(&("searched", list), list.len()) => {
+                self.of_clients.get_with(list.to_owned(), || Arc::new(make()))
+            }
+            None => Arc::new(make()),
+        }
     }
 }
 
-/// Logs and counts the schemas that cannot be used in whole, each once: their tools are offered and called all the same.
-pub(super) fn tell_of_problems(toolbook: &Toolbook, metrics: &Metrics) {
-    let troubled = toolbook.tools().iter().filter(|tool| !tool.problems().is_empty());
-    for tool in troubled.filter(|tool| tool.is_new()) {
+/// Logs and counts the schemas, of those that judged anything so far, that cannot be used in whole, each once: their tools are offered and
+/// called all the same.
+pub(crate) fn report_problems(toolbook: &Toolbook, metrics: &Metrics) {
+    let compiled = toolbook.tools().iter().filter(|tool| tool.is_compiled());
+    for tool in compiled.filter(|tool| !tool.problems().is_empty() && tool.is_new()) {
         let (judges, problem) = (tool.judges_values(), tool.problems().join("; "));
         metrics.schema_problems.inc(judges);
         if judges {
@@ -191,7 +246,7 @@ mod tests {
     use crate::domain::Owner;
 
     #[test]
-    fn a_schema_that_cannot_be_used_is_told_of_once() {
+    fn a_schema_that_cannot_be_used_is_reported_once_it_was_asked() {
         let tool = |name: &str, parameters: serde_json::Value| {
             Arc::new(Tool {
                 name: name.to_owned(),
@@ -213,7 +268,12 @@ mod tests {
         for _ in 0..2 {
             let sent = Sent::Behind(Vec::new());
             let offer = Offer::compile(offered.clone(), sent, true, &validators);
-            tell_of_problems(&offer.toolbook, &metrics);
+            assert!(offer.toolbook.tools().iter().all(|tool| !tool.is_compiled()), "nothing is compiled unasked");
+            report_problems(&offer.toolbook, &metrics);
+            for tool in offer.toolbook.tools() {
+                tool.problems();
+            }
+            report_problems(&offer.toolbook, &metrics);
         }
         let text = metrics.render();
         for judges in ["true", "false"] {

@@ -5,8 +5,7 @@
 
 use std::sync::Arc;
 
-use moka::sync::Cache;
-
+use crate::cache::{ByteCache, Usage};
 use crate::domain::PrefixChange;
 
 use super::pool::Side;
@@ -14,7 +13,7 @@ use super::pool::Side;
 /// The tools that each session was offered. Clones share one memory.
 #[derive(Debug, Clone)]
 pub(crate) struct OfferedBefore {
-    sessions: Cache<String, Arc<Remembered>>,
+    sessions: ByteCache<String, Arc<Remembered>>,
 }
 
 /// What a session was sent last.
@@ -42,12 +41,18 @@ pub(super) struct Kept {
 }
 
 impl OfferedBefore {
-    /// Nothing offered yet. At most `tools` are remembered, of all sessions together; sessions that were used last stay.
-    pub(crate) fn new(tools: u64) -> Self {
-        let weight = |_: &String, remembered: &Arc<Remembered>| {
-            u32::try_from(remembered.tools.len()).unwrap_or(u32::MAX).saturating_add(1)
+    /// Nothing offered yet. At most so many bytes are remembered, of all sessions together; sessions that were used last stay.
+    pub(crate) fn new(bytes: u64) -> Self {
+        let weigh = |session: &String, remembered: &Arc<Remembered>| {
+            let tools = remembered.tools.iter().map(|kept| size_of::<Kept>() + kept.name.len());
+            session.len() + size_of::<Remembered>() + tools.sum::<usize>()
         };
-        Self { sessions: Cache::builder().max_capacity(tools).weigher(weight).build() }
+        Self { sessions: ByteCache::new(bytes, weigh) }
+    }
+
+    /// How much is remembered.
+    pub(crate) fn usage(&self) -> Usage {
+        self.sessions.usage()
     }
 
     /// What the session was offered.
@@ -130,13 +135,14 @@ mod tests {
     }
 
     #[test]
-    fn so_many_tools_are_remembered_and_no_more() {
-        let memory = OfferedBefore::new(10);
-        for session in 0..20 {
+    fn so_many_bytes_are_remembered_and_no_more() {
+        const BYTES: u64 = 4_000;
+        let memory = OfferedBefore::new(BYTES);
+        for session in 0..100 {
             memory.note(&session.to_string(), remembered(0, &[("a", 1), ("b", 2), ("c", 3), ("d", 4)]));
-            memory.sessions.run_pending_tasks();
+            assert!(memory.usage().bytes <= BYTES);
         }
-        let known = (0..20).filter(|session| memory.of(&session.to_string()).is_some()).count();
-        assert!((1..=2).contains(&known), "{known}");
+        let known = (0..100).filter(|session| memory.of(&session.to_string()).is_some()).count();
+        assert!((5..20).contains(&known), "{known}");
     }
 }

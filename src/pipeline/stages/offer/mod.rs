@@ -26,6 +26,7 @@ use crate::domain::rules::{ClientOffer, Mode};
 use crate::domain::{OfferReason, Tool};
 use crate::openai::{ToolChoice, WrittenTool};
 use crate::pipeline::Pipeline;
+use crate::pipeline::cpu::Work;
 use crate::pipeline::query_vectors::query_vectors;
 use crate::pipeline::stages::known;
 use crate::pipeline::turn::Turn;
@@ -40,6 +41,7 @@ use pool::{Pool, Side};
 use prerequisites::Prerequisites;
 use ranking::{Query, Searches, Vectors};
 
+pub(crate) use compiled::report_problems;
 pub(crate) use compiled::{Offer, Offers, Sent};
 pub(crate) use memory::OfferedBefore;
 pub(crate) use offering::Offering;
@@ -48,23 +50,48 @@ pub use search::NAME as SEARCH_TOOL;
 /// Which tools the model is offered. Without tools, an empty offer: nothing is judged then.
 pub(crate) async fn offer(pipeline: &Pipeline, turn: &mut Turn) -> Offering {
     let started = Instant::now();
-    let mut offering = begin(pipeline, turn);
+    let mut offering = begin_beside(pipeline, turn).await;
     if !offering.pools.is_empty()
         && let Some(started) = choose(pipeline, turn, &mut offering).await
     {
         turn.record.operation(OperationKind::Retrieval, started, offering.chosen.picks.len());
     }
-    offering.offer = offering.compile(pipeline, turn);
+    offering.offer = compile(pipeline, turn, &offering).await;
     offering.note(pipeline, turn);
     known::prepare_relevance(turn, &offering.offer);
     pipeline.metrics.overhead.observe(Stage::Offer, started.elapsed());
     offering
 }
 
+/// [`begin`], beside the async workers where it reads a large list of tools.
+async fn begin_beside(pipeline: &Pipeline, turn: &Turn) -> Offering {
+    let is_read = narrows(turn) || catalog_joins(turn);
+    let bytes = turn.request.tools_text().filter(|_| is_read).map_or(0, str::len);
+    pipeline.cpu.run(turn.tenant(), (Work::Tools, bytes), || begin(pipeline, turn)).await
+}
+
+/// The tools of an offering, compiled; beside the async workers where there are many that are not cached.
+async fn compile(pipeline: &Pipeline, turn: &Turn, offering: &Offering) -> Arc<Offer> {
+    let shape = offering.shape();
+    let key = offering.key(turn, &shape);
+    match turn.snapshot.offers.known(key) {
+        Some(offer) => offer,
+        None => {
+            let work = (Work::Tools, key.tools.len());
+            pipeline.cpu.run(turn.tenant(), work, || offering.compile(pipeline, turn)).await
+        }
+    }
+}
+
+/// Whether the client's own tools are chosen from.
+fn narrows(turn: &Turn) -> bool {
+    turn.policy.mode == Mode::Guard && turn.policy.offer.client_tools == ClientOffer::Narrow
+}
+
 /// What there is to choose from, of which nothing is chosen yet.
 fn begin(pipeline: &Pipeline, turn: &Turn) -> Offering {
     let (rules, joins) = (&turn.policy.offer, catalog_joins(turn));
-    let narrows = turn.policy.mode == Mode::Guard && rules.client_tools == ClientOffer::Narrow;
+    let narrows = narrows(turn);
     let listed = if narrows || joins { turn.request.listed_tools() } else { Vec::new() };
     let own: Vec<&Tool> = listed.iter().filter_map(|(tool, _)| tool.as_ref()).collect();
     let is_narrowed = narrows && own.len() > rules.whole as usize;

@@ -9,7 +9,7 @@ use crate::pipeline::turn::Turn;
 
 use super::candidates::digest;
 use super::choose::{Chosen, Pick};
-use super::compiled::{KeyView, Offer, Sent, Shape, tell_of_problems};
+use super::compiled::{KeyView, Offer, Sent, Shape};
 use super::memory::{Kept, Remembered};
 use super::pool::{Pool, Side, ToolAt};
 use super::ranking::{self, Query, Searches};
@@ -136,26 +136,33 @@ impl Offering {
 
     /// Makes the offer of what is chosen.
     pub(super) fn compile(&self, pipeline: &Pipeline, turn: &Turn) -> Arc<Offer> {
-        let shape = Shape {
+        let shape = self.shape();
+        turn.snapshot.offers.get(self.key(turn, &shape), || {
+            let client = turn.request.client_tools();
+            let client_sent_tools = !client.is_empty();
+            let (tools, sent) = if shape.narrowed { self.instead() } else { self.behind(client) };
+            Offer::compile(tools, sent, client_sent_tools, &pipeline.validators)
+        })
+    }
+
+    /// What of the offer does not depend on the tools' texts.
+    pub(super) fn shape(&self) -> Shape {
+        Shape {
             narrowed: self.pool(Side::Client).is_some(),
             chosen: self.chosen.picks.iter().map(|pick| pick.tool).collect(),
             search: self.search.as_ref().map(|search| digest(&[search.text()])),
             representations: self.learned,
-        };
-        let key = KeyView {
+        }
+    }
+
+    /// What identifies the offer.
+    pub(super) fn key<'a>(&self, turn: &'a Turn, shape: &'a Shape) -> KeyView<'a> {
+        KeyView {
             tools: turn.request.tools_text().unwrap_or_default(),
             toolsets: if self.pool(Side::Catalog).is_some() { &turn.toolsets } else { &[] },
             dialect: turn.upstream.settings().schema_dialect,
-            shape: &shape,
-        };
-        turn.snapshot.offers.get(key, || {
-            let client = turn.request.client_tools();
-            let client_sent_tools = !client.is_empty();
-            let (tools, sent) = if shape.narrowed { self.instead() } else { self.behind(client) };
-            let offer = Offer::compile(tools, sent, client_sent_tools, &pipeline.validators);
-            tell_of_problems(&offer.toolbook, &pipeline.metrics);
-            offer
-        })
+            shape,
+        }
     }
 
     /// The client's tools as they came, and what is chosen behind them.

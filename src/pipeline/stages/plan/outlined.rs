@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use moka::sync::Cache;
-
+use crate::cache::{ByteCache, Usage};
 use crate::domain::memory::Recalled;
 use crate::domain::rules::{Mode, ProceduresMode};
 use crate::openai::ChatRequest;
@@ -23,7 +22,7 @@ const USER_MESSAGES: usize = 64;
 /// it in their prompt caches; and while tools are called it is not made again. A hint: it is lost with the process, and bounded.
 #[derive(Debug, Clone)]
 pub(crate) struct OutlinedBefore {
-    messages: Cache<String, Arc<Outlined>>,
+    messages: ByteCache<String, Arc<Outlined>>,
 }
 
 /// An outline.
@@ -37,12 +36,17 @@ pub(super) struct Outlined {
 impl OutlinedBefore {
     /// None yet; at most so many bytes are remembered, of messages that came last.
     pub(crate) fn new(bytes: u64) -> Self {
-        let weight = |key: &String, outlined: &Arc<Outlined>| {
-            let texts = outlined.steps.iter().map(String::len).sum::<usize>();
+        let weigh = |key: &String, outlined: &Arc<Outlined>| {
+            let texts = outlined.steps.iter().map(|step| step.len() + size_of::<String>()).sum::<usize>();
             let found = outlined.procedures.iter().map(|found| found.id.len() + size_of::<Recalled>()).sum::<usize>();
-            u32::try_from(key.len() + texts + found).unwrap_or(u32::MAX)
+            key.len() + texts + found
         };
-        Self { messages: Cache::builder().max_capacity(bytes).weigher(weight).build() }
+        Self { messages: ByteCache::new(bytes, weigh) }
+    }
+
+    /// How much is remembered.
+    pub(crate) fn usage(&self) -> Usage {
+        self.messages.usage()
     }
 }
 
@@ -57,7 +61,7 @@ struct Said {
 pub(super) fn put_back(pipeline: &Pipeline, turn: &mut Turn, draft: &mut Draft) {
     let before = &pipeline.outlined_before.messages;
     let is_wanted = turn.policy.mode == Mode::Guard && turn.policy.procedures != ProceduresMode::Off;
-    if !is_wanted || before.iter().next().is_none() {
+    if !is_wanted || before.is_empty() {
         return;
     }
     let said = said(turn, draft.conversation());

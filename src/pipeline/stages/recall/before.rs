@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use moka::sync::Cache;
 use sha2::{Digest, Sha256};
 
+use crate::cache::{ByteCache, Usage};
 use crate::domain::digest::{add_part, hex};
 use crate::domain::memory::Recalled;
 
@@ -12,7 +12,7 @@ use crate::domain::memory::Recalled;
 /// providers find it in their prompt caches. A hint: it is lost with the process, and bounded.
 #[derive(Debug, Clone)]
 pub(crate) struct RecalledBefore {
-    messages: Cache<String, Arc<Shown>>,
+    messages: ByteCache<String, Arc<Shown>>,
 }
 
 /// What a message was shown.
@@ -34,8 +34,7 @@ impl Shown {
 impl RecalledBefore {
     /// Nothing shown yet; at most so many bytes are remembered, of messages that came last.
     pub(crate) fn new(bytes: u64) -> Self {
-        let weight = |key: &String, shown: &Arc<Shown>| u32::try_from(key.len() + shown.weight()).unwrap_or(u32::MAX);
-        Self { messages: Cache::builder().max_capacity(bytes).weigher(weight).build() }
+        Self { messages: ByteCache::new(bytes, |key, shown| key.len() + shown.weight()) }
     }
 
     /// What a message was shown, where it is remembered.
@@ -50,7 +49,12 @@ impl RecalledBefore {
 
     /// Is nothing remembered?
     pub(super) fn is_empty(&self) -> bool {
-        self.messages.entry_count() == 0
+        self.messages.is_empty()
+    }
+
+    /// How much is remembered.
+    pub(crate) fn usage(&self) -> Usage {
+        self.messages.usage()
     }
 }
 

@@ -1,0 +1,156 @@
+//! Caches that are bounded in bytes of memory, not in entries: what clients send decides how large an entry is.
+//!
+//! Owns eviction by size and by idle time, and the rule that nothing large is cached when it is seen for the first time. Must not know
+//! what is cached, nor who counts it.
+
+mod first_sight;
+
+use std::fmt;
+use std::hash::Hash;
+use std::time::Duration;
+
+use indexmap::Equivalent;
+use moka::sync::Cache;
+
+pub use first_sight::FirstSight;
+
+/// Time without use after which an entry is dropped.
+pub const IDLE: Duration = Duration::from_secs(60 * 60);
+
+/// Bytes that an entry takes in the cache itself, besides its key and value: hash table, access order and counters.
+const ENTRY_BYTES: usize = 200;
+
+/// Bytes of an entry from which on evictions are carried out at once: with many small entries they are done in batches.
+const LARGE_BYTES: usize = 64 * 1024;
+
+/// A cache of at most so many bytes, estimated by a function of key and value. Clones share one cache.
+pub struct ByteCache<K, V> {
+    entries: Cache<K, V>,
+    weigh: fn(&K, &V) -> usize,
+}
+
+/// How full a cache is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Entries.
+    pub entries: u64,
+    /// Bytes of memory, estimated.
+    pub bytes: u64,
+}
+
+impl std::ops::Add for Usage {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { entries: self.entries + other.entries, bytes: self.bytes + other.bytes }
+    }
+}
+
+impl<K, V> ByteCache<K, V>
+where
+    K: Hash + Eq + Send + Sync + 'static,
+    V: Clone + Send + Sync + 'static,
+{
+    /// An empty cache of at most `bytes` bytes. `weigh` estimates the bytes that a key and its value take on the heap.
+    pub fn new(bytes: u64, weigh: fn(&K, &V) -> usize) -> Self {
+        let weigher = move |key: &K, value: &V| u32::try_from(weigh(key, value) + ENTRY_BYTES).unwrap_or(u32::MAX);
+        let entries = Cache::builder().max_capacity(bytes).weigher(weigher).time_to_idle(IDLE).build();
+        Self { entries, weigh }
+    }
+
+    /// The value of a key.
+    pub fn get<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> Option<V> {
+        self.entries.get(key)
+    }
+
+    /// The value of a key; where there is none, the one that `make` gives, which is made once however many threads want it.
+    pub fn get_with(&self, key: K, make: impl FnOnce() -> V) -> V {
+        let mut is_new = false;
+        let value = self.entries.get_with(key, || {
+            is_new = true;
+            make()
+        });
+        if is_new {
+            self.entries.run_pending_tasks();
+        }
+        value
+    }
+
+    /// Caches a value.
+    pub fn insert(&self, key: K, value: V) {
+        let is_large = (self.weigh)(&key, &value) >= LARGE_BYTES;
+        self.entries.insert(key, value);
+        if is_large {
+            self.entries.run_pending_tasks();
+        }
+    }
+
+    /// Whether nothing is cached, nearly: what was cached a moment ago may not count yet.
+    pub fn is_empty(&self) -> bool {
+        self.entries.entry_count() == 0 && self.entries.iter().next().is_none()
+    }
+
+    /// How full the cache is; drops what has expired.
+    pub fn usage(&self) -> Usage {
+        self.entries.run_pending_tasks();
+        Usage { entries: self.entries.entry_count(), bytes: self.entries.weighted_size() }
+    }
+}
+
+impl<K, V> Clone for ByteCache<K, V> {
+    fn clone(&self) -> Self {
+        Self { entries: self.entries.clone(), weigh: self.weigh }
+    }
+}
+
+// Keys and values are what clients sent: no log shows them.
+impl<K, V> fmt::Debug for ByteCache<K, V> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("ByteCache").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cache(bytes: u64) -> ByteCache<String, String> {
+        ByteCache::new(bytes, |key, value| key.len() + value.len())
+    }
+
+    #[test]
+    fn a_cache_holds_no_more_bytes_than_it_may() {
+        let cache = cache(1_000_000);
+        for number in 0..1_000 {
+            cache.insert(number.to_string(), "x".repeat(100_000));
+            assert!(cache.usage().bytes <= 1_000_000, "after {number}");
+        }
+        assert!(cache.usage().entries >= 5);
+    }
+
+    #[test]
+    fn what_is_larger_than_the_cache_is_not_cached() {
+        let cache = cache(1_000);
+        assert_eq!(cache.get_with("a".to_owned(), || "x".repeat(2_000)).len(), 2_000);
+        assert_eq!((cache.get("a"), cache.usage()), (None, Usage::default()));
+        assert!(cache.is_empty());
+    }
+
+    #[test]
+    fn a_value_is_made_once_while_it_is_cached() {
+        let cache = cache(1_000_000);
+        assert_eq!(cache.get_with("a".to_owned(), || "1".to_owned()), "1");
+        assert_eq!(cache.get_with("a".to_owned(), || "2".to_owned()), "1");
+        assert_eq!(cache.get("a").as_deref(), Some("1"));
+        assert!(!cache.is_empty());
+    }
+
+    #[test]
+    fn many_small_entries_take_their_own_bytes_too() {
+        let cache = cache(100_000);
+        for number in 0..10_000 {
+            cache.insert(number.to_string(), String::new());
+        }
+        assert!(cache.usage().entries <= 100_000 / ENTRY_BYTES as u64);
+    }
+}

@@ -1,0 +1,290 @@
+//! Work that would keep an async worker from other connections: done beside the workers, few pieces at a time, in turn for each key.
+//!
+//! A worker that parses a large list of tools answers nobody meanwhile. [`CpuSlots::run`] does such work in place, after tokio has moved the
+//! worker's other tasks to another thread ([`tokio::task::block_in_place`]); so it may borrow from the turn. There is a slot less than
+//! cores, at least one. Who waits for one waits in the queue of its key, and the queues are served in turn: a client with many large requests
+//! delays its own.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::sync::oneshot;
+
+use crate::telemetry::Metrics;
+
+/// A kind of work, by what decides how long it takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// Reading a request body as JSON, and composing what goes upstream of it.
+    Body,
+    /// Reading a list of tools that is not cached.
+    Tools,
+    /// Judging an answer.
+    Answer,
+}
+
+impl Work {
+    /// Bytes that take a millisecond at the most on a core of a server; as much is done on the async worker. Measured: BENCHMARKS,
+    /// "Head-of-line blocking".
+    const fn inline_bytes(self) -> usize {
+        match self {
+            Self::Body => 256 * 1024,
+            Self::Tools => 32 * 1024,
+            Self::Answer => 8 * 1024,
+        }
+    }
+}
+
+/// The slots for work beside the async workers.
+#[derive(Debug, Clone)]
+pub(crate) struct CpuSlots {
+    state: Arc<Mutex<State>>,
+    max_waiting: usize,
+    metrics: Arc<Metrics>,
+}
+
+#[derive(Debug)]
+struct State {
+    free: usize,
+    /// By key, those that wait; no queue is empty.
+    waiting: HashMap<String, VecDeque<oneshot::Sender<Slot>>>,
+    /// The keys with a queue, the one that is served next first.
+    turns: VecDeque<String>,
+    count: usize,
+}
+
+/// A slot that is taken; free again when it is dropped.
+#[derive(Debug)]
+struct Slot(Option<CpuSlots>);
+
+/// As many wait for a slot as may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the proxy has more large requests to read than it can at the moment; try again later (pipeline.max_waiting_work is reached)"
+)]
+pub(crate) struct Overloaded;
+
+impl CpuSlots {
+    /// So many slots, for which at most `max_waiting` pieces of work wait that may be refused.
+    pub(crate) fn new(slots: usize, max_waiting: usize, metrics: Arc<Metrics>) -> Self {
+        let state = State { free: slots.max(1), waiting: HashMap::new(), turns: VecDeque::new(), count: 0 };
+        Self { state: Arc::new(Mutex::new(state)), max_waiting, metrics }
+    }
+
+    /// Slots for the cores of this machine.
+    pub(crate) fn of_machine(max_waiting: usize, metrics: Arc<Metrics>) -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Self::new(cores.saturating_sub(1), max_waiting, metrics)
+    }
+
+    /// Does work that takes as long as `bytes` say, for the key of `tenant`; at once where that is short.
+    pub(crate) async fn run<T>(&self, tenant: &str, (work, bytes): (Work, usize), does: impl FnOnce() -> T) -> T {
+        if bytes <= work.inline_bytes() {
+            return does();
+        }
+        let _slot = self.wait(tenant).await;
+        beside(does)
+    }
+
+    /// The same for work that nobody has paid for yet.
+    ///
+    /// # Errors
+    /// Where too much waits already.
+    pub(crate) async fn try_run<T>(
+        &self,
+        tenant: impl FnOnce() -> String,
+        (work, bytes): (Work, usize),
+        does: impl FnOnce() -> T,
+    ) -> Result<T, Overloaded> {
+        if bytes <= work.inline_bytes() {
+            return Ok(does());
+        }
+        if self.lock().count >= self.max_waiting {
+            self.metrics.turns_shed.inc();
+            return Err(Overloaded);
+        }
+        Ok(self.run(&tenant(), (work, bytes), does).await)
+    }
+
+    async fn wait(&self, key: &str) -> Slot {
+        let granted = {
+            let mut state = self.lock();
+            if state.free > 0 {
+                state.free -= 1;
+                return Slot(Some(self.clone()));
+            }
+            let (grant, granted) = oneshot::channel();
+            state.count += 1;
+            self.metrics.work_waiting.inc();
+            if let Some(queue) = state.waiting.get_mut(key) {
+                queue.push_back(grant);
+            } else {
+                state.waiting.insert(key.to_owned(), VecDeque::from([grant]));
+                state.turns.push_back(key.to_owned());
+            }
+            granted
+        };
+        // The sender is dropped with all slots alone; then nothing has to be waited for.
+        granted.await.unwrap_or(Slot(None))
+    }
+
+    /// Hands a slot on to who is next, or keeps it free.
+    fn release(&self) {
+        loop {
+            let Some(grant) = self.lock().next() else { return };
+            self.metrics.work_waiting.dec();
+            match grant.send(Slot(Some(self.clone()))) {
+                Ok(()) => return,
+                // Who waited has gone. The slot goes to the next one.
+                Err(mut slot) => slot.0 = None,
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Who is next; where nobody is, there is a free slot more.
+    fn next(&mut self) -> Option<oneshot::Sender<Slot>> {
+        let Some(key) = self.turns.pop_front() else {
+            self.free += 1;
+            return None;
+        };
+        let queue = self.waiting.get_mut(&key)?;
+        let grant = queue.pop_front();
+        if queue.is_empty() {
+            self.waiting.remove(&key);
+        } else {
+            self.turns.push_back(key);
+        }
+        self.count = self.count.saturating_sub(1);
+        grant
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        if let Some(slots) = self.0.take() {
+            slots.release();
+        }
+    }
+}
+
+/// Does work that takes its time without keeping other tasks from their worker.
+fn beside<T>(does: impl FnOnce() -> T) -> T {
+    // A runtime of one thread, as tests have it, has nowhere to move its tasks to.
+    match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
+        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(does),
+        _ => does(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    const LARGE: (Work, usize) = (Work::Tools, 1 << 20);
+
+    fn slots(count: usize, max_waiting: usize) -> CpuSlots {
+        CpuSlots::new(count, max_waiting, Arc::new(Metrics::new()))
+    }
+
+    fn free_and_waiting(slots: &CpuSlots) -> (usize, usize) {
+        let state = slots.lock();
+        (state.free, state.count)
+    }
+
+    /// Waits until so many wait.
+    async fn waiting(slots: &CpuSlots, count: usize) {
+        while slots.lock().count < count {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn keys_are_served_in_turn() {
+        let slots = slots(1, 100);
+        let taken = slots.wait("busy").await;
+        let order = Arc::new(Mutex::new(Vec::new()));
+        let mut tasks = Vec::new();
+        for (place, key) in ["busy", "busy", "busy", "other", "third", "other"].into_iter().enumerate() {
+            let (slots_of, order) = (slots.clone(), order.clone());
+            tasks.push(tokio::spawn(async move {
+                slots_of.run(key, LARGE, || order.lock().unwrap().push(key)).await;
+            }));
+            waiting(&slots, place + 1).await;
+        }
+        drop(taken);
+        for task in tasks {
+            task.await.unwrap();
+        }
+        assert_eq!(*order.lock().unwrap(), ["busy", "other", "third", "busy", "other", "busy"]);
+        let state = slots.lock();
+        assert_eq!((state.free, state.count, state.waiting.len(), state.turns.len()), (1, 0, 0, 0));
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn no_more_is_done_at_a_time_than_there_are_slots() {
+        let slots = slots(2, 1_000);
+        let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let tasks: Vec<_> = (0..100)
+            .map(|number| {
+                let (slots, now, most) = (slots.clone(), now.clone(), most.clone());
+                tokio::spawn(async move {
+                    let key = (number % 7).to_string();
+                    let work = || {
+                        most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                        std::thread::yield_now();
+                        now.fetch_sub(1, Ordering::SeqCst);
+                    };
+                    slots.run(&key, LARGE, work).await;
+                })
+            })
+            .collect();
+        for task in tasks {
+            task.await.unwrap();
+        }
+        assert!((1..=2).contains(&most.load(Ordering::SeqCst)));
+        assert_eq!(free_and_waiting(&slots), (2, 0));
+    }
+
+    #[tokio::test]
+    async fn who_goes_away_while_waiting_takes_no_slot_along() {
+        let slots = slots(1, 100);
+        let taken = slots.wait("a").await;
+        let gone: Vec<_> = (0..3)
+            .map(|_| {
+                let slots = slots.clone();
+                tokio::spawn(async move { slots.run("b", LARGE, || ()).await })
+            })
+            .collect();
+        waiting(&slots, 3).await;
+        for task in gone {
+            task.abort();
+            assert!(task.await.is_err());
+        }
+        drop(taken);
+        assert_eq!(slots.run("c", LARGE, || 7).await, 7);
+        assert_eq!(free_and_waiting(&slots), (1, 0));
+    }
+
+    #[tokio::test]
+    async fn work_is_refused_where_too_much_waits_and_short_work_never() {
+        let slots = slots(1, 1);
+        let taken = slots.wait("a").await;
+        let waits = slots.clone();
+        let second = tokio::spawn(async move { waits.try_run(|| "a".to_owned(), LARGE, || 1).await });
+        waiting(&slots, 1).await;
+        assert_eq!(slots.try_run(|| "b".to_owned(), LARGE, || 2).await, Err(Overloaded));
+        assert_eq!(slots.try_run(|| "b".to_owned(), (Work::Tools, 10), || 3).await, Ok(3));
+        assert_eq!(slots.metrics.turns_shed.get(), 1);
+        drop(taken);
+        assert_eq!(second.await.unwrap(), Ok(1));
+    }
+}
