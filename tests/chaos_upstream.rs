@@ -11,6 +11,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use support::answer::{self, role, text_chunk, text_chunks};
+use support::config::config_with_server;
 use support::request::{plain, streamed, with_tools};
 use support::tls::TlsFront;
 use support::{Assembled, Client, Event, Gate, POLL, Proxy, Reply, Server, config, guarded, policy};
@@ -383,20 +384,30 @@ async fn an_expired_certificate_is_told_and_nothing_is_sent() {
 #[tokio::test]
 async fn without_files_to_open_there_is_an_error_and_afterwards_an_answer() {
     const OPEN_FILES: u32 = 120;
+    // Client connections that are allowed; with one to the upstream for each there are more than files.
+    const TURNS: usize = 60;
+    let gate = Gate::closed();
+    let held = gate.clone();
     // Each request needs a connection of its own.
-    let upstream = Server::always(answer::text("hi").then_close()).await;
+    let upstream = Server::scripted(move |number, _| match number {
+        0 => answer::text("hi").then_close(),
+        _ => answer::text("hi").then_close().after(&held),
+    })
+    .await;
+    let server = format!("max_connections = {TURNS}");
+    let file = config_with_server(&upstream.url("/v1"), "sqlite:traces.sqlite3", &server);
     let keys = "connect_retries = 0\ncircuit_failures = 1\n";
-    let proxy = Proxy::start_with_open_files(config(&upstream.url("/v1")) + keys, OPEN_FILES).await;
+    let proxy = Proxy::start_with_open_files(file + keys, OPEN_FILES).await;
     assert_eq!(proxy.client().chat(&plain("Hello")).await.message()["content"], "hi");
-    let address = proxy.client().url("").trim_start_matches("http://").to_owned();
-    let mut idle = Vec::new();
-    for _ in 0..OPEN_FILES {
-        idle.push(tokio::net::TcpStream::connect(&address).await.unwrap());
-    }
-    // This client has a connection already.
-    let answer = until(proxy.client(), |status| status != 200).await;
-    assert_eq!(answer.error(502)["code"], "connect");
-    drop(idle);
+    let request = plain("Hello");
+    // A client whose connection is refused for the same reason gets no answer.
+    let turns = join_all((0..TURNS).map(|_| proxy.client().try_chat(&request)));
+    let (answers, ()) = tokio::join!(turns, async {
+        proxy.metric_reaches("upstream_attempts_total", &[("outcome", "connect")], 1.0).await;
+        gate.open();
+    });
+    let is_connect = |answer: &bytes::Bytes| String::from_utf8_lossy(answer).contains("\"code\":\"connect\"");
+    assert!(answers.iter().flatten().any(is_connect), "{answers:?}");
     let answer = until(proxy.client(), |status| status == 200).await;
     assert_eq!(answer.message()["content"], "hi", "the circuit was not opened by what was no fault of the upstream");
     proxy.stop().await;

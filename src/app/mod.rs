@@ -29,10 +29,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Settings;
 use crate::embedding::DownloadWatcher;
-use crate::http::{self, ClientSide, OperatorSide};
+use crate::http::{self, BodyMemory, ClientSide, Connections, OperatorSide};
 use crate::keys::{Access, OperatorToken};
 use crate::pipeline::Pipeline;
 use crate::store::Store;
+use crate::telemetry::labels::Listener;
 use crate::telemetry::{self, LogError};
 use crate::watch::Watcher;
 
@@ -104,6 +105,7 @@ impl App {
             access: built.access.clone(),
             metrics: built.metrics.clone(),
             body_limit_bytes: server.body_limit_bytes,
+            body_memory: BodyMemory::new(server.body_memory_bytes, built.metrics.clone()),
         });
         let operator_router = http::operator_router(OperatorSide {
             pipeline: built.pipeline.clone(),
@@ -115,9 +117,17 @@ impl App {
         });
         let (client_ending, operator_ending) = (CancellationToken::new(), CancellationToken::new());
         let Certificates { client: client_tls, operator: operator_tls, watcher } = certificates;
-        let client_task = tokio::spawn(http::serve(client_listener, client_tls, client_router, client_ending.clone()));
-        let operator_task =
-            tokio::spawn(http::serve(operator_listener, operator_tls, operator_router, operator_ending.clone()));
+        let connections = |side| Connections::new(side, &server, built.metrics.clone());
+        let (clients, operators) = (connections(Listener::Client), connections(Listener::Operator));
+        let client_task =
+            tokio::spawn(http::serve(client_listener, client_tls, client_router, clients, client_ending.clone()));
+        let operator_task = tokio::spawn(http::serve(
+            operator_listener,
+            operator_tls,
+            operator_router,
+            operators,
+            operator_ending.clone(),
+        ));
         expiry::start(built.store.clone(), built.pipeline.clone(), operator_ending.clone());
         shutdown::switch_by_signal(built.pipeline.clone(), operator_ending.clone());
         keys::start(&built.access, built.store.clone(), built.metrics, operator_ending.clone());

@@ -46,6 +46,7 @@ fn listener_problems(settings: &Settings) -> Vec<Problem> {
     let tables = [("server.tls", &server.tls), ("server.operator_tls", &server.operator_tls)];
     let faults = tables.into_iter().filter_map(|(table, tls)| tls.fault(table));
     problems.extend(faults.map(|(key, message)| problem(&key, message)));
+    problems.extend(server.faults().into_iter().map(|(key, message)| problem(&key, message)));
     problems
 }
 

@@ -2,15 +2,15 @@
 
 use std::time::Instant;
 
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
 
 use crate::pipeline::{Answer, AnswerBody, Pending, TurnRequest};
 
 use super::caller::Caller;
+use super::received_body::receive;
 use super::router::ClientSide;
 use super::{error, rate_limit, receipted, stream_body};
 
@@ -44,7 +44,7 @@ async fn turn(
     body: Body,
 ) -> Response {
     let arrived = Instant::now();
-    let body = match read(body, side.body_limit_bytes).await {
+    let body = match receive(side, &headers, body, side.body_limit_bytes).await {
         Ok(body) => body,
         Err(refusal) => return *refusal,
     };
@@ -56,20 +56,6 @@ async fn turn(
     match receipt {
         Some(receipt) => response.map(|body| receipted::body(body, receipt)),
         None => response,
-    }
-}
-
-async fn read(body: Body, limit: usize) -> Result<Bytes, Box<Response>> {
-    match Limited::new(body, limit).collect().await {
-        Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => {
-            let message = format!("the request body is larger than {limit} bytes (server.body_limit_bytes)");
-            Err(Box::new(error::invalid_request(StatusCode::PAYLOAD_TOO_LARGE, message, "body_too_large")))
-        }
-        Err(_) => {
-            let message = "the request body broke off";
-            Err(Box::new(error::invalid_request(StatusCode::BAD_REQUEST, message, "body_incomplete")))
-        }
     }
 }
 

@@ -15,6 +15,9 @@ use crate::store::StoreError;
 use super::caller::Caller;
 use super::json;
 
+/// Seconds after which a client may send again what the proxy had no room for.
+const RETRY_AFTER_SECONDS: u64 = 2;
+
 /// An answer that holds an error.
 pub(super) fn response(status: StatusCode, error: &ErrorBody) -> Response {
     json::text(status, error.to_bytes())
@@ -64,6 +67,27 @@ pub(super) fn internal(message: impl Into<String>) -> Response {
 /// Something that we need is not there at the moment.
 pub(super) fn unavailable(message: impl Into<String>, code: &str) -> Response {
     response(StatusCode::SERVICE_UNAVAILABLE, &body(message, "server_error", code))
+}
+
+/// A request whose body stopped arriving.
+pub(super) fn body_timeout(seconds: u64) -> Response {
+    let message = format!(
+        "no byte of the request body arrived for {seconds} s (server.body_timeout_seconds); send the request again"
+    );
+    invalid_request(StatusCode::REQUEST_TIMEOUT, message, "body_timeout")
+}
+
+/// A connection beyond those that may be open.
+pub(super) fn too_many_connections() -> Response {
+    let message = "too many connections are open (server.max_connections); try again later, and reuse connections";
+    overloaded(message, "too_many_connections")
+}
+
+/// A request that the proxy has no room for at the moment.
+pub(super) fn overloaded(message: impl Into<String>, code: &str) -> Response {
+    let mut response = unavailable(message, code);
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS));
+    response
 }
 
 /// The store did not do what was asked.

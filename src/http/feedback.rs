@@ -2,7 +2,7 @@
 //!
 //! They are taken as JSON alone, so that no web page of somebody else's can make a browser send one.
 
-use axum::body::Bytes;
+use axum::body::{Body, Bytes};
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::caller::Caller;
+use super::received_body::receive;
 use super::router::{ClientSide, OperatorSide};
 use super::{error, json};
 use crate::domain::Scope;
@@ -74,9 +75,13 @@ pub(super) async fn give(
     State(side): State<ClientSide>,
     Caller(caller): Caller,
     headers: HeaderMap,
-    body: Result<Bytes, BytesRejection>,
+    body: Body,
 ) -> Response {
-    match read::<Verdict>(&headers, body) {
+    let body = match receive(&side, &headers, body, MAX_BODY).await {
+        Ok(body) => body,
+        Err(refusal) => return *refusal,
+    };
+    match read::<Verdict>(&headers, Ok(body)) {
         Ok(Verdict { trace_id, mark }) => {
             let source = Scope::of_key(&tenant(&caller, &headers)).as_str().to_owned();
             keep(&side.store, trace_id, source, mark).await

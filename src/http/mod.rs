@@ -4,8 +4,10 @@
 
 mod admin;
 mod asked;
+mod body_memory;
 mod caller;
 mod chat;
+mod connections;
 mod console;
 mod error;
 mod feedback;
@@ -17,12 +19,15 @@ mod operator;
 mod pass_through;
 mod rate_limit;
 mod receipted;
+mod received_body;
 mod router;
 mod serve;
 mod settings;
 mod stream_body;
 mod tls;
 
+pub use body_memory::BodyMemory;
+pub use connections::Connections;
 pub use router::{ClientSide, OperatorSide, client_router, operator_router};
 pub use serve::{ServeError, bind, serve};
 pub use settings::{Settings, TlsSettings};

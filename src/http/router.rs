@@ -15,6 +15,7 @@ use crate::pipeline::Pipeline;
 use crate::store::Store;
 use crate::telemetry::Metrics;
 
+use super::body_memory::BodyMemory;
 use super::{admin, chat, console, error, feedback, health, metered, models, operator, pass_through};
 
 /// What the client side's handlers need.
@@ -30,6 +31,8 @@ pub struct ClientSide {
     pub metrics: Arc<Metrics>,
     /// Largest request body, in bytes.
     pub body_limit_bytes: usize,
+    /// Bytes of bodies in memory.
+    pub body_memory: Arc<BodyMemory>,
 }
 
 /// What the operator side's handlers need.
@@ -56,7 +59,7 @@ pub fn client_router(state: ClientSide) -> Router {
         .route("/v1/chat/completions", post(chat::completions).fallback(pass_through::pass))
         .route("/openai/deployments/{model}/chat/completions", post(chat::deployment))
         .route("/v1/models", get(models::list).fallback(pass_through::pass))
-        .route("/v1/feedback", post(feedback::give).layer(DefaultBodyLimit::max(feedback::MAX_BODY)))
+        .route("/v1/feedback", post(feedback::give))
         .route("/v1/{*path}", any(pass_through::pass))
         .fallback(error::no_such_client_route)
         .method_not_allowed_fallback(error::no_such_client_method)

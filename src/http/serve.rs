@@ -5,11 +5,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
-use super::tls::{Tls, TlsListener};
+use super::connections::{Connections, Serving, accept_until_end};
+use super::tls::Tls;
 
 /// A listener that cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -33,19 +34,18 @@ pub async fn bind(address: SocketAddr, key: &'static str) -> Result<TcpListener,
 }
 
 /// Serves HTTP/1.1 and HTTP/2, over TLS where it is given, until `ending` is cancelled and every connection has finished what it was doing.
-pub async fn serve(listener: TcpListener, tls: Option<Arc<Tls>>, router: Router, ending: CancellationToken) {
-    let listener = listener.tap_io(|stream| {
-        // Without it each small answer waits for the client's delayed acknowledgement: 40 ms.
-        if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%error, "cannot set TCP_NODELAY");
-        }
-    });
-    let ended = ending.cancelled_owned();
-    let served = match tls {
-        None => axum::serve(listener, router).with_graceful_shutdown(ended).await,
-        Some(tls) => axum::serve(TlsListener::new(listener, tls), router).with_graceful_shutdown(ended).await,
-    };
-    if let Err(error) = served {
-        tracing::error!(%error, "a listener broke");
-    }
+pub async fn serve(
+    listener: TcpListener,
+    tls: Option<Arc<Tls>>,
+    router: Router,
+    connections: Arc<Connections>,
+    ending: CancellationToken,
+) {
+    let tasks = TaskTracker::new();
+    let serving = Serving { connections, tls, router, ending };
+    accept_until_end(&listener, &serving, &tasks).await;
+    // New clients are refused by the system from here on.
+    drop(listener);
+    tasks.close();
+    tasks.wait().await;
 }

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
+use super::connections::descriptors;
 use crate::domain::Secret;
 
 /// Both listeners (`[server]`).
@@ -20,6 +21,20 @@ pub struct Settings {
     pub operator_token: Secret,
     /// Largest request body, in bytes. The default lets several images through.
     pub body_limit_bytes: usize,
+    /// Bytes that request bodies may hold in memory over all requests, until their turns end. Beyond it requests get status 503.
+    pub body_memory_bytes: usize,
+    /// Maximum number of open client connections; 0 derives it from the limit of open files. Beyond it clients get status 503.
+    pub max_connections: usize,
+    /// Seconds that a client may take from the first byte of a request's header section, or of a connection, to its end.
+    pub header_timeout_seconds: u64,
+    /// Seconds without a byte of a request body after which the request gets status 408 and its connection is closed.
+    pub body_timeout_seconds: u64,
+    /// Seconds without a request after which a connection is closed.
+    pub idle_timeout_seconds: u64,
+    /// Seconds between two HTTP/2 PING frames that test whether the client is still there; 0 sends none.
+    pub http2_ping_seconds: u64,
+    /// Seconds that an HTTP/2 client may take to acknowledge a PING frame; its connection is closed then.
+    pub http2_ping_timeout_seconds: u64,
     /// Seconds that running turns have to finish after SIGTERM.
     pub shutdown_grace_seconds: u64,
     /// Seconds that a client may take to agree on TLS; its connection is closed then.
@@ -86,6 +101,67 @@ impl TlsSettings {
     }
 }
 
+impl Settings {
+    /// Faults of the limits and timeouts: the key, and a message that names it. The limit of connections is compared with the number of files that
+    /// this process may open.
+    pub fn faults(&self) -> Vec<(String, String)> {
+        self.faults_under(descriptors::limit())
+    }
+
+    fn faults_under(&self, descriptors: Option<usize>) -> Vec<(String, String)> {
+        let fault = |key: &str, why: String| {
+            let place = format!("server.{key}");
+            let message = format!("`{place}`: {why}");
+            (place, message)
+        };
+        let timeouts = [
+            ("header_timeout_seconds", self.header_timeout_seconds),
+            ("body_timeout_seconds", self.body_timeout_seconds),
+            ("idle_timeout_seconds", self.idle_timeout_seconds),
+            ("http2_ping_timeout_seconds", self.http2_ping_timeout_seconds),
+        ];
+        let is_out_of_range = |seconds: u64| !(1..=MAX_TIMEOUT_SECONDS).contains(&seconds);
+        let mut faults: Vec<(String, String)> = timeouts
+            .into_iter()
+            .filter(|(_, seconds)| is_out_of_range(*seconds))
+            .map(|(key, seconds)| fault(key, format!("{seconds} is out of range; set 1 to {MAX_TIMEOUT_SECONDS}")))
+            .collect();
+        if self.http2_ping_seconds > MAX_TIMEOUT_SECONDS {
+            let why = format!("{} is out of range; set 0 to {MAX_TIMEOUT_SECONDS}", self.http2_ping_seconds);
+            faults.push(fault("http2_ping_seconds", why));
+        }
+        if self.body_memory_bytes < self.body_limit_bytes {
+            let why = format!(
+                "{} is less than the largest body ({}), which could then never be read; raise it or lower \
+                 `server.body_limit_bytes`",
+                self.body_memory_bytes, self.body_limit_bytes
+            );
+            faults.push(fault("body_memory_bytes", why));
+        }
+        let most = descriptors::most_connections(descriptors);
+        if self.max_connections > most {
+            let why = format!(
+                "{} connections do not fit into the limit of open files, which leaves {most} to clients; lower it or raise the \
+                 limit (`LimitNOFILE=` of a systemd unit, `ulimits` of a container, `ulimit -n` of a shell)",
+                self.max_connections
+            );
+            faults.push(fault("max_connections", why));
+        }
+        faults
+    }
+
+    /// Maximum number of open client connections, derived from the limit of open files where the configuration has none.
+    pub(super) fn client_connections(&self) -> usize {
+        match self.max_connections {
+            0 => descriptors::default_connections(descriptors::limit()),
+            configured => configured,
+        }
+    }
+}
+
+/// Longest timeout of a connection, in seconds: a day.
+const MAX_TIMEOUT_SECONDS: u64 = 24 * 60 * 60;
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
@@ -94,6 +170,13 @@ impl Default for Settings {
             allow_public: false,
             operator_token: Secret::default(),
             body_limit_bytes: 32 * 1024 * 1024,
+            body_memory_bytes: 256 * 1024 * 1024,
+            max_connections: 0,
+            header_timeout_seconds: 15,
+            body_timeout_seconds: 30,
+            idle_timeout_seconds: 75,
+            http2_ping_seconds: 30,
+            http2_ping_timeout_seconds: 20,
             shutdown_grace_seconds: 30,
             tls_handshake_timeout_seconds: 10,
             tls_reload_quiet_milliseconds: 200,
@@ -106,6 +189,36 @@ impl Default for Settings {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn limits_that_cannot_hold_are_named() {
+        let keys = |settings: &Settings, descriptors: Option<usize>| -> Vec<String> {
+            settings.faults_under(descriptors).into_iter().map(|(key, _)| key).collect()
+        };
+        let none: [&str; 0] = [];
+        assert_eq!(keys(&Settings::default(), Some(64)), none);
+        assert_eq!(keys(&Settings { max_connections: 1_000_000, ..Settings::default() }, None), none);
+        let wrong = Settings {
+            max_connections: 1_000,
+            header_timeout_seconds: 0,
+            idle_timeout_seconds: u64::MAX,
+            http2_ping_seconds: u64::MAX,
+            body_memory_bytes: 1_000,
+            ..Settings::default()
+        };
+        assert_eq!(
+            keys(&wrong, Some(1_024)),
+            [
+                "server.header_timeout_seconds",
+                "server.idle_timeout_seconds",
+                "server.http2_ping_seconds",
+                "server.body_memory_bytes",
+                "server.max_connections"
+            ]
+        );
+        let message = &wrong.faults_under(Some(1_024))[4].1;
+        assert!(message.contains("`server.max_connections`: 1000") && message.contains("768"), "{message}");
+    }
 
     #[test]
     fn a_certificate_and_its_key_go_together() {

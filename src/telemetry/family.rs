@@ -160,6 +160,31 @@ impl<A: Label, B: Label> Counters2<A, B> {
     }
 }
 
+/// Gauges by two enumerated labels; every series exists from the start.
+#[derive(Debug)]
+pub struct Gauges2<A, B> {
+    series: Box<[IntGauge]>,
+    labels: PhantomData<(A, B)>,
+}
+
+impl<A: Label, B: Label> Family for Gauges2<A, B> {
+    fn register(spec: Spec, registry: &Registry) -> prometheus::Result<Self> {
+        let metric = registered(IntGaugeVec::new(spec.opts(), spec.labels)?, registry)?;
+        let pairs = A::ALL.iter().flat_map(|one| B::ALL.iter().map(move |other| [one.label(), other.label()]));
+        let series = pairs.map(|pair| metric.get_metric_with_label_values(&pair));
+        Ok(Self { series: series.collect::<Result<_, _>>()?, labels: PhantomData })
+    }
+}
+
+impl<A: Label, B: Label> Gauges2<A, B> {
+    /// Adds to a series; subtracts where the number is negative.
+    pub fn add(&self, one: A, other: B, number: i64) {
+        if let Some(gauge) = self.series.get(one.index() * B::ALL.len() + other.index()) {
+            gauge.add(number);
+        }
+    }
+}
+
 /// Histograms by one enumerated label; every series exists from the start.
 #[derive(Debug)]
 pub struct Histograms<L> {

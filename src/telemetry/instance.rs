@@ -8,12 +8,13 @@ use prometheus::{Histogram, IntCounter, IntGauge, IntGaugeVec, Registry, TextEnc
 
 use super::by_model::{KnownModels, ModelCounters, ModelGauges};
 use super::family::{
-    Counters, Counters2, Family, Gauges, Histograms, NamedAmounts, NamedCounters, Spec, StatusCounters,
+    Counters, Counters2, Family, Gauges, Gauges2, Histograms, NamedAmounts, NamedCounters, Spec, StatusCounters,
 };
 use super::labels::{
-    AttemptOutcome, CacheName, Decision, Endpoint, ExecutionOutcome, Exhausted, FeedbackKind, HandshakeFailure,
-    HoldEnd, KeyResult, KnownNames, Label, LearningJob, LearningRun, Listener, MAX_CLIENT_TOOLS, MemoryKind, OTHER,
-    OperationState, Purpose, ResultLabel, SpanEnd, Stage, TokenKind, TurnMode, UnsureResult,
+    AttemptOutcome, CacheName, CloseReason, ConnectionState, Decision, Endpoint, ExecutionOutcome, Exhausted,
+    FeedbackKind, HandshakeFailure, HoldEnd, KeyResult, KnownNames, Label, LearningJob, LearningRun, Listener,
+    MAX_CLIENT_TOOLS, MemoryKind, OTHER, OperationState, Purpose, RefusalReason, ResultLabel, SpanEnd, Stage,
+    TokenKind, TurnMode, UnsureResult,
 };
 use crate::domain::outcome::CredentialFault;
 use crate::domain::{CircuitState, EvidenceKind, FaultCode, PlanResult, PrefixChange, RepairKind, Verdict};
@@ -195,6 +196,18 @@ metrics! {
 
     /// OpenTelemetry spans of turns, by what became of them; none where no collector is configured.
     spans: Counters<SpanEnd> = "spans_total" ["result"];
+    /// Connections open now, by listener and whether requests are in progress on them.
+    connections: Gauges2<Listener, ConnectionState> = "connections" ["listener", "state"];
+    /// Connections that were refused, by listener and reason: the limit of connections or of file descriptors.
+    connections_refused: Counters2<Listener, RefusalReason> = "connections_refused_total" ["listener", "reason"];
+    /// Connections that the proxy closed, by listener and reason.
+    connections_closed: Counters2<Listener, CloseReason> = "connections_closed_total" ["listener", "reason"];
+    /// Errors of accepting connections, by listener.
+    accept_errors: Counters<Listener> = "accept_errors_total" ["listener"];
+    /// Bytes of request bodies that are held in memory now.
+    request_body_bytes: IntGauge = "request_body_bytes";
+    /// Request bodies that were refused because too many bytes of bodies were held in memory.
+    request_bodies_refused: IntCounter = "request_bodies_refused_total";
     /// TLS handshakes that came to nothing, by listener and why.
     tls_handshake_failures: Counters2<Listener, HandshakeFailure> = "tls_handshake_failures_total" ["listener", "reason"];
     /// When the certificate of a listener expires, as Unix time; of a chain the first that does.
@@ -204,6 +217,8 @@ metrics! {
 
     /// Helping stages that failed and were skipped, by stage.
     stage_degraded: Counters<Stage> = "stage_degraded_total" ["stage"];
+    /// Reads of the configuration file on SIGHUP, by result.
+    config_reloads: Counters<ResultLabel> = "config_reloads_total" ["result"];
     /// Reloads of OpenAPI documents that changed; a failed one leaves what was loaded before.
     catalog_reloads: Counters<ResultLabel> = "catalog_reloads_total" ["result"];
     /// Reloads of the policies, by result; after a failure the policies stay as they were.

@@ -104,6 +104,40 @@ labels! {
 }
 
 labels! {
+    /// Whether requests are in progress on a connection.
+    ConnectionState {
+        /// None is.
+        Idle = "idle",
+        /// At least one is.
+        Active = "active",
+    }
+}
+
+labels! {
+    /// Why a connection was refused.
+    RefusalReason {
+        /// As many connections were open as are allowed.
+        Limit = "limit",
+        /// The process had no file descriptor left.
+        Descriptors = "descriptors",
+    }
+}
+
+labels! {
+    /// Why the proxy closed a connection.
+    CloseReason {
+        /// The header section of a request did not arrive in time.
+        HeaderTimeout = "header_timeout",
+        /// The body of a request stopped arriving.
+        BodyTimeout = "body_timeout",
+        /// No request came for so long.
+        Idle = "idle",
+        /// The client did not acknowledge an HTTP/2 PING frame.
+        PingTimeout = "ping_timeout",
+    }
+}
+
+labels! {
     /// Why a TLS handshake came to nothing.
     HandshakeFailure {
         /// The client took too long.

@@ -1,8 +1,8 @@
 //! TLS on a listener: what it shows its clients, and the handshakes.
 
 mod error;
+mod handshake;
 mod identity;
-mod listener;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,7 +17,6 @@ use crate::telemetry::labels::Listener;
 
 pub use error::TlsError;
 pub use identity::Identity;
-pub(super) use listener::TlsListener;
 
 /// TLS of one listener. What it shows can be replaced while it listens: handshakes from then on see the new, connections go on.
 #[derive(Debug)]

@@ -1,0 +1,119 @@
+//! The bytes of request bodies that may be in memory, over all requests.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::telemetry::Metrics;
+
+/// Bytes up to which a body is small.
+const SMALL_BODY_BYTES: usize = 256 * 1024;
+
+/// The share of the memory that only small bodies may use, so that large ones cannot keep them out: one part in so many.
+const PARTS_OF_SMALL_BODIES: usize = 8;
+
+/// How many bytes of request bodies are held, and how many may be.
+#[derive(Debug)]
+pub struct BodyMemory {
+    limit: usize,
+    held: AtomicUsize,
+    metrics: Arc<Metrics>,
+}
+
+/// Bytes that one body holds; dropping it releases them.
+#[derive(Debug)]
+pub(super) struct Reservation {
+    memory: Arc<BodyMemory>,
+    bytes: usize,
+}
+
+/// There is no room for a body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct MemoryFull;
+
+impl BodyMemory {
+    /// Room for so many bytes.
+    pub fn new(limit: usize, metrics: Arc<Metrics>) -> Arc<Self> {
+        Arc::new(Self { limit, held: AtomicUsize::new(0), metrics })
+    }
+
+    /// Bytes that may be held at most.
+    pub(super) fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// A reservation of no bytes yet.
+    pub(super) fn reservation(self: &Arc<Self>) -> Reservation {
+        Reservation { memory: Arc::clone(self), bytes: 0 }
+    }
+
+    /// Whether a body of this many bytes would find room now.
+    pub(super) fn has_room(&self, bytes: usize) -> bool {
+        self.held.load(Ordering::Relaxed).saturating_add(bytes) <= self.ceiling(bytes)
+    }
+
+    /// Bytes that may be held in all after a body has grown to this size.
+    fn ceiling(&self, body: usize) -> usize {
+        if body <= SMALL_BODY_BYTES { self.limit } else { self.limit - self.limit / PARTS_OF_SMALL_BODIES }
+    }
+
+    fn measure(&self, change: usize, is_more: bool) {
+        let change = i64::try_from(change).unwrap_or(i64::MAX);
+        self.metrics.request_body_bytes.add(if is_more { change } else { -change });
+    }
+}
+
+impl Reservation {
+    /// Reserves `more` bytes for a body that then has `size` bytes.
+    ///
+    /// # Errors
+    /// [`MemoryFull`]: nothing is reserved.
+    pub(super) fn add(&mut self, more: usize, size: usize) -> Result<(), MemoryFull> {
+        let ceiling = self.memory.ceiling(size);
+        let reserve = |held: usize| held.checked_add(more).filter(|held| *held <= ceiling);
+        let reserved = self.memory.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, reserve);
+        reserved.map_err(|_| MemoryFull)?;
+        self.bytes += more;
+        self.memory.measure(more, true);
+        Ok(())
+    }
+
+    /// Releases so many of the bytes.
+    pub(super) fn release(&mut self, bytes: usize) {
+        let bytes = bytes.min(self.bytes);
+        self.bytes -= bytes;
+        self.memory.held.fetch_sub(bytes, Ordering::Relaxed);
+        self.memory.measure(bytes, false);
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.release(self.bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: usize = 1024 * 1024;
+
+    #[test]
+    fn what_is_reserved_is_bounded_and_released() {
+        let memory = BodyMemory::new(8 * MIB, Arc::new(Metrics::new()));
+        let mut large = memory.reservation();
+        large.add(7 * MIB, 7 * MIB).unwrap();
+        assert_eq!(large.add(1, 7 * MIB + 1), Err(MemoryFull), "the rest is kept for small bodies");
+        assert!(!memory.has_room(MIB) && memory.has_room(SMALL_BODY_BYTES));
+        let mut small: Vec<Reservation> = (0..4).map(|_| memory.reservation()).collect();
+        for reservation in &mut small {
+            reservation.add(SMALL_BODY_BYTES, SMALL_BODY_BYTES).unwrap();
+        }
+        assert_eq!(memory.reservation().add(1, 1), Err(MemoryFull));
+        assert_eq!(memory.metrics.request_body_bytes.get(), 8 * 1024 * 1024);
+        large.release(MIB);
+        memory.reservation().add(1, 1).unwrap();
+        drop((large, small));
+        assert_eq!((memory.held.load(Ordering::Relaxed), memory.metrics.request_body_bytes.get()), (0, 0));
+    }
+}

@@ -1,0 +1,158 @@
+//! What a connection is doing, from which follows when it has taken too long.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::http::Version;
+use tokio::time::Instant;
+
+use super::{Slot, Timeouts};
+use crate::telemetry::labels::{CloseReason, ConnectionState};
+
+/// The activity of one connection, shared by its socket, its requests and the task that watches its timeouts.
+#[derive(Debug)]
+pub(super) struct Activity {
+    phase: Mutex<Phase>,
+    slot: Slot,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Phase {
+    /// No request has arrived yet.
+    Opening(Instant),
+    /// The last request ended then. HTTP/2 frames may arrive that belong to no request.
+    Idle { since: Instant, is_http2: bool },
+    /// The first byte of another request's header section arrived then.
+    Head(Instant),
+    /// So many requests are in progress.
+    Active { requests: u32, is_http2: bool },
+}
+
+/// A request in progress; dropping it ends the request.
+#[derive(Debug)]
+pub(super) struct InProgress(Arc<Activity>);
+
+impl Activity {
+    pub(super) fn new(slot: Slot) -> Arc<Self> {
+        Arc::new(Self { phase: Mutex::new(Phase::Opening(Instant::now())), slot })
+    }
+
+    fn phase(&self) -> MutexGuard<'_, Phase> {
+        self.phase.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Bytes have arrived.
+    pub(super) fn received(&self) {
+        let mut phase = self.phase();
+        // HTTP/2 control frames are no part of a request's header section.
+        if let Phase::Idle { is_http2: false, .. } = *phase {
+            *phase = Phase::Head(Instant::now());
+        }
+    }
+
+    /// A request has arrived.
+    pub(super) fn begin(self: &Arc<Self>, version: Version) -> InProgress {
+        let mut phase = self.phase();
+        let requests = match *phase {
+            Phase::Active { requests, .. } => requests,
+            _ => {
+                self.slot.moved(ConnectionState::Idle, ConnectionState::Active);
+                0
+            }
+        };
+        *phase = Phase::Active { requests: requests + 1, is_http2: version == Version::HTTP_2 };
+        InProgress(Arc::clone(self))
+    }
+
+    fn end(&self) {
+        let mut phase = self.phase();
+        if let Phase::Active { requests, is_http2 } = *phase {
+            *phase = match requests {
+                0 | 1 => {
+                    self.slot.moved(ConnectionState::Active, ConnectionState::Idle);
+                    Phase::Idle { since: Instant::now(), is_http2 }
+                }
+                _ => Phase::Active { requests: requests - 1, is_http2 },
+            };
+        }
+    }
+
+    /// When the connection has to be looked at again.
+    ///
+    /// # Errors
+    /// The reason to close it now.
+    pub(super) fn next_deadline(&self, now: Instant, timeouts: &Timeouts) -> Result<Instant, CloseReason> {
+        let (deadline, reason) = match *self.phase() {
+            Phase::Opening(since) | Phase::Head(since) => (since + timeouts.header, CloseReason::HeaderTimeout),
+            Phase::Idle { since, .. } => (since + timeouts.idle, CloseReason::Idle),
+            Phase::Active { .. } => (now + timeouts.step(), CloseReason::Idle),
+        };
+        if deadline <= now {
+            return Err(reason);
+        }
+        // The phase may change in the meantime, and its timeout with it.
+        Ok(deadline.min(now + timeouts.step()))
+    }
+}
+
+impl Drop for InProgress {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::{Admission, Connections};
+    use super::*;
+    use crate::http::Settings;
+    use crate::telemetry::Metrics;
+    use crate::telemetry::labels::Listener;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn activity() -> (Arc<Activity>, Timeouts) {
+        let settings = Settings { header_timeout_seconds: 10, idle_timeout_seconds: 60, ..Settings::default() };
+        let connections = Connections::new(Listener::Client, &settings, Arc::new(Metrics::new()));
+        let timeouts = connections.timeouts;
+        let Admission::Served(slot) = connections.admit() else { panic!("there is room") };
+        (Activity::new(slot), timeouts)
+    }
+
+    #[test]
+    fn each_phase_has_its_timeout() {
+        let (activity, timeouts) = activity();
+        let overdue = |seconds: u32| activity.next_deadline(Instant::now() + SECOND * seconds, &timeouts).err();
+        assert_eq!((overdue(8), overdue(11)), (None, Some(CloseReason::HeaderTimeout)), "nothing arrived");
+        let (one, other) = (activity.begin(Version::HTTP_11), activity.begin(Version::HTTP_11));
+        drop(one);
+        assert_eq!(overdue(1_000), None, "a request is in progress");
+        drop(other);
+        assert_eq!((overdue(58), overdue(61)), (None, Some(CloseReason::Idle)));
+        activity.received();
+        assert_eq!((overdue(8), overdue(11)), (None, Some(CloseReason::HeaderTimeout)), "a header section began");
+    }
+
+    #[test]
+    fn frames_of_http2_do_not_begin_a_header_section() {
+        let (activity, timeouts) = activity();
+        drop(activity.begin(Version::HTTP_2));
+        activity.received();
+        let overdue = |seconds: u32| activity.next_deadline(Instant::now() + SECOND * seconds, &timeouts).err();
+        assert_eq!((overdue(58), overdue(61)), (None, Some(CloseReason::Idle)));
+    }
+
+    #[test]
+    fn the_metrics_follow() {
+        let (activity, _) = activity();
+        let metrics = activity.slot.connections.metrics.clone();
+        let gauge = |state: &str| format!("callwright_connections{{listener=\"client\",state=\"{state}\"}} 1");
+        let request = activity.begin(Version::HTTP_11);
+        assert!(metrics.render().contains(&gauge("active")));
+        drop(request);
+        assert!(metrics.render().contains(&gauge("idle")));
+        drop(activity);
+        assert!(!metrics.render().contains(&gauge("idle")) && !metrics.render().contains(&gauge("active")));
+    }
+}

@@ -1,0 +1,180 @@
+//! One connection, from its handshake to its end.
+
+use std::convert::Infallible;
+use std::error::Error;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, HttpBody};
+use axum::http::{HeaderValue, Request, Response, Version, header};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+use tower::Service;
+
+use super::activity::Activity;
+use super::request_body::{ResponseBody, Stalled, TimedBody};
+use super::watched_io::WatchedIo;
+use super::{Connections, Slot, Timeouts};
+use crate::http::error;
+use crate::http::tls::Tls;
+use crate::telemetry::labels::{CloseReason, Label};
+
+/// Bytes of a header section at most, and of what is read ahead of a body.
+const MAX_HEADER_BYTES: usize = 128 * 1024;
+
+/// Time that a connection which is being closed for idleness has to send its last bytes.
+const CLOSING_TIME: Duration = Duration::from_secs(2);
+
+/// Time in which a refused connection gets its answer.
+const REFUSAL_TIME: Duration = Duration::from_secs(2);
+
+/// What the connections of a listener are served with.
+#[derive(Debug, Clone)]
+pub(in crate::http) struct Serving {
+    pub(in crate::http) connections: Arc<Connections>,
+    pub(in crate::http) tls: Option<Arc<Tls>>,
+    pub(in crate::http) router: Router,
+    pub(in crate::http) ending: CancellationToken,
+}
+
+impl Serving {
+    /// Serves the requests of a connection until it is closed, has been idle for too long or, where the process ends, has finished what it was doing.
+    pub(super) async fn serve(self, socket: TcpStream, client: SocketAddr, slot: Slot) {
+        match self.tls.clone() {
+            None => self.converse(socket, slot).await,
+            Some(tls) => {
+                let agreed = tokio::select! {
+                    agreed = tls.handshake(socket, client) => agreed,
+                    () = self.ending.cancelled() => None,
+                };
+                if let Some(stream) = agreed {
+                    self.converse(stream, slot).await;
+                }
+            }
+        }
+    }
+
+    /// Answers whatever comes with status 503, and closes the connection.
+    pub(super) async fn refuse(self, socket: TcpStream, client: SocketAddr) {
+        let refused = async {
+            match &self.tls {
+                None => answer_once(socket).await,
+                Some(tls) => {
+                    if let Some(stream) = tls.handshake(socket, client).await {
+                        answer_once(stream).await;
+                    }
+                }
+            }
+        };
+        let _ = tokio::time::timeout(REFUSAL_TIME, refused).await;
+    }
+
+    async fn converse<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(self, stream: S, slot: Slot) {
+        let Self { connections, router, ending, .. } = self;
+        let activity = Activity::new(slot);
+        let requests = (connections.clone(), activity.clone());
+        let service = service_fn(move |request| {
+            let (connections, activity) = requests.clone();
+            respond(router.clone(), connections, activity, request)
+        });
+        let builder = builder(&connections.timeouts);
+        let io = TokioIo::new(WatchedIo::new(stream, activity.clone()));
+        let mut connection = pin!(builder.serve_connection_with_upgrades(io, service));
+        let mut timer = pin!(sleep_until(Instant::now() + connections.timeouts.step()));
+        // A token of its own: connections must not contend for one lock.
+        let ending = ending.child_token();
+        let mut ended = pin!(ending.cancelled());
+        let (mut is_ending, mut is_closing) = (false, false);
+        loop {
+            tokio::select! {
+                biased;
+                result = connection.as_mut() => return connections.broke(result.err()),
+                () = timer.as_mut() => match activity.next_deadline(Instant::now(), &connections.timeouts) {
+                    _ if is_closing => return,
+                    Ok(deadline) => timer.as_mut().reset(deadline),
+                    Err(reason) => {
+                        connections.closed(reason);
+                        if reason != CloseReason::Idle {
+                            return;
+                        }
+                        is_closing = true;
+                        connection.as_mut().graceful_shutdown();
+                        timer.as_mut().reset(Instant::now() + CLOSING_TIME);
+                    }
+                },
+                () = ended.as_mut(), if !is_ending => {
+                    is_ending = true;
+                    connection.as_mut().graceful_shutdown();
+                }
+            }
+        }
+    }
+}
+
+impl Connections {
+    /// A connection ended: counts it where the client did not acknowledge a PING frame.
+    fn broke(&self, error: Option<Box<dyn Error + Send + Sync>>) {
+        let Some(error) = error else { return };
+        if error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_timeout) {
+            self.closed(CloseReason::PingTimeout);
+        }
+        tracing::debug!(listener = self.side.label(), %error, "a connection broke");
+    }
+}
+
+fn builder(timeouts: &Timeouts) -> Builder<TokioExecutor> {
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(None).max_buf_size(MAX_HEADER_BYTES);
+    let mut http2 = builder.http2();
+    http2.timer(TokioTimer::new()).keep_alive_interval(timeouts.ping).keep_alive_timeout(timeouts.ping_answer);
+    builder
+}
+
+/// Responds to one request; the connection is active until the response's last byte.
+async fn respond(
+    mut router: Router,
+    connections: Arc<Connections>,
+    activity: Arc<Activity>,
+    request: Request<Incoming>,
+) -> Result<Response<ResponseBody>, Infallible> {
+    let version = request.version();
+    let in_progress = activity.begin(version);
+    if request.body().is_end_stream() {
+        let response = router.call(request.map(Body::new)).await?;
+        return Ok(response.map(|body| ResponseBody::new(body, in_progress)));
+    }
+    let seconds = connections.timeouts.body.as_secs();
+    let stalled = Stalled::default();
+    let request = request.map(|body| Body::new(TimedBody::new(body, connections, stalled.clone())));
+    let mut response = router.call(request).await?;
+    if stalled.is_set() {
+        response = error::body_timeout(seconds);
+        if version < Version::HTTP_2 {
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+    }
+    Ok(response.map(|body| ResponseBody::new(body, in_progress)))
+}
+
+/// Answers a connection's first requests with status 503, and closes it.
+async fn answer_once<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(stream: S) {
+    let service = service_fn(async |request: Request<Incoming>| {
+        let mut response = error::too_many_connections();
+        if request.version() < Version::HTTP_2 {
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        Ok::<_, Infallible>(response)
+    });
+    let builder = Builder::new(TokioExecutor::new());
+    // A client that breaks off has no interest in the answer.
+    let _ = builder.serve_connection(TokioIo::new(stream), service).await;
+}

@@ -1,0 +1,159 @@
+//! The connections of a listener: how many may be open, which timeouts they have, and what is counted of them.
+
+mod accept;
+mod activity;
+mod connection;
+pub(in crate::http) mod descriptors;
+mod request_body;
+mod watched_io;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::Settings;
+use crate::telemetry::Metrics;
+use crate::telemetry::labels::{CloseReason, ConnectionState, Listener, RefusalReason};
+
+pub(super) use accept::accept_until_end;
+pub(super) use connection::Serving;
+
+/// Maximum number of open connections of the operator side: consoles, scrapers and probes need a few.
+const OPERATOR_CONNECTIONS: usize = 64;
+
+/// Connections beyond the limit that are answered with status 503 at a time; those beyond are closed without an answer.
+const REFUSALS_AT_A_TIME: usize = 32;
+
+/// The connections of one listener.
+#[derive(Debug)]
+pub struct Connections {
+    side: Listener,
+    timeouts: Timeouts,
+    open: Arc<Semaphore>,
+    refusing: Arc<Semaphore>,
+    metrics: Arc<Metrics>,
+}
+
+/// Time limits of a connection.
+#[derive(Debug, Clone, Copy)]
+struct Timeouts {
+    header: Duration,
+    body: Duration,
+    idle: Duration,
+    ping: Option<Duration>,
+    ping_answer: Duration,
+}
+
+impl Timeouts {
+    /// Time between two looks at what a connection is doing.
+    fn step(&self) -> Duration {
+        self.header.min(self.idle)
+    }
+}
+
+/// Decision about a new connection.
+enum Admission {
+    /// It is served.
+    Served(Slot),
+    /// It gets status 503.
+    Refused(OwnedSemaphorePermit),
+    /// It is closed.
+    Closed,
+}
+
+impl Connections {
+    /// The connections of a side, none of them open.
+    pub fn new(side: Listener, settings: &Settings, metrics: Arc<Metrics>) -> Arc<Self> {
+        let limit = match side {
+            Listener::Client => settings.client_connections().min(Semaphore::MAX_PERMITS),
+            Listener::Operator => OPERATOR_CONNECTIONS,
+        };
+        let timeouts = Timeouts {
+            header: Duration::from_secs(settings.header_timeout_seconds),
+            body: Duration::from_secs(settings.body_timeout_seconds),
+            idle: Duration::from_secs(settings.idle_timeout_seconds),
+            ping: (settings.http2_ping_seconds > 0).then(|| Duration::from_secs(settings.http2_ping_seconds)),
+            ping_answer: Duration::from_secs(settings.http2_ping_timeout_seconds),
+        };
+        let (open, refusing) = (Arc::new(Semaphore::new(limit)), Arc::new(Semaphore::new(REFUSALS_AT_A_TIME)));
+        Arc::new(Self { side, timeouts, open, refusing, metrics })
+    }
+
+    /// Decides about a connection that was just accepted; counts it where it is refused.
+    fn admit(self: &Arc<Self>) -> Admission {
+        if let Ok(permit) = Arc::clone(&self.open).try_acquire_owned() {
+            return Admission::Served(Slot::new(Arc::clone(self), permit));
+        }
+        self.metrics.connections_refused.inc(self.side, RefusalReason::Limit);
+        match Arc::clone(&self.refusing).try_acquire_owned() {
+            Ok(permit) => Admission::Refused(permit),
+            Err(_) => Admission::Closed,
+        }
+    }
+
+    fn closed(&self, reason: CloseReason) {
+        self.metrics.connections_closed.inc(self.side, reason);
+    }
+
+    fn count(&self, state: ConnectionState, change: i64) {
+        self.metrics.connections.add(self.side, state, change);
+    }
+}
+
+/// The place of an open connection among those that may be open, counted in the metrics.
+#[derive(Debug)]
+struct Slot {
+    connections: Arc<Connections>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Slot {
+    fn new(connections: Arc<Connections>, permit: OwnedSemaphorePermit) -> Self {
+        connections.count(ConnectionState::Idle, 1);
+        Self { connections, _permit: permit }
+    }
+
+    fn moved(&self, from: ConnectionState, to: ConnectionState) {
+        self.connections.count(from, -1);
+        self.connections.count(to, 1);
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.connections.count(ConnectionState::Idle, -1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn connections(max_connections: usize) -> Arc<Connections> {
+        let settings = Settings { max_connections, ..Settings::default() };
+        Connections::new(Listener::Client, &settings, Arc::new(Metrics::new()))
+    }
+
+    #[test]
+    fn beyond_the_limit_so_many_are_answered_and_the_others_closed() {
+        let connections = connections(1);
+        let Admission::Served(first) = connections.admit() else { panic!("the first is served") };
+        let mut refused = Vec::new();
+        for _ in 0..REFUSALS_AT_A_TIME {
+            let Admission::Refused(permit) = connections.admit() else { panic!("the next are answered") };
+            refused.push(permit);
+        }
+        assert!(matches!(connections.admit(), Admission::Closed));
+        let text = connections.metrics.render();
+        assert!(text.contains("callwright_connections{listener=\"client\",state=\"idle\"} 1"), "{text}");
+        assert!(
+            text.contains("callwright_connections_refused_total{listener=\"client\",reason=\"limit\"} 33"),
+            "{text}"
+        );
+        drop(first);
+        assert!(matches!(connections.admit(), Admission::Served(_)));
+        let text = connections.metrics.render();
+        assert!(text.contains("callwright_connections{listener=\"client\",state=\"idle\"} 0"), "{text}");
+    }
+}

@@ -1,0 +1,111 @@
+//! The body of a request in progress: it has to arrive, and its request lasts until the response has left.
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+
+use axum::body::{Body, Bytes, HttpBody};
+use hyper::body::{Frame, Incoming, SizeHint};
+use tokio::time::{Instant, Sleep};
+
+use super::Connections;
+use super::activity::InProgress;
+use crate::telemetry::labels::CloseReason;
+
+/// Whether a request's body stopped arriving.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Stalled(Arc<AtomicBool>);
+
+impl Stalled {
+    pub(super) fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// A request's body that fails where no byte of it arrives for a time while it is read.
+#[derive(Debug)]
+pub(super) struct TimedBody {
+    body: Incoming,
+    connections: Arc<Connections>,
+    /// Runs from the moment on at which a reader waits.
+    timer: Option<Pin<Box<Sleep>>>,
+    is_waiting: bool,
+    stalled: Stalled,
+}
+
+impl TimedBody {
+    pub(super) fn new(body: Incoming, connections: Arc<Connections>, stalled: Stalled) -> Self {
+        Self { body, connections, timer: None, is_waiting: false, stalled }
+    }
+
+    /// Whether the reader has waited too long.
+    fn poll_timeout(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let deadline = Instant::now() + self.connections.timeouts.body;
+        let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
+        if !self.is_waiting {
+            self.is_waiting = true;
+            timer.as_mut().reset(deadline);
+        }
+        timer.as_mut().poll(cx)
+    }
+}
+
+impl HttpBody for TimedBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(cx) {
+            self.is_waiting = false;
+            return Poll::Ready(frame.map(|frame| frame.map_err(axum::Error::new)));
+        }
+        if self.poll_timeout(cx).is_pending() {
+            return Poll::Pending;
+        }
+        if !self.stalled.0.swap(true, Ordering::Relaxed) {
+            self.connections.closed(CloseReason::BodyTimeout);
+        }
+        let error = io::Error::new(io::ErrorKind::TimedOut, "the request body stopped arriving");
+        Poll::Ready(Some(Err(axum::Error::new(error))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// A response's body; its request is in progress until it is dropped.
+pub(super) struct ResponseBody {
+    body: Body,
+    _request: InProgress,
+}
+
+impl ResponseBody {
+    pub(super) fn new(body: Body, request: InProgress) -> Self {
+        Self { body, _request: request }
+    }
+}
+
+impl HttpBody for ResponseBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

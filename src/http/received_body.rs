@@ -1,0 +1,184 @@
+//! Request bodies that are read whole: within the limit of a body, and within the memory of all bodies.
+
+use std::time::Duration;
+
+use axum::body::{Body, Bytes, HttpBody};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::Response;
+use http_body_util::BodyExt;
+
+use super::body_memory::{MemoryFull, Reservation};
+use super::error;
+use super::router::ClientSide;
+
+/// Time for which the rest of a refused body is read and discarded: closing a connection with unread bytes resets it, and the client would not see why.
+const DISCARDING_TIME: Duration = Duration::from_secs(2);
+
+/// A body that is held in memory, and counted there until its last reference is dropped.
+struct HeldBody {
+    bytes: Vec<u8>,
+    _reservation: Reservation,
+}
+
+impl AsRef<[u8]> for HeldBody {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// Why a body was not read to its end.
+#[derive(Debug, PartialEq, Eq)]
+enum Refusal {
+    /// It is larger than a body may be.
+    TooLarge,
+    /// The bodies of all requests hold as much memory as they may.
+    MemoryFull,
+    /// It broke off.
+    Broken,
+}
+
+impl From<MemoryFull> for Refusal {
+    fn from(_: MemoryFull) -> Self {
+        Self::MemoryFull
+    }
+}
+
+/// Reads a body of at most `limit` bytes.
+///
+/// # Errors
+/// The response to a request whose body is too large, finds no room in memory, or breaks off.
+pub(super) async fn receive(
+    side: &ClientSide,
+    headers: &HeaderMap,
+    mut body: Body,
+    limit: usize,
+) -> Result<Bytes, Box<Response>> {
+    let reservation = side.body_memory.reservation();
+    let declared = HttpBody::size_hint(&body).exact().map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+    let read = match declared {
+        Some(bytes) if bytes > limit => Err(Refusal::TooLarge),
+        Some(bytes) if !side.body_memory.has_room(bytes) => Err(Refusal::MemoryFull),
+        _ => collect(&mut body, reservation, declared.unwrap_or(limit).min(limit)).await,
+    };
+    let refusal = match read {
+        Ok(held) => return Ok(Bytes::from_owner(held)),
+        Err(refusal) => refusal,
+    };
+    // A client that waits for `100 Continue` has sent nothing of it.
+    if refusal != Refusal::Broken && !headers.contains_key(header::EXPECT) {
+        let _ = tokio::time::timeout(DISCARDING_TIME, discard(body, limit)).await;
+    }
+    Err(Box::new(match refusal {
+        Refusal::TooLarge => {
+            let key = if limit == side.body_limit_bytes { " (server.body_limit_bytes)" } else { "" };
+            let message = format!("the request body is larger than {limit} bytes{key}");
+            error::invalid_request(StatusCode::PAYLOAD_TOO_LARGE, message, "body_too_large")
+        }
+        Refusal::MemoryFull => {
+            side.metrics.request_bodies_refused.inc();
+            let message = format!(
+                "request bodies hold all of the {} bytes that they may (server.body_memory_bytes); try again later",
+                side.body_memory.limit()
+            );
+            error::overloaded(message, "body_memory_full")
+        }
+        Refusal::Broken => {
+            error::invalid_request(StatusCode::BAD_REQUEST, "the request body broke off", "body_incomplete")
+        }
+    }))
+}
+
+/// Reads a body of at most `longest` bytes into one buffer. It is copied from the connection's buffers, each of which may be much larger than the piece
+/// of the body in it.
+async fn collect(body: &mut Body, mut reservation: Reservation, longest: usize) -> Result<HeldBody, Refusal> {
+    let mut bytes = Vec::new();
+    let mut capacity = 0;
+    while let Some(frame) = body.frame().await {
+        let Ok(piece) = frame.map_err(|_| Refusal::Broken)?.into_data() else { continue };
+        let length = bytes.len() + piece.len();
+        if length > longest {
+            return Err(Refusal::TooLarge);
+        }
+        if length > capacity {
+            // Both buffers exist until the first is copied.
+            let larger = (2 * capacity).clamp(length, longest);
+            reservation.add(larger, larger)?;
+            let mut next = Vec::new();
+            next.try_reserve_exact(larger).map_err(|_| Refusal::MemoryFull)?;
+            next.extend_from_slice(&bytes);
+            bytes = next;
+            reservation.release(capacity);
+            capacity = larger;
+        }
+        bytes.extend_from_slice(&piece);
+    }
+    Ok(HeldBody { bytes, _reservation: reservation })
+}
+
+/// Reads and discards a body up to a limit.
+async fn discard(mut body: Body, limit: usize) {
+    let mut left = limit;
+    while let Some(Ok(frame)) = body.frame().await {
+        let length = frame.data_ref().map_or(0, Bytes::len);
+        match left.checked_sub(length) {
+            Some(rest) => left = rest,
+            None => return,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::sync::Arc;
+
+    use futures_util::stream;
+
+    use super::super::body_memory::BodyMemory;
+    use super::*;
+    use crate::telemetry::Metrics;
+
+    const KIB: usize = 1024;
+
+    fn memory(limit: usize) -> (Arc<BodyMemory>, Arc<Metrics>) {
+        let metrics = Arc::new(Metrics::new());
+        (BodyMemory::new(limit, metrics.clone()), metrics)
+    }
+
+    fn pieces(count: usize, bytes: usize) -> Body {
+        let piece = Bytes::from(vec![b'x'; bytes]);
+        Body::from_stream(stream::iter(vec![Ok::<_, Infallible>(piece); count]))
+    }
+
+    #[tokio::test]
+    async fn a_body_holds_its_bytes_until_its_last_reference_is_dropped() {
+        let (memory, metrics) = memory(1024 * KIB);
+        let held = collect(&mut pieces(100, KIB), memory.reservation(), 200 * KIB).await.ok().unwrap();
+        let bytes = Bytes::from_owner(held);
+        assert_eq!(bytes.len(), 100 * KIB);
+        let held = usize::try_from(metrics.request_body_bytes.get()).unwrap();
+        assert!((100 * KIB..=200 * KIB).contains(&held), "no more than twice its length: {held}");
+        let part = bytes.slice(..1);
+        drop(bytes);
+        assert_ne!(metrics.request_body_bytes.get(), 0);
+        drop(part);
+        assert_eq!(metrics.request_body_bytes.get(), 0);
+    }
+
+    #[tokio::test]
+    async fn with_a_known_length_no_more_than_that_is_reserved() {
+        let (memory, metrics) = memory(1024 * KIB);
+        let _held = collect(&mut pieces(100, KIB), memory.reservation(), 100 * KIB).await.ok().unwrap();
+        assert_eq!(metrics.request_body_bytes.get(), 100 * 1024);
+    }
+
+    #[tokio::test]
+    async fn a_body_without_room_and_one_beyond_its_limit_release_what_they_reserved() {
+        let (memory, metrics) = memory(1024 * KIB);
+        let full = collect(&mut pieces(1024, KIB), memory.reservation(), 4096 * KIB).await.err();
+        assert_eq!(full, Some(Refusal::MemoryFull));
+        let large = collect(&mut pieces(100, KIB), memory.reservation(), 99 * KIB).await.err();
+        assert_eq!(large, Some(Refusal::TooLarge));
+        assert_eq!(metrics.request_body_bytes.get(), 0);
+    }
+}
