@@ -23,7 +23,7 @@ use crate::planner::producers::Edges;
 use crate::representation::{self, Representations};
 use crate::telemetry::Metrics;
 use crate::telemetry::labels::ResultLabel;
-use crate::watch::{self, Watched, Watcher};
+use crate::watch::{self, Trigger, Watched, Watcher};
 
 use super::{StartError, edges, further_docs};
 
@@ -171,11 +171,12 @@ impl Shared {
 
     fn watch_files(&self, settings: &catalog::Settings) -> Option<Watcher> {
         let watched = self.lock().watched(&self.current.load().catalog);
-        if !settings.reload || watched == Watched::default() {
+        if watched == Watched::default() {
             return None;
         }
-        let (shared, quiet) = (self.clone(), Duration::from_millis(settings.reload_quiet_milliseconds));
-        let watcher = watch::watch_files(watched, quiet, "document-reload", move || {
+        let trigger = Trigger::new(settings.reload_quiet_milliseconds, settings.reload);
+        let shared = self.clone();
+        let watcher = watch::watch_files(watched, trigger, "document-reload", move || {
             let mut documents = shared.lock();
             documents.reload_files(&shared.current);
             documents.watched(&shared.current.load().catalog)

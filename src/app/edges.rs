@@ -2,11 +2,10 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::planner::Settings;
 use crate::planner::producers::Edges;
-use crate::watch::{FileError, WatchError, Watcher, reload_file};
+use crate::watch::{FileError, Trigger, WatchError, Watcher, reload_file};
 
 /// Reads the file; without one nothing is confirmed or forbidden.
 pub(super) fn load(settings: &Settings, base_dir: &Path) -> Result<Arc<Edges>, FileError> {
@@ -20,9 +19,9 @@ pub(super) fn watch(
     before: Arc<Edges>,
     on_result: impl Fn(Result<Arc<Edges>, &str>) + Send + 'static,
 ) -> Result<Watcher, WatchError> {
-    let Some(file) = file(settings, base_dir).filter(|_| settings.reload) else { return Ok(Watcher::idle()) };
-    let quiet = Duration::from_millis(settings.reload_quiet_milliseconds);
-    reload_file(file, quiet, "edges-reload", before, |file| Edges::of_file(file).map(Arc::new), on_result)
+    let Some(file) = file(settings, base_dir) else { return Ok(Watcher::idle()) };
+    let trigger = Trigger::new(settings.reload_quiet_milliseconds, settings.reload);
+    reload_file(file, trigger, "edges-reload", before, |file| Edges::of_file(file).map(Arc::new), on_result)
 }
 
 fn file(settings: &Settings, base_dir: &Path) -> Option<PathBuf> {

@@ -11,6 +11,7 @@ mod embedder;
 mod expiry;
 mod following;
 mod further_docs;
+mod hangup;
 mod keys;
 mod memory;
 mod notations;
@@ -34,7 +35,7 @@ use crate::keys::{Access, OperatorToken};
 use crate::pipeline::Pipeline;
 use crate::store::Store;
 use crate::telemetry::labels::Listener;
-use crate::telemetry::{self, LogError};
+use crate::telemetry::{self, LogError, Metrics};
 use crate::watch::Watcher;
 
 use certificates::Certificates;
@@ -42,6 +43,7 @@ use certificates::Certificates;
 pub use build::StartError;
 pub use certificates::{CertificateState, certificates};
 pub use documents::{load_catalog, public_fetcher};
+pub use hangup::Hangups;
 pub use shutdown::asked_to_end;
 
 /// Sends logs to standard error, as the settings say; once in a process.
@@ -66,8 +68,9 @@ pub struct App {
     operator_ending: CancellationToken,
     client_task: JoinHandle<()>,
     operator_task: JoinHandle<()>,
+    metrics: Arc<Metrics>,
     /// Documents, policies, templates and certificates are watched while these live.
-    _watchers: Vec<Watcher>,
+    watchers: Vec<Watcher>,
 }
 
 impl App {
@@ -130,7 +133,7 @@ impl App {
         ));
         expiry::start(built.store.clone(), built.pipeline.clone(), operator_ending.clone());
         shutdown::switch_by_signal(built.pipeline.clone(), operator_ending.clone());
-        keys::start(&built.access, built.store.clone(), built.metrics, operator_ending.clone());
+        keys::start(&built.access, built.store.clone(), built.metrics.clone(), operator_ending.clone());
         built.memories.start(operator_ending.clone());
         built.representations.start(operator_ending.clone(), built.take_over);
         tracing::info!(%client, %operator, "listening; paths below /v1/ other than chat/completions and models pass unguarded");
@@ -146,7 +149,8 @@ impl App {
             operator_ending,
             client_task,
             operator_task,
-            _watchers: built.watchers.into_iter().chain([watcher]).collect(),
+            metrics: built.metrics,
+            watchers: built.watchers.into_iter().chain([watcher]).collect(),
         })
     }
 

@@ -2,12 +2,11 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use arc_swap::ArcSwap;
 
 use crate::repair::{self, Notations};
-use crate::watch::{FileError, Watcher, reload_file};
+use crate::watch::{FileError, Trigger, Watcher, reload_file};
 
 /// The table that turns read, and the watcher of the operator's file.
 pub(super) type Loaded = (Arc<ArcSwap<Notations>>, Option<Watcher>);
@@ -16,11 +15,11 @@ pub(super) type Loaded = (Arc<ArcSwap<Notations>>, Option<Watcher>);
 pub(super) fn load(settings: &repair::Settings, base_dir: &Path) -> Result<Loaded, FileError> {
     let table = Notations::load(settings, base_dir)?;
     let current = Arc::new(ArcSwap::new(table.clone()));
-    let Some(file) = settings.file(base_dir).filter(|_| settings.reload) else { return Ok((current, None)) };
-    let quiet = Duration::from_millis(settings.reload_quiet_milliseconds);
+    let Some(file) = settings.file(base_dir) else { return Ok((current, None)) };
+    let trigger = Trigger::new(settings.reload_quiet_milliseconds, settings.reload);
     let shared = current.clone();
     let watcher =
-        reload_file(file, quiet, "notations-reload", table, Notations::from_file, move |result| match result {
+        reload_file(file, trigger, "notations-reload", table, Notations::from_file, move |result| match result {
             Ok(table) => {
                 shared.store(table);
                 tracing::info!("notations reloaded");

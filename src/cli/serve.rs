@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::downloads::Downloads;
 use super::errors::VerbResult;
-use crate::app::{self, App};
+use crate::app::{self, App, Hangups};
 use crate::config;
 
 /// Arguments of `serve`.
@@ -31,12 +31,15 @@ pub(super) fn run(arguments: Arguments) -> VerbResult {
     let loaded = config::load(&request, &config::process_environment)?;
     app::start_logs(&loaded.settings)?;
     super::runtime()?.block_on(async {
-        let app = App::start_watched(loaded.settings, &loaded.base_dir, &Downloads::default()).await?;
+        // A start may take minutes, and SIGHUP must not end it.
+        let hangups = Hangups::catch();
+        let app = App::start_watched(loaded.settings.clone(), &loaded.base_dir, &Downloads::default()).await?;
         // One line that scripts can read; everything else goes to standard error.
         let mut out = std::io::stdout();
         writeln!(out, "callwright listening client={} operator={}", app.client_url(), app.operator_url())?;
         out.flush()?;
-        let signal = app::asked_to_end().await;
+        let load = || config::load(&request, &config::process_environment);
+        let signal = app.run(hangups, &loaded.settings, load).await;
         tracing::info!(signal, "ending: running turns may finish");
         app.stop().await;
         Ok(())

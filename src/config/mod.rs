@@ -8,6 +8,7 @@
 //! holds between rooms is validated. Every step reports [`Problem`]s that name file, line, column and a way to mend them.
 
 mod builtin;
+mod changes;
 mod document;
 mod environment;
 mod interpolate;
@@ -18,6 +19,7 @@ mod settings;
 mod validate;
 
 pub use builtin::onnx_runtime_path;
+pub use changes::changed_keys;
 pub use environment::{Environment, process_environment};
 pub use load::{DEFAULT_FILE, FILE_VARIABLE, Loaded, Request, load, parse};
 pub use problem::{ConfigError, Place, Problem};

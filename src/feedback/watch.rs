@@ -2,14 +2,13 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::library::{self, Source};
 use super::{Settings, TemplateError, Templates};
-use crate::watch::{self, WatchError, Watcher};
+use crate::watch::{self, Trigger, WatchError, Watcher};
 
 /// Reads the templates again when their directory changes, and tells `on_result` of every reload; one bad template leaves all of
-/// `templates` as they are. With `reload = false` or the built-in templates there is nothing to watch.
+/// `templates` as they are. With `reload = false` it does so only where the watcher is woken; for the built-in templates there is nothing to watch.
 ///
 /// # Errors
 /// [`WatchError`], where the system cannot watch the directory.
@@ -18,14 +17,14 @@ pub fn watch(
     templates: &Templates,
     on_result: impl Fn(Result<(), &TemplateError>) + Send + 'static,
 ) -> Result<Watcher, WatchError> {
-    if settings.templates.is_empty() || !settings.reload {
+    if settings.templates.is_empty() {
         return Ok(Watcher::idle());
     }
     let directory = PathBuf::from(&settings.templates);
-    let quiet = Duration::from_millis(settings.reload_quiet_milliseconds);
+    let trigger = Trigger::new(settings.reload_quiet_milliseconds, settings.reload);
     let seen = Some(templates.current.load().sources.clone());
     let mut reloader = Reloader { directory: directory.clone(), templates: templates.clone(), on_result, seen };
-    watch::watch(&directory, quiet, "template-reload", move || reloader.reload())
+    watch::watch(&directory, trigger, "template-reload", move || reloader.reload())
 }
 
 struct Reloader<F> {
@@ -61,6 +60,7 @@ impl<F: Fn(Result<(), &TemplateError>)> Reloader<F> {
 mod tests {
     use std::fs;
     use std::sync::mpsc::channel;
+    use std::time::Duration;
 
     use super::*;
     use crate::scanner::testing::call;

@@ -2,17 +2,17 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use arc_swap::ArcSwap;
 
 use super::book::directory;
 use super::sources::folder;
 use super::{PolicyBook, PolicyError, Settings};
-use crate::watch::{FolderFile, WatchError, Watcher, reload};
+use crate::watch::{FolderFile, Trigger, WatchError, Watcher, reload};
 
 /// Reloads the policies into `current` when their directory changes, and tells `on_result` of every reload; a bad set of
-/// files leaves `current` as it is. With `reload = false` or the built-in policies there is nothing to watch. A reload waits
+/// files leaves `current` as it is. With `reload = false` it does so only where
+/// the watcher is woken; for the built-in policies there is nothing to watch. A reload waits
 /// until nothing has changed for `reload_quiet_milliseconds`, and happens only if the files' contents did change.
 ///
 /// # Errors
@@ -23,16 +23,16 @@ pub fn watch(
     current: Arc<ArcSwap<PolicyBook>>,
     on_result: impl Fn(Result<(), &PolicyError>) + Send + 'static,
 ) -> Result<Watcher, WatchError> {
-    let Some(directory) = directory(settings, base_dir).filter(|_| settings.reload) else {
+    let Some(directory) = directory(settings, base_dir) else {
         return Ok(Watcher::idle());
     };
-    let quiet = Duration::from_millis(settings.reload_quiet_milliseconds);
+    let trigger = Trigger::new(settings.reload_quiet_milliseconds, settings.reload);
     let seen = current.load().seen();
     let default = settings.default.clone();
     let make = move |files: Vec<FolderFile>, book: &PolicyBook| {
         PolicyBook::of(&files, &default, book.place().to_owned())?.bind(book.bindings().clone())
     };
-    reload(folder(directory), seen, quiet, "policy-reload", current, make, on_result)
+    reload(folder(directory), seen, trigger, "policy-reload", current, make, on_result)
 }
 
 #[cfg(test)]
@@ -40,6 +40,7 @@ mod tests {
     use std::fs;
     use std::path::PathBuf;
     use std::sync::mpsc::{Receiver, channel};
+    use std::time::Duration;
 
     use super::*;
 

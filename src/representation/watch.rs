@@ -2,17 +2,17 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use arc_swap::ArcSwap;
 
 use super::file::{RepresentationError, folder};
 use super::set::directory;
 use super::{Representations, Settings};
-use crate::watch::{FolderFile, WatchError, Watcher, reload};
+use crate::watch::{FolderFile, Trigger, WatchError, Watcher, reload};
 
 /// Reloads the representations into `current` when their directory changes, and tells `on_result` of every reload; a bad set of files
-/// leaves `current` as it is. With `reload = false` or without a directory there is nothing to watch. A reload waits until nothing has
+/// leaves `current` as it is. With `reload = false` it does so only where the watcher is woken; without a directory there is
+/// nothing to watch. A reload waits until nothing has
 /// changed for `reload_quiet_milliseconds`, and happens only if the files' contents did change.
 ///
 /// # Errors
@@ -23,19 +23,20 @@ pub fn watch(
     current: Arc<ArcSwap<Representations>>,
     on_result: impl Fn(Result<(), &RepresentationError>) + Send + 'static,
 ) -> Result<Watcher, WatchError> {
-    let Some(directory) = directory(settings, base_dir).filter(|_| settings.reload) else {
+    let Some(directory) = directory(settings, base_dir) else {
         return Ok(Watcher::idle());
     };
-    let quiet = Duration::from_millis(settings.reload_quiet_milliseconds);
+    let trigger = Trigger::new(settings.reload_quiet_milliseconds, settings.reload);
     let seen = current.load().seen();
     let make = |files: Vec<FolderFile>, _: &Representations| Representations::of(&files);
-    reload(folder(&directory), seen, quiet, "representations", current, make, on_result)
+    reload(folder(&directory), seen, trigger, "representations", current, make, on_result)
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
     use std::sync::mpsc::{Receiver, channel};
+    use std::time::Duration;
 
     use super::*;
 

@@ -4,12 +4,11 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use notify::event::ModifyKind;
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
-use super::{Signal, WatchError, Watcher, wait_for_change};
+use super::{Signal, Trigger, WatchError, Watcher, wait_for_change};
 
 /// What is watched.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -22,29 +21,34 @@ pub struct Watched {
     pub endings: &'static [&'static str],
 }
 
-/// Calls `on_change`, in a thread of this name, when something of `watched` may have changed and nothing changed any more for the time
-/// `quiet`; and once at the beginning, for what changed since it was last read. It gives what to watch from then on. Not
+/// Calls `on_change`, in a thread of this name, when something of `watched` may have changed and nothing changed any more for the quiet
+/// time of `trigger`, or the watcher is woken; and once at the beginning, for what changed since it was last read. It gives what to watch from then on. Not
 /// every call means different contents.
 ///
 /// # Errors
 /// [`WatchError`], where the system cannot watch any of their directories.
 pub fn watch_files(
     first: Watched,
-    quiet: Duration,
+    trigger: impl Into<Trigger>,
     name: &str,
     mut on_change: impl FnMut() -> Watched + Send + 'static,
 ) -> Result<Watcher, WatchError> {
+    let Trigger { quiet, on_change: is_watched } = trigger.into();
     let (changes, signals) = channel();
     let failed = |source| WatchError { directory: first.directories().into_iter().next().unwrap_or_default(), source };
-    let watched = Arc::new(Mutex::new(Watched::default()));
-    let events = events_of(Arc::clone(&watched), changes.clone()).map_err(failed)?;
-    let mut directories = Directories { events, watched, directories: BTreeSet::new() };
-    directories.set(first.clone()).map_err(failed)?;
-    // What changed since the files were read was not seen by anyone.
-    let _ = changes.send(Signal::Change);
+    let mut directories = None;
+    if is_watched {
+        directories = Some(Directories::new(first.clone(), &changes).map_err(failed)?);
+        // What changed since the files were read was not seen by anyone.
+        let _ = changes.send(Signal::Change);
+    }
     let again = changes.clone();
     let run = move || {
         while wait_for_change(&signals, quiet) {
+            let Some(directories) = &mut directories else {
+                on_change();
+                continue;
+            };
             directories.renew();
             match directories.set(on_change()) {
                 // What changed in them between reading and watching was not seen by anyone.
@@ -90,6 +94,15 @@ impl Watched {
 }
 
 impl Directories {
+    /// Watches the directories of `watched`.
+    fn new(watched: Watched, changes: &Sender<Signal>) -> notify::Result<Self> {
+        let shared = Arc::new(Mutex::new(Watched::default()));
+        let events = events_of(Arc::clone(&shared), changes.clone())?;
+        let mut directories = Self { events, watched: shared, directories: BTreeSet::new() };
+        directories.set(watched)?;
+        Ok(directories)
+    }
+
     /// Watches the directories of `watched`, and no others. Were some of them not watched before?
     fn set(&mut self, watched: Watched) -> notify::Result<bool> {
         let wanted = watched.directories();
@@ -150,6 +163,7 @@ fn events_of(watched: Arc<Mutex<Watched>>, changes: Sender<Signal>) -> notify::R
 mod tests {
     use std::fs;
     use std::sync::mpsc::{Receiver, RecvTimeoutError};
+    use std::time::Duration;
 
     use super::*;
 

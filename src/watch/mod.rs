@@ -43,9 +43,36 @@ impl Watcher {
         Self::default()
     }
 
+    /// Has the files read now, as after a change.
+    pub fn wake(&self) {
+        if let Some(changes) = &self.changes {
+            let _ = changes.send(Signal::Change);
+        }
+    }
+
     /// Is there nothing to watch?
     pub fn is_idle(&self) -> bool {
         self.changes.is_none()
+    }
+}
+
+/// When files are read again: where the watcher is woken, and also where they have changed and rested for a time, unless that is switched off.
+#[derive(Debug, Clone, Copy)]
+pub struct Trigger {
+    quiet: Duration,
+    on_change: bool,
+}
+
+impl Trigger {
+    /// After a change of the files and so many milliseconds of quiet; with `on_change` false only where the watcher is woken.
+    pub fn new(quiet_milliseconds: u64, on_change: bool) -> Self {
+        Self { quiet: Duration::from_millis(quiet_milliseconds), on_change }
+    }
+}
+
+impl From<Duration> for Trigger {
+    fn from(quiet: Duration) -> Self {
+        Self { quiet, on_change: true }
     }
 }
 
@@ -64,8 +91,8 @@ enum Signal {
     Stop,
 }
 
-/// Calls `on_change`, in a thread of this name, when `directory` has changed and nothing changed any more for the time
-/// `quiet`; and once at the beginning, for what changed since it was last read. Not every call means different contents.
+/// Calls `on_change`, in a thread of this name, when `directory` has changed and nothing changed any more for the quiet time of
+/// `trigger`, or the watcher is woken; and once at the beginning, for what changed since it was last read. Not every call means different contents.
 ///
 /// The directory is watched, not the files: editors replace files by renaming, and Kubernetes switches a symbolic link
 /// inside it. Its parent is watched too, for a directory that is itself replaced.
@@ -74,33 +101,45 @@ enum Signal {
 /// [`WatchError`], where the system cannot watch the directory.
 pub fn watch(
     directory: &Path,
-    quiet: Duration,
+    trigger: impl Into<Trigger>,
     name: &str,
     mut on_change: impl FnMut() + Send + 'static,
 ) -> Result<Watcher, WatchError> {
+    let Trigger { quiet, on_change: is_watched } = trigger.into();
     let directory = directory.to_owned();
     let (changes, signals) = channel();
     let failed = |source| WatchError { directory: directory.clone(), source };
-    let mut events = events_of(directory.clone(), changes.clone()).map_err(failed)?;
-    events.watch(&directory, RecursiveMode::NonRecursive).map_err(failed)?;
-    if let Some(parent) = directory.parent() {
-        // Only a help; a parent that may not be watched is no reason to watch nothing.
-        let _ = events.watch(parent, RecursiveMode::NonRecursive);
+    let mut events = None;
+    if is_watched {
+        events = Some(watching(&directory, &changes).map_err(failed)?);
+        // What changed since the files were read was not seen by anyone.
+        let _ = changes.send(Signal::Change);
     }
-    // What changed since the files were read was not seen by anyone.
-    let _ = changes.send(Signal::Change);
     let place = directory.clone();
     let run = move || {
         while wait_for_change(&signals, quiet) {
-            // A directory that was replaced is another one to the system. If there is none now, the parent tells when there is.
-            let _ = events.unwatch(&place);
-            let _ = events.watch(&place, RecursiveMode::NonRecursive);
+            if let Some(events) = &mut events {
+                // A directory that was replaced is another one to the system. If there is none now, the parent tells when there is.
+                let _ = events.unwatch(&place);
+                let _ = events.watch(&place, RecursiveMode::NonRecursive);
+            }
             on_change();
         }
     };
     let thread = std::thread::Builder::new().name(name.to_owned()).spawn(run);
     thread.map_err(|error| failed(notify::Error::io(error)))?;
     Ok(Watcher { changes: Some(changes) })
+}
+
+/// Signals the changes of the directory, from now on.
+fn watching(directory: &Path, changes: &Sender<Signal>) -> notify::Result<RecommendedWatcher> {
+    let mut events = events_of(directory.to_owned(), changes.clone())?;
+    events.watch(directory, RecursiveMode::NonRecursive)?;
+    if let Some(parent) = directory.parent() {
+        // Only a help; a parent that may not be watched is no reason to watch nothing.
+        let _ = events.watch(parent, RecursiveMode::NonRecursive);
+    }
+    Ok(events)
 }
 
 /// Signals the changes of the directory and of what is in it.

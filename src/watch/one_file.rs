@@ -3,9 +3,8 @@
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use super::{WatchError, Watched, Watcher, watch_files};
+use super::{Trigger, WatchError, Watched, Watcher, watch_files};
 
 /// A file of the operator cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -48,14 +47,14 @@ pub fn read_file(path: &Path, max_bytes: u64, fix: &str) -> Result<String, FileE
     Ok(text)
 }
 
-/// Reads a file again in a thread of this name when it has not changed any more for the time `quiet`, and gives `on_result` every result that
+/// Reads a file again in a thread of this name as `trigger` says, and gives `on_result` every result that
 /// differs from the one before, of which `before` is the first.
 ///
 /// # Errors
 /// [`WatchError`], where the system cannot watch the file's directory.
 pub fn reload_file<T: Clone + PartialEq + Send + 'static>(
     file: PathBuf,
-    quiet: Duration,
+    trigger: impl Into<Trigger>,
     name: &str,
     before: T,
     read: impl Fn(&Path) -> Result<T, FileError> + Send + 'static,
@@ -64,7 +63,7 @@ pub fn reload_file<T: Clone + PartialEq + Send + 'static>(
     let watched = Watched { files: [file.clone()].into(), ..Watched::default() };
     let again = watched.clone();
     let mut seen = Ok(before);
-    watch_files(watched, quiet, name, move || {
+    watch_files(watched, trigger, name, move || {
         let now = read(&file).map_err(|error| error.to_string());
         if now != seen {
             match &now {

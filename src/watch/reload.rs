@@ -1,14 +1,13 @@
 //! Hot reload: a folder of files is watched, and what they say now takes the place of what they said.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use arc_swap::ArcSwap;
 
 use super::folder::{Folder, FolderDigest, FolderError, FolderFile, digest};
-use super::{WatchError, Watcher, watch};
+use super::{Trigger, WatchError, Watcher, watch};
 
-/// Watches a folder and reads it into `current`, in a thread of this name, when nothing in it has changed any more for the time `quiet`, and only if the
+/// Watches a folder and reads it into `current`, in a thread of this name, as `trigger` says, and only if the
 /// files' contents are others than those of the digest `seen`, or of the last reload, good or bad. `make` makes of files, and of what is in force, what is
 /// in force from then on; where it fails, or the files cannot be read, `current` stays as it is. `on_result` is told of every reload.
 ///
@@ -17,7 +16,7 @@ use super::{WatchError, Watcher, watch};
 pub fn reload<T: Send + Sync + 'static, E: From<FolderError> + 'static>(
     folder: Folder,
     seen: FolderDigest,
-    quiet: Duration,
+    trigger: impl Into<Trigger>,
     name: &str,
     current: Arc<ArcSwap<T>>,
     make: impl Fn(Vec<FolderFile>, &T) -> Result<T, E> + Send + 'static,
@@ -48,5 +47,5 @@ pub fn reload<T: Send + Sync + 'static, E: From<FolderError> + 'static>(
             Err(error) => on_result(Err(&error)),
         }
     };
-    watch(&place, quiet, name, on_change)
+    watch(&place, trigger, name, on_change)
 }
