@@ -67,6 +67,24 @@ impl Proxy {
         &self.client
     }
 
+    #[allow(dead_code, reason = "bench/attack probes the operator side")]
+    pub(crate) fn operator_url(&self) -> &str {
+        &self.operator
+    }
+
+    /// Resident memory now.
+    pub(crate) fn resident_bytes(&self) -> Result<f64, String> {
+        Ok(self.status("VmRSS:")? * 1024.0)
+    }
+
+    /// The number in a line of the process's status (proc(5)); 0 where it has no such line.
+    fn status(&self, name: &str) -> Result<f64, String> {
+        let path = format!("/proc/{}/status", self.process.id());
+        let status = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+        let value = status.lines().find_map(|line| line.strip_prefix(name)?.split_whitespace().next()?.parse().ok());
+        Ok(value.unwrap_or_default())
+    }
+
     /// Rewrites policies and documents until it is aborted; each sixth policy is a broken one.
     pub(crate) fn keep_reloading(&self) -> JoinHandle<()> {
         let folder = self.folder.path().to_owned();
@@ -89,16 +107,11 @@ impl Proxy {
 
     pub(crate) async fn sample(&self) -> Result<Sample, String> {
         let id = self.process.id();
-        let status = std::fs::read_to_string(format!("/proc/{id}/status")).map_err(|error| error.to_string())?;
-        let field = |name: &str| {
-            let line = status.lines().find_map(|line| line.strip_prefix(name))?;
-            line.split_whitespace().next()?.parse::<f64>().ok()
-        };
         let files = std::fs::read_dir(format!("/proc/{id}/fd")).map_err(|error| error.to_string())?.count();
         let metrics = self.metrics().await?;
         Ok(Sample {
-            resident_bytes: field("VmRSS:").unwrap_or_default() * 1024.0,
-            threads: field("Threads:").unwrap_or_default(),
+            resident_bytes: self.resident_bytes()?,
+            threads: self.status("Threads:")?,
             open_files: u32::try_from(files).unwrap_or(u32::MAX).into(),
             turns: sum(&metrics, "callwright_turns_in_flight"),
             upstream: sum(&metrics, "callwright_upstream_in_flight"),
