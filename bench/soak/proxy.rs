@@ -37,7 +37,9 @@ impl Proxy {
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
         write_files(folder.path(), upstream).map_err(|error| format!("{}: {error}", folder.path().display()))?;
         let log = std::fs::File::create(folder.path().join("log")).map_err(|error| error.to_string())?;
-        let mut process = Command::new(program)
+        // A relative path would start at the proxy's folder.
+        let program = std::path::absolute(program).map_err(|error| format!("{}: {error}", program.display()))?;
+        let mut process = Command::new(&program)
             .args(["serve", "--config"])
             .arg(folder.path().join("callwright.toml"))
             .current_dir(folder.path())
