@@ -340,3 +340,50 @@ async fn an_error_in_the_upstreams_stream_reaches_the_client() {
     let reply = Reply::stream().event(&role()).event(&text_chunk("It is ")).event(&error).end();
     assert_eq!(error_of(&events(reply).await), error["error"]);
 }
+
+#[tokio::test]
+async fn a_redirect_or_another_protocol_is_a_502_that_names_the_upstream() {
+    let elsewhere = Server::always(answer::text("stolen")).await;
+    let location = elsewhere.url("/v1/chat/completions");
+    for status in
+        ["300 Multiple Choices", "301 Moved Permanently", "302 Found", "303 See Other", "307 Temporary Redirect"]
+    {
+        let head = format!("HTTP/1.1 {status}\r\nlocation: {location}\r\ncontent-length: 0\r\n\r\n");
+        check_no_answer(Reply::raw(head)).await;
+    }
+    check_no_answer(Reply::raw("HTTP/1.1 304 Not Modified\r\n\r\n")).await;
+    check_no_answer(Reply::raw(
+        "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n",
+    ))
+    .await;
+    assert!(elsewhere.received().is_empty(), "no redirect is followed");
+}
+
+/// Expects that chat clients get an error that names the upstream, whole or as a stream.
+async fn check_no_answer(reply: Reply) {
+    check_failure(whole(reply.clone()).await, 502, "malformed").await;
+    let (_upstream, proxy) = broken_once(reply).await;
+    let answer = proxy.client().chat(&streamed(with_tools("Weather?"))).await;
+    let error = answer.error(502);
+    assert!(error["message"].as_str().unwrap().contains("`upstreams.scripted.base_url`"), "{error}");
+    assert_eq!(answer.header("location"), None);
+    check_next_is_served(&proxy).await;
+}
+
+#[tokio::test]
+async fn nobody_is_redirected_with_a_key_where_requests_are_passed_through() {
+    let redirect = "HTTP/1.1 307 Temporary Redirect\r\nlocation: http://evil.example/\r\ncontent-length: 0\r\n\r\n";
+    let upgrade = "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n";
+    for reply in [redirect, upgrade] {
+        let upstream = Server::always(Reply::raw(reply)).await;
+        let proxy = Proxy::start(config(&upstream.url("/v1")) + IMPATIENT).await;
+        for path in ["/v1/files/file-1/content", "/v1/models"] {
+            let answer = proxy.client().get(path).await;
+            assert_eq!(answer.error(502)["code"], "malformed", "{path}");
+            assert_eq!(answer.header("location"), None, "{path}");
+        }
+    }
+    let upstream = Server::always(Reply::raw("HTTP/1.1 304 Not Modified\r\netag: \"e\"\r\n\r\n")).await;
+    let proxy = Proxy::start(config(&upstream.url("/v1")) + IMPATIENT).await;
+    assert_eq!(proxy.client().get("/v1/files/file-1").await.status, 304, "no redirect");
+}

@@ -194,6 +194,10 @@ impl Upstream {
     }
 
     fn judged(&self, response: Response<Incoming>, passage: Passage) -> Result<Answer, UpstreamFailure> {
+        if response.status() == StatusCode::NOT_MODIFIED {
+            return Err(self.no_answer(StatusCode::NOT_MODIFIED));
+        }
+        self.check_status(response.status())?;
         let answer = Answer::new(response, passage, (&self.failures, &self.echo), &self.settings, true);
         match answer.undecodable() {
             Some(failure) if answer.status.is_success() => Err(failure),
@@ -201,10 +205,28 @@ impl Upstream {
         }
     }
 
+    /// Refuses a change of protocol and a redirect. Whoever follows a redirect takes the credentials along: the proxy does not, and a client must
+    /// not be sent away with a key of the proxy's.
+    fn check_status(&self, status: StatusCode) -> Result<(), UpstreamFailure> {
+        let is_redirect = status.is_redirection() && status != StatusCode::NOT_MODIFIED;
+        if status.is_informational() || is_redirect { Err(self.no_answer(status)) } else { Ok(()) }
+    }
+
+    fn no_answer(&self, status: StatusCode) -> UpstreamFailure {
+        let what = if status.is_informational() { "changed the protocol" } else { "redirected the request" };
+        let message = format!(
+            "it {what} (status {}) in place of an answer; set `upstreams.{}.base_url` to the address that answers itself",
+            status.as_u16(),
+            self.name()
+        );
+        self.failures.failure(UpstreamFailureKind::Malformed, message)
+    }
+
     /// Passes a request through untouched. `path_and_query` is what stands below `/v1`, with its leading slash.
     ///
     /// # Errors
-    /// When no answer comes, or the path leads out of the base URL. An HTTP error status is an answer.
+    /// When no answer comes, or one that changes the protocol or redirects, or the path leads out of the base URL. An HTTP error status is an
+    /// answer.
     pub async fn forward(
         &self,
         method: Method,
@@ -218,6 +240,7 @@ impl Upstream {
         *request.uri_mut() = self.uri_below(path_and_query)?;
         *request.headers_mut() = self.rules.of_forward(client_headers);
         let (response, passage) = self.send(request).await?;
+        self.check_status(response.status())?;
         Ok(Answer::new(response, passage, (&self.failures, &self.echo), &self.settings, false))
     }
 

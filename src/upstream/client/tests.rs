@@ -86,13 +86,19 @@ async fn an_error_status_is_an_answer_with_its_headers_and_body() {
 }
 
 #[tokio::test]
-async fn a_redirect_is_an_answer_and_is_not_followed() {
-    let server =
-        TestServer::answering("307 Temporary Redirect\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0", b"")
-            .await;
-    let answer = chat(&upstream(&server.base_url())).await.unwrap();
-    assert_eq!(answer.status.as_u16(), 307);
-    assert_eq!(answer.headers["location"], "http://127.0.0.1:1/");
+async fn a_redirect_or_another_protocol_is_no_answer_and_is_not_followed() {
+    for head in [
+        "307 Temporary Redirect\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0",
+        "301 Moved Permanently\r\nlocation: /elsewhere\r\ncontent-length: 0",
+        "304 Not Modified",
+        "101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket",
+    ] {
+        let server = TestServer::answering(head, b"").await;
+        let failure = chat(&upstream(&server.base_url())).await.unwrap_err();
+        assert_eq!(failure.kind, UpstreamFailureKind::Malformed, "{head}: {failure}");
+        assert!(failure.message.contains("`upstreams.u.base_url`"), "{head}: {failure}");
+        assert_eq!(server.requests().len(), 1, "{head}");
+    }
 }
 
 #[tokio::test]
