@@ -222,7 +222,8 @@ async fn an_upstream_that_keeps_failing_is_left_alone() {
         assert_eq!(proxy.client().chat(&plain("Hello")).await.status, 500);
     }
     for path in ["/v1/chat/completions", "/v1/embeddings"] {
-        let answer = proxy.client().send(http::Method::POST, path, &[], plain("Hello").to_string()).await;
+        let fields = [("content-type", "application/json")];
+        let answer = proxy.client().send(http::Method::POST, path, &fields, plain("Hello").to_string()).await;
         assert_eq!(answer.error(503)["code"], "circuit_open", "{path}");
         let seconds: u64 = answer.header("retry-after").unwrap().parse().unwrap();
         assert!((1..=3600).contains(&seconds), "{path}: {seconds}");

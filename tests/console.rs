@@ -1,40 +1,22 @@
 //! The console, used by an operator in a real browser (Chromium), over the real binary: tests/clients/console.py has the tasks.
 //!
 //! Pictures of every section, wide and narrow, light and dark, are kept in target/console.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "a test fails by panicking, and says what it left out"
-)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
 use serde_json::json;
 use support::answer::{one_call, text};
-use support::python::python_with;
+use support::python::{chromium, python_with};
 use support::rooms::ask;
 use support::{Proxy, Received, Reply, Server, guarded, policy, rooms};
 
 /// What somebody writes into an argument.
 const MARKUP: &str = "<img src=x onerror=\"document.title='owned'\">";
-
-/// The browser; `None`, with a message, where there is none and none is required.
-fn chromium() -> Option<PathBuf> {
-    let named = std::env::var_os("CALLWRIGHT_CHROMIUM").map(PathBuf::from);
-    let usual = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].map(PathBuf::from);
-    let found = named.into_iter().chain(usual).find(|path| path.exists());
-    if found.is_none() {
-        let required = std::env::var("CALLWRIGHT_REQUIRE_CHROMIUM").is_ok_and(|value| value == "1");
-        assert!(!required, "there is no Chromium; install it, or name it in CALLWRIGHT_CHROMIUM");
-        println!("passed by: there is no Chromium (Debian's package `chromium`)");
-    }
-    found
-}
 
 /// Forgets the floor at first; asks for a room that is gone; books with markup.
 fn model(_: usize, request: &Received) -> Reply {
@@ -99,7 +81,8 @@ async fn the_page_may_load_nothing_from_elsewhere_and_has_no_other_files() {
     for name in ["console.js", "console.css"] {
         assert_eq!(proxy.operator().get(&format!("/console/{name}")).await.status, 200, "{name}");
     }
-    assert_eq!(proxy.operator().get("/console/..%2f..%2fetc%2fpasswd").await.status, 404);
+    assert_eq!(proxy.operator().get("/console/..%2f..%2fetc%2fpasswd").await.status, 400);
+    assert_eq!(proxy.operator().get("/console/passwd").await.status, 404);
     assert_eq!(proxy.client().get("/console").await.status, 404, "the client side has none");
 }
 

@@ -28,12 +28,17 @@ const CREDENTIALS: [(&str, &str); 4] = [
     ("openai-project", "proj-client"),
 ];
 
+/// The fields of a JSON request with all of them.
+fn with_credentials() -> Vec<(&'static str, &'static str)> {
+    CREDENTIALS.into_iter().chain([("content-type", "application/json")]).collect()
+}
+
 #[tokio::test]
 async fn the_clients_credentials_go_to_the_default_upstream_where_none_are_configured() {
     let upstream = Server::always(answer::text("hi")).await;
     let proxy = proxy_of(&upstream).await;
     for path in ["/v1/chat/completions", "/v1/embeddings"] {
-        proxy.client().send(Method::POST, path, &CREDENTIALS, plain("Hello").to_string()).await.ok();
+        proxy.client().send(Method::POST, path, &with_credentials(), plain("Hello").to_string()).await.ok();
         let received = upstream.received().pop().unwrap();
         for (name, value) in CREDENTIALS {
             assert_eq!(received.header(name), Some(value), "{path}");
@@ -48,7 +53,7 @@ async fn a_configured_key_replaces_the_clients_credentials() {
         Proxy::start(config(&upstream.url("/v1")) + "api_key = \"sk-operator\"\norganization = \"org-operator\"\n")
             .await;
     for path in ["/v1/chat/completions", "/v1/embeddings"] {
-        proxy.client().send(Method::POST, path, &CREDENTIALS, plain("Hello").to_string()).await.ok();
+        proxy.client().send(Method::POST, path, &with_credentials(), plain("Hello").to_string()).await.ok();
         let received = upstream.received().pop().unwrap();
         assert_eq!(received.header("authorization"), Some("Bearer sk-operator"));
         assert_eq!(received.header("openai-organization"), Some("org-operator"));
@@ -62,12 +67,8 @@ async fn the_clients_credentials_never_go_to_another_upstream() {
     let config = config(&first.url("/v1"))
         + &format!("[upstreams.other]\nbase_url = \"{}\"\n[aliases.helper]\nupstream = \"other\"\n", other.url("/v1"));
     let proxy = Proxy::start(config).await;
-    let fields: Vec<(&str, &str)> = CREDENTIALS.into_iter().chain([("content-type", "application/json")]).collect();
-    proxy
-        .client()
-        .send(Method::POST, "/v1/chat/completions", &fields, to_helper(plain("Hello")).to_string())
-        .await
-        .ok();
+    let body = to_helper(plain("Hello")).to_string();
+    proxy.client().send(Method::POST, "/v1/chat/completions", &with_credentials(), body).await.ok();
     let received = other.only_request();
     for (name, _) in CREDENTIALS {
         assert_eq!(received.header(name), None, "{name}");
@@ -89,7 +90,7 @@ async fn hop_by_hop_fields_end_at_the_proxy() {
     let request = plain("Hello").to_string();
     for path in ["/v1/chat/completions", "/v1/embeddings"] {
         let bytes = format!(
-            "POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close, X-Hop\r\nX-Hop: 1\r\n\
+            "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close, X-Hop\r\nX-Hop: 1\r\n\
              Keep-Alive: timeout=9\r\nTE: trailers\r\nProxy-Authorization: Basic eA==\r\nUpgrade: h2c\r\nX-Kept: 1\r\n\r\n{request}",
             request.len()
         );
@@ -143,10 +144,12 @@ async fn no_cross_origin_access_is_granted() {
     let upstream = Server::always(answer::text("hi")).await;
     let proxy = proxy_of(&upstream).await;
     let answer = proxy.client().chat_with(&plain("Hello"), &[("origin", "https://evil.example")]).await;
+    assert_eq!(answer.error(403)["code"], "origin_not_allowed");
     assert_eq!(answer.header("access-control-allow-origin"), None);
     let fields = [("origin", "https://evil.example"), ("access-control-request-method", "POST")];
     let answer = proxy.client().send(Method::OPTIONS, "/v1/chat/completions", &fields, "").await;
-    assert_eq!(answer.header("access-control-allow-origin"), None);
+    assert_eq!((answer.status.as_u16(), answer.header("access-control-allow-origin")), (403, None));
+    assert!(upstream.received().is_empty());
 }
 
 #[tokio::test]

@@ -199,7 +199,7 @@ async fn whatever_happens_every_line_is_as_documented_and_names_its_turn() {
     let mut stream = client.chat_stream(&streamed(with_tools("Hello"))).await;
     stream.rest().await;
     turns.push(stream.header("x-callwright-trace").unwrap().to_owned());
-    client.send(Method::POST, "/v1/chat/completions", &[], "no JSON").await;
+    client.send(Method::POST, "/v1/chat/completions", &[("content-type", "application/json")], "no JSON").await;
     client.send(Method::POST, "/v1/embeddings", &[], "{}").await;
     client.send(Method::GET, "/nowhere", &[], "").await;
     client.send(Method::POST, "/v1/feedback", &[], "{}").await;

@@ -170,7 +170,7 @@ async fn every_other_path_below_v1_is_untouched() {
         (Method::POST, "/v1/embeddings"),
         (Method::POST, "/v1/responses"),
         (Method::POST, "/v1/audio/transcriptions"),
-        (Method::PUT, "/v1/uploads/part%2F1?x=%20a+b&y=&y=2"),
+        (Method::PUT, "/v1/uploads/part%201?x=%20a+b%2f&y=&y=2"),
         (Method::PATCH, "/v1/things/1"),
     ] {
         let before = upstream.received().len();

@@ -30,7 +30,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Settings;
 use crate::embedding::DownloadWatcher;
-use crate::http::{self, BodyMemory, ClientSide, Connections, OperatorSide};
+use crate::http::{self, BodyMemory, ClientSide, Connections, OperatorSide, RequestGuard};
 use crate::keys::{Access, OperatorToken};
 use crate::pipeline::Pipeline;
 use crate::store::Store;
@@ -102,22 +102,27 @@ impl App {
         let operator_url = format!("{}://{operator}", certificates.operator_scheme());
 
         let draining = Arc::new(AtomicBool::new(false));
-        let client_router = http::client_router(ClientSide {
+        let are_keys_required = built.access.is_required();
+        let client_guard = RequestGuard::of_clients(&server, are_keys_required, client.ip(), built.metrics.clone());
+        let operator_guard = RequestGuard::of_operators(&server, operator.ip(), built.metrics.clone());
+        let client_side = ClientSide {
             pipeline: built.pipeline.clone(),
             store: built.store.clone(),
             access: built.access.clone(),
             metrics: built.metrics.clone(),
             body_limit_bytes: server.body_limit_bytes,
             body_memory: BodyMemory::new(server.body_memory_bytes, built.metrics.clone()),
-        });
-        let operator_router = http::operator_router(OperatorSide {
+        };
+        let operator_side = OperatorSide {
             pipeline: built.pipeline.clone(),
             store: built.store.clone(),
             access: built.access.clone(),
             token: Arc::new(OperatorToken::of(&server.operator_token)),
             metrics: built.metrics.clone(),
             draining: draining.clone(),
-        });
+        };
+        let client_router = http::client_router(client_side, client_guard);
+        let operator_router = http::operator_router(operator_side, operator_guard);
         let (client_ending, operator_ending) = (CancellationToken::new(), CancellationToken::new());
         let Certificates { client: client_tls, operator: operator_tls, watcher } = certificates;
         let connections = |side| Connections::new(side, &server, built.metrics.clone());

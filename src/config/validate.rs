@@ -23,13 +23,8 @@ pub(super) fn problems(settings: &Settings, place_of: impl Fn(&str) -> Option<Pl
 fn listener_problems(settings: &Settings) -> Vec<Problem> {
     let server = &settings.server;
     let listeners = [
-        ("server.listen", server.listen, settings.keys.is_required() || server.tls.asks_clients(), CLIENTS),
-        (
-            "server.operator_listen",
-            server.operator_listen,
-            !server.operator_token.is_empty() || server.operator_tls.asks_clients(),
-            OPERATORS,
-        ),
+        ("server.listen", server.listen, server.requires_client_credential(settings.keys.is_required()), CLIENTS),
+        ("server.operator_listen", server.operator_listen, server.requires_operator_credential(), OPERATORS),
     ];
     let mut problems: Vec<Problem> = listeners
         .into_iter()
@@ -47,6 +42,7 @@ fn listener_problems(settings: &Settings) -> Vec<Problem> {
     let faults = tables.into_iter().filter_map(|(table, tls)| tls.fault(table));
     problems.extend(faults.map(|(key, message)| problem(&key, message)));
     problems.extend(server.faults().into_iter().map(|(key, message)| problem(&key, message)));
+    problems.extend(server.browser_faults().into_iter().map(|(key, message)| problem(&key, message)));
     problems
 }
 

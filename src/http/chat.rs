@@ -12,7 +12,7 @@ use crate::pipeline::{Answer, AnswerBody, Pending, TurnRequest};
 use super::caller::Caller;
 use super::received_body::receive;
 use super::router::ClientSide;
-use super::{error, rate_limit, receipted, stream_body};
+use super::{error, json, rate_limit, receipted, stream_body};
 
 /// `POST /v1/chat/completions`.
 pub(super) async fn completions(
@@ -44,6 +44,10 @@ async fn turn(
     body: Body,
 ) -> Response {
     let arrived = Instant::now();
+    // A page of another site can send other types of content without being asked for permission.
+    if !json::is_json(&headers) {
+        return json::not_json("a chat completion is requested as JSON");
+    }
     let body = match receive(side, &headers, body, side.body_limit_bytes).await {
         Ok(body) => body,
         Err(refusal) => return *refusal,

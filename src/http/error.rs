@@ -13,7 +13,7 @@ use crate::pipeline::{refusal_body, refusal_headers};
 use crate::store::StoreError;
 
 use super::caller::Caller;
-use super::json;
+use super::{hint, json};
 
 /// Seconds after which a client may send again what the proxy had no room for.
 const RETRY_AFTER_SECONDS: u64 = 2;
@@ -100,7 +100,7 @@ pub(super) fn store(failure: &StoreError) -> Response {
 
 /// 404 on the client side, for those who may come in.
 pub(super) async fn no_such_client_route(_: Caller, method: Method, uri: Uri) -> Response {
-    no_such_route(method, uri).await
+    no_such_route(&method, &uri, hint::of_client_path(uri.path()))
 }
 
 /// 405 on the client side, for those who may come in.
@@ -108,9 +108,15 @@ pub(super) async fn no_such_client_method(_: Caller, method: Method, uri: Uri) -
     no_such_method(method, uri).await
 }
 
+/// 404 on the operator side.
+pub(super) async fn no_such_operator_route(method: Method, uri: Uri) -> Response {
+    no_such_route(&method, &uri, hint::of_operator_path(uri.path()))
+}
+
 /// 404 for a path that no route has.
-pub(super) async fn no_such_route(method: Method, uri: Uri) -> Response {
-    let message = format!("unknown request URL: {method} {}", uri.path());
+fn no_such_route(method: &Method, uri: &Uri, hint: Option<String>) -> Response {
+    let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+    let message = format!("unknown request URL: {method} {}{hint}", uri.path());
     invalid_request(StatusCode::NOT_FOUND, message, "unknown_url")
 }
 

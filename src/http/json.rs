@@ -28,7 +28,7 @@ pub(super) fn value<T: Serialize>(status: StatusCode, value: &T) -> Response {
 
 /// Does a request say that its body is JSON? A web page of somebody else's cannot make a browser say so without being allowed to
 /// (<https://fetch.spec.whatwg.org/#http-cors-protocol>).
-fn is_json(headers: &HeaderMap) -> bool {
+pub(super) fn is_json(headers: &HeaderMap) -> bool {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     kind.split(';').next().is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
 }
@@ -43,13 +43,17 @@ pub(super) fn sent(
     sent: &str,
 ) -> Result<Bytes, Box<Response>> {
     if !is_json(headers) {
-        let message = format!("{sent}, with `content-type: application/json`");
-        let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
-        return Err(Box::new(error::invalid_request(status, message, "unsupported_media_type")));
+        return Err(Box::new(not_json(sent)));
     }
     body.map_err(|rejection| {
         Box::new(error::invalid_request(rejection.status(), rejection.body_text(), "invalid_body"))
     })
+}
+
+/// The refusal of a body that is not sent as JSON. `sent` begins its sentence: "a verdict is sent as JSON".
+pub(super) fn not_json(sent: &str) -> Response {
+    let message = format!("{sent}, with `content-type: application/json`");
+    error::invalid_request(StatusCode::UNSUPPORTED_MEDIA_TYPE, message, "unsupported_media_type")
 }
 
 /// A body that is one JSON object. An array would be read as the values of the members, and is none.

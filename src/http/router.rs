@@ -16,6 +16,7 @@ use crate::store::Store;
 use crate::telemetry::Metrics;
 
 use super::body_memory::BodyMemory;
+use super::request_guard::RequestGuard;
 use super::{admin, chat, console, error, feedback, health, metered, models, operator, pass_through};
 
 /// What the client side's handlers need.
@@ -52,10 +53,10 @@ pub struct OperatorSide {
     pub draining: Arc<AtomicBool>,
 }
 
-/// The client side: what an OpenAI client speaks to.
-pub fn client_router(state: ClientSide) -> Router {
+/// The client side: what an OpenAI client speaks to. Paths are normal here: see [`super::path`].
+pub fn client_router(state: ClientSide, guard: RequestGuard) -> Router {
     let metrics = state.metrics.clone();
-    Router::new()
+    let router = Router::new()
         .route("/v1/chat/completions", post(chat::completions).fallback(pass_through::pass))
         .route("/openai/deployments/{model}/chat/completions", post(chat::deployment))
         .route("/v1/models", get(models::list).fallback(pass_through::pass))
@@ -65,14 +66,15 @@ pub fn client_router(state: ClientSide) -> Router {
         .method_not_allowed_fallback(error::no_such_client_method)
         // The first is the outermost; together they cost a request one box.
         .layer((from_fn_with_state(metrics, metered::client), CatchPanicLayer::custom(error::panicked)))
-        .with_state(state)
+        .with_state(state);
+    guard.before(router)
 }
 
 /// The operator side: health, metrics, administration. What stands above `operator::authorized` needs the operators' token.
-pub fn operator_router(state: OperatorSide) -> Router {
+pub fn operator_router(state: OperatorSide, guard: RequestGuard) -> Router {
     let representation = put(admin::tools::write).delete(admin::tools::take_back);
     let representation = representation.layer(DefaultBodyLimit::max(admin::tools::MAX_BODY));
-    Router::new()
+    let router = Router::new()
         .route("/metrics", get(health::metrics))
         .route("/admin/approvals", get(admin::approvals::list))
         .route("/admin/approvals/{id}", get(admin::approvals::show))
@@ -119,8 +121,9 @@ pub fn operator_router(state: OperatorSide) -> Router {
         .route("/readyz", get(health::ready))
         .route("/console", get(console::page))
         .route("/console/{file}", get(console::file))
-        .fallback(error::no_such_route)
+        .fallback(error::no_such_operator_route)
         .method_not_allowed_fallback(error::no_such_method)
         .layer((from_fn(metered::no_store), CatchPanicLayer::custom(error::panicked)))
-        .with_state(state)
+        .with_state(state);
+    guard.before(router)
 }

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
+use super::browser::{HostPattern, is_origin};
 use super::connections::descriptors;
 use crate::domain::Secret;
 
@@ -17,6 +18,11 @@ pub struct Settings {
     pub operator_listen: SocketAddr,
     /// Listen on addresses other than loopback although nothing of the proxy's own protects the listener.
     pub allow_public: bool,
+    /// Host names under which clients and operators reach the proxy, besides `localhost` and IP literals: exact names, or `*.example.com` for all
+    /// names below one. Checked on listeners that require no credential.
+    pub hosts: Vec<String>,
+    /// Origins of web pages that may use the client side from another origin, such as `https://chat.example.com`.
+    pub allowed_origins: Vec<String>,
     /// What operators have to send as `Authorization: Bearer TOKEN`; empty: nothing.
     pub operator_token: Secret,
     /// Largest request body, in bytes. The default lets several images through.
@@ -157,6 +163,42 @@ impl Settings {
             configured => configured,
         }
     }
+
+    /// Whether each request to the operator side needs a token or a client certificate.
+    pub fn requires_operator_credential(&self) -> bool {
+        !self.operator_token.is_empty() || self.operator_tls.asks_clients()
+    }
+
+    /// Whether each request to the client side needs a key or a client certificate.
+    pub fn requires_client_credential(&self, are_keys_required: bool) -> bool {
+        are_keys_required || self.tls.asks_clients()
+    }
+
+    /// Entries of `hosts` and `allowed_origins` that cannot match: the key of each, and a message that names it.
+    pub fn browser_faults(&self) -> Vec<(String, String)> {
+        let mut faults = Vec::new();
+        for (number, host) in self.hosts.iter().enumerate() {
+            if HostPattern::parse(host).is_none() {
+                let key = format!("server.hosts[{number}]");
+                let message = format!(
+                    "`{key}`: `{host}` is not a host name; write it without scheme and port, such as `callwright.example.com`, or `*.example.com` \
+                     for all names below one"
+                );
+                faults.push((key, message));
+            }
+        }
+        for (number, origin) in self.allowed_origins.iter().enumerate() {
+            if !is_origin(origin) {
+                let key = format!("server.allowed_origins[{number}]");
+                let message = format!(
+                    "`{key}`: `{origin}` is not an origin; write scheme, host and port as browsers send them, without a path, such as \
+                     `https://chat.example.com`"
+                );
+                faults.push((key, message));
+            }
+        }
+        faults
+    }
 }
 
 /// Longest timeout of a connection, in seconds: a day.
@@ -168,6 +210,8 @@ impl Default for Settings {
             listen: SocketAddr::from(([127, 0, 0, 1], 8787)),
             operator_listen: SocketAddr::from(([127, 0, 0, 1], 8788)),
             allow_public: false,
+            hosts: Vec::new(),
+            allowed_origins: Vec::new(),
             operator_token: Secret::default(),
             body_limit_bytes: 32 * 1024 * 1024,
             body_memory_bytes: 256 * 1024 * 1024,
@@ -218,6 +262,27 @@ mod tests {
         );
         let message = &wrong.faults_under(Some(1_024))[4].1;
         assert!(message.contains("`server.max_connections`: 1000") && message.contains("768"), "{message}");
+    }
+
+    #[test]
+    fn hosts_and_origins_that_cannot_match_are_named() {
+        let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        let settings = Settings {
+            hosts: texts(&["callwright", "*.example.com", "http://x", "x:80", "*", ""]),
+            allowed_origins: texts(&["https://a.example:8443", "app://chat", "https://a.example/", "null", "*"]),
+            ..Settings::default()
+        };
+        let keys: Vec<String> = settings.browser_faults().into_iter().map(|(key, _)| key).collect();
+        let expected = [
+            "server.hosts[2]",
+            "server.hosts[3]",
+            "server.hosts[4]",
+            "server.hosts[5]",
+            "server.allowed_origins[2]",
+            "server.allowed_origins[3]",
+            "server.allowed_origins[4]",
+        ];
+        assert_eq!(keys, expected);
     }
 
     #[test]

@@ -13,8 +13,8 @@ use super::family::{
 use super::labels::{
     AttemptOutcome, CacheName, CloseReason, ConnectionState, Decision, Endpoint, ExecutionOutcome, Exhausted,
     FeedbackKind, HandshakeFailure, HoldEnd, KeyResult, KnownNames, Label, LearningJob, LearningRun, Listener,
-    MAX_CLIENT_TOOLS, MemoryKind, OTHER, OperationState, Purpose, RefusalReason, ResultLabel, SpanEnd, Stage,
-    TokenKind, TurnMode, UnsureResult,
+    MAX_CLIENT_TOOLS, MemoryKind, OTHER, OperationState, Purpose, RefusalReason, RequestRefusal, ResultLabel, SpanEnd,
+    Stage, TokenKind, TurnMode, UnsureResult,
 };
 use crate::domain::outcome::CredentialFault;
 use crate::domain::{CircuitState, EvidenceKind, FaultCode, PlanResult, PrefixChange, RepairKind, Verdict};
@@ -208,6 +208,8 @@ metrics! {
     request_body_bytes: IntGauge = "request_body_bytes";
     /// Request bodies that were refused because too many bytes of bodies were held in memory.
     request_bodies_refused: IntCounter = "request_bodies_refused_total";
+    /// Requests that are refused before they are routed, by listener and why: a foreign host or origin, an unsafe path, a WebSocket.
+    requests_refused: Counters2<Listener, RequestRefusal> = "requests_refused_total" ["listener", "reason"];
     /// TLS handshakes that came to nothing, by listener and why.
     tls_handshake_failures: Counters2<Listener, HandshakeFailure> = "tls_handshake_failures_total" ["listener", "reason"];
     /// When the certificate of a listener expires, as Unix time; of a chain the first that does.

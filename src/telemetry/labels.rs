@@ -138,6 +138,20 @@ labels! {
 }
 
 labels! {
+    /// Why a request is refused before it is routed.
+    RequestRefusal {
+        /// `Host` is not one that the listener serves.
+        Host = "host",
+        /// A web page of another origin made it.
+        Origin = "origin",
+        /// Its path has no safe normal form, or is a disguise of a guarded one.
+        Path = "path",
+        /// It is to become a WebSocket.
+        Upgrade = "upgrade",
+    }
+}
+
+labels! {
     /// Why a TLS handshake came to nothing.
     HandshakeFailure {
         /// The client took too long.

@@ -17,11 +17,12 @@ mod names;
 mod paths;
 mod redirects;
 mod shop;
+mod spellings;
 mod tokens;
 mod told;
 
 /// The files with cases, and what they hold.
-const FILES: [(&str, &str); 10] = [
+const FILES: [(&str, &str); 11] = [
     ("addresses.rs", include_str!("addresses.rs")),
     ("bodies.rs", include_str!("bodies.rs")),
     ("credentials.rs", include_str!("credentials.rs")),
@@ -30,6 +31,7 @@ const FILES: [(&str, &str); 10] = [
     ("names.rs", include_str!("names.rs")),
     ("paths.rs", include_str!("paths.rs")),
     ("redirects.rs", include_str!("redirects.rs")),
+    ("spellings.rs", include_str!("spellings.rs")),
     ("told.rs", include_str!("told.rs")),
     ("tokens.rs", include_str!("tokens.rs")),
 ];

@@ -120,7 +120,8 @@ impl Client {
         let body = body.to_string();
         let length = body.len();
         let more: String = json_fields(headers).iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-        let head = format!("POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n{more}content-length: {length}\r\n\r\n");
+        let head =
+            format!("POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\n{more}content-length: {length}\r\n\r\n");
         socket.write_all((head + &body).as_bytes()).await.unwrap();
         Connection { socket }
     }

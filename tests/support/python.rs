@@ -1,4 +1,4 @@
-//! The Python that has the clients and judges which the tests drive.
+//! The Python that has the clients and judges which the tests drive, and the browser.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,4 +21,18 @@ pub(crate) fn python_with(module: &str, package: &str) -> Option<PathBuf> {
     assert!(!required, "{advice}");
     println!("passed by: {advice}");
     None
+}
+
+/// The browser; `None`, with a message, where there is none and none is required.
+#[allow(clippy::print_stdout, reason = "a test says what it left out")]
+pub(crate) fn chromium() -> Option<PathBuf> {
+    let named = std::env::var_os("CALLWRIGHT_CHROMIUM").map(PathBuf::from);
+    let usual = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].map(PathBuf::from);
+    let found = named.into_iter().chain(usual).find(|path| path.exists());
+    if found.is_none() {
+        let required = std::env::var("CALLWRIGHT_REQUIRE_CHROMIUM").is_ok_and(|value| value == "1");
+        assert!(!required, "there is no Chromium; install it, or name it in CALLWRIGHT_CHROMIUM");
+        println!("passed by: there is no Chromium (Debian's package `chromium`)");
+    }
+    found
 }

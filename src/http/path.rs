@@ -1,0 +1,336 @@
+//! One spelling for each path, before anything is routed.
+//!
+//! Servers behind the proxy read a path in their own way: they decode it, collapse slashes, drop parameters, fold case. Were a path passed through in
+//! another spelling of `/v1/chat/completions`, its turn would run unguarded. So each path is brought into its normal form (RFC 3986, section 6.2.2), what
+//! no client has a reason to send is refused, and what is passed through is the normal form.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use percent_encoding::percent_decode_str;
+use unicode_normalization::UnicodeNormalization;
+
+/// Where turns arrive.
+pub(super) const CHAT: &str = "/v1/chat/completions";
+
+/// The prefix of Azure's `v1` API, which is the same as `/v1`.
+const AZURE_V1: &str = "/openai/v1/";
+
+/// The last segments of every path to chat completions.
+const CHAT_SEGMENTS: [&str; 2] = ["chat", "completions"];
+
+/// Why a path is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(super) enum PathFault {
+    /// A segment that leads upwards, in whichever spelling.
+    #[error("it has a `..` segment")]
+    Parent,
+    /// A slash or backslash inside a segment, in whichever spelling.
+    #[error("it has an encoded slash or a backslash")]
+    Separator,
+    /// A character that controls something, such as NUL.
+    #[error("it has a control character")]
+    Control,
+    /// A `%` without two hexadecimal digits.
+    #[error("it has a `%` without two hexadecimal digits; write `%25` for the sign itself")]
+    Escape,
+    /// An escape of an escape, which servers that decode twice read as another path.
+    #[error("it is percent-encoded twice")]
+    DoubleEscape,
+    /// Bytes that are no text.
+    #[error("its percent-encoded bytes are not UTF-8")]
+    Encoding,
+}
+
+/// The normal form of a path: unreserved characters decoded, escapes in upper case, no empty and no `.` segments, no slash at its end.
+///
+/// # Errors
+/// [`PathFault`].
+pub(super) fn normalise(path: &str) -> Result<Cow<'_, str>, PathFault> {
+    if !path.starts_with('/') || is_normal(path) {
+        return Ok(Cow::Borrowed(path));
+    }
+    let mut normal = String::with_capacity(path.len());
+    for segment in path.split('/') {
+        let segment = normalise_segment(segment)?;
+        if !segment.is_empty() && segment != "." {
+            normal.push('/');
+            normal.push_str(&segment);
+        }
+    }
+    if normal.is_empty() {
+        normal.push('/');
+    }
+    Ok(Cow::Owned(normal))
+}
+
+/// Whether nothing in a path could have another form: most paths, which cost one look at their bytes.
+fn is_normal(path: &str) -> bool {
+    let bytes = path.as_bytes();
+    let is_plain = |&byte: &u8| matches!(byte, 0x21..=0x7e) && !matches!(byte, b'%' | b'\\');
+    let has_odd_segment = bytes.windows(2).any(|pair| matches!(pair, b"//" | b"/."));
+    bytes.iter().all(is_plain) && !has_odd_segment && (bytes.len() == 1 || !bytes.ends_with(b"/"))
+}
+
+fn normalise_segment(segment: &str) -> Result<String, PathFault> {
+    let mut normal = String::with_capacity(segment.len());
+    let mut decoded = Vec::with_capacity(segment.len());
+    let mut bytes = segment.bytes();
+    while let Some(byte) = bytes.next() {
+        let is_escape = byte == b'%';
+        let byte = if is_escape { escaped(bytes.next(), bytes.next()).ok_or(PathFault::Escape)? } else { byte };
+        match byte {
+            b'/' | b'\\' => return Err(PathFault::Separator),
+            _ if byte.is_ascii_control() => return Err(PathFault::Control),
+            _ if is_unreserved(byte) || !(is_escape || byte >= 0x80) => normal.push(char::from(byte)),
+            // Writing to a string cannot fail.
+            _ => drop(write!(normal, "%{byte:02X}")),
+        }
+        decoded.push(byte);
+    }
+    let decoded = String::from_utf8(decoded).map_err(|_| PathFault::Encoding)?;
+    if decoded.chars().any(char::is_control) {
+        return Err(PathFault::Control);
+    }
+    let plain = plain(&decoded);
+    if plain.contains(['/', '\\']) {
+        return Err(PathFault::Separator);
+    }
+    if plain.as_bytes().windows(ESCAPE_LENGTH).any(is_escape) {
+        return Err(PathFault::DoubleEscape);
+    }
+    let bare = without_parameters(&plain);
+    if bare == ".." || (bare == "." && normal != ".") {
+        return Err(PathFault::Parent);
+    }
+    Ok(normal)
+}
+
+fn escaped(high: Option<u8>, low: Option<u8>) -> Option<u8> {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    u8::try_from(digit(high?)? * 16 + digit(low?)?).ok()
+}
+
+/// Bytes of `%41`.
+const ESCAPE_LENGTH: usize = 3;
+
+fn is_escape(bytes: &[u8]) -> bool {
+    matches!(bytes, [b'%', high, low] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit())
+}
+
+/// RFC 3986, section 2.3.
+fn is_unreserved(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
+}
+
+/// A text with look-alikes, such as full-width letters, replaced by what they look like (NFKC).
+fn plain(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() { Cow::Borrowed(text) } else { Cow::Owned(text.nfkc().collect()) }
+}
+
+/// A segment without its parameters (`;a=b`) and the white space at its end, which some servers drop.
+fn without_parameters(segment: &str) -> &str {
+    segment.split(';').next().unwrap_or_default().trim_end()
+}
+
+/// The path that has the route of a normal one: `/openai/v1/...`, as Azure spells `/v1/...`, and chat completions without `/v1`.
+pub(super) fn canonical(path: Cow<'_, str>) -> Cow<'_, str> {
+    if let Some(rest) = path.strip_prefix(AZURE_V1) {
+        return Cow::Owned(format!("/v1/{rest}"));
+    }
+    if path == "/chat/completions" { Cow::Borrowed(CHAT) } else { path }
+}
+
+/// Whether a normal path that has no route of its own could be read as one of chat completions by the server that it is passed to: in another case,
+/// with parameters, behind another prefix.
+pub(super) fn is_disguised_chat(path: &str) -> bool {
+    if path == CHAT {
+        return false;
+    }
+    let decoded = percent_decode_str(path).decode_utf8_lossy();
+    let folded = plain(&decoded).to_lowercase();
+    let bare = folded.split(['?', '#']).next().unwrap_or_default();
+    let is_dropped = |letter: char| letter == '.' || letter.is_whitespace();
+    let segments =
+        bare.rsplit('/').map(|segment| without_parameters(segment).trim_start().trim_end_matches(is_dropped));
+    let mut segments = segments.filter(|segment| !segment.is_empty());
+    let (last, before) = (segments.next(), segments.next());
+    [before, last] == CHAT_SEGMENTS.map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn routed(path: &str) -> Result<String, PathFault> {
+        normalise(path).map(|path| canonical(path).into_owned())
+    }
+
+    #[test]
+    fn spellings_of_one_path_have_one_form() {
+        for spelling in [
+            "/v1/chat/completions",
+            "/v1/./chat/completions",
+            "/v1//chat/completions",
+            "//v1/chat/completions",
+            "/v1/chat/%63ompletions",
+            "/%76%31/chat/completions",
+            "/v1/chat/completions/",
+            "/v1/chat/completions//",
+            "/v1/chat/completions/.",
+            "/v1/%2e/chat/completions",
+            "/chat/completions",
+            "/openai/v1/chat/completions",
+            "/openai//v1/./chat/%63ompletions/",
+        ] {
+            assert_eq!(routed(spelling).as_deref(), Ok(CHAT), "{spelling}");
+        }
+        for (path, normal) in [
+            ("/", "/"),
+            ("//", "/"),
+            ("/.", "/"),
+            ("*", "*"),
+            ("", ""),
+            ("/v1/files/a%20b", "/v1/files/a%20b"),
+            ("/v1/files/%c3%a9%3a", "/v1/files/%C3%A9%3A"),
+            ("/v1/files/é", "/v1/files/%C3%A9"),
+            ("/v1/models/ft:gpt-4o:x::y", "/v1/models/ft:gpt-4o:x::y"),
+            ("/v1/files/.hidden", "/v1/files/.hidden"),
+            ("/v1/files/...", "/v1/files/..."),
+            ("/v1/files/100%25", "/v1/files/100%25"),
+        ] {
+            assert_eq!(normalise(path).as_deref(), Ok(normal), "{path}");
+        }
+    }
+
+    #[test]
+    fn what_leads_elsewhere_is_refused() {
+        use PathFault::{Control, DoubleEscape, Encoding, Escape, Parent, Separator};
+        for (path, fault) in [
+            ("/v1/x/../chat/completions", Parent),
+            ("/v1/%2e%2e/admin", Parent),
+            ("/v1/.%2E/admin", Parent),
+            ("/v1/..;/admin", Parent),
+            ("/v1/..;a=b/admin", Parent),
+            ("/v1/.;a=b/admin", Parent),
+            ("/v1/..%20/admin", Parent),
+            ("/v1/%E2%80%A5/admin", Parent),
+            ("/v1/．．/admin", Parent),
+            ("/v1/..%2fadmin/keys", Separator),
+            ("/v1/chat%2Fcompletions", Separator),
+            ("/v1/chat%5ccompletions", Separator),
+            ("/v1/chat\\completions", Separator),
+            ("/v1/chat%EF%BC%8Fcompletions", Separator),
+            ("/v1/chat/completions%00", Control),
+            ("/v1/chat/completions%0d%0aX:1", Control),
+            ("/v1/chat/completions%C2%85", Control),
+            ("/v1/chat/completions%7f", Control),
+            ("/v1/chat/%", Escape),
+            ("/v1/chat/%6", Escape),
+            ("/v1/chat/%zz", Escape),
+            ("/v1/chat/%u0063ompletions", Escape),
+            ("/v1/chat%252fcompletions", DoubleEscape),
+            ("/v1/chat/%2563ompletions", DoubleEscape),
+            ("/v1/%25%32%65%25%32%65/admin", DoubleEscape),
+            ("/v1/%c0%ae%c0%ae/admin", Encoding),
+            ("/v1/%ff", Encoding),
+        ] {
+            assert_eq!(normalise(path), Err(fault), "{path}");
+        }
+    }
+
+    #[test]
+    fn disguises_of_chat_completions_are_known() {
+        for path in [
+            "/v1/Chat/Completions",
+            "/v1/chat/completions.",
+            "/v1/chat/completions%20",
+            "/v1/chat/completions;x=1",
+            "/v1/chat;x/completions",
+            "/v1/chat/completions%3Fa",
+            "/v1/chat/completions%23a",
+            "/v1/%EF%BD%83hat/completions",
+            "/v1/v1/chat/completions",
+            "/v1/engines/gpt/chat/completions",
+        ] {
+            assert!(is_disguised_chat(path), "{path}");
+        }
+        for path in [CHAT, "/v1/chat/completions/chatcmpl-1", "/v1/completions", "/v1/chat", "/v1/embeddings", "/"] {
+            assert!(!is_disguised_chat(path), "{path}");
+        }
+    }
+
+    /// A letter of a path in one of its spellings.
+    fn spelled(letter: char, how: u8) -> String {
+        let byte = u32::from(letter);
+        match how % 8 {
+            1 => format!("%{byte:02x}"),
+            2 => format!("%{byte:02X}"),
+            3 => format!("%25{byte:02x}"),
+            4 => letter.to_uppercase().collect(),
+            // The full-width form.
+            5 if letter.is_ascii_graphic() => char::from_u32(byte + 0xfee0).map(String::from).unwrap_or_default(),
+            _ => letter.to_string(),
+        }
+    }
+
+    const NOISE: [&str; 20] = [
+        "/", "//", "/./", "/.", "/../", "/x/../", "/%2e/", "/%2e%2e/", "/..;/", ";a=b", "%20", ".", "%00", "%2f",
+        "%5c", "\\", "%3f", "%23", "%09", "/v1/",
+    ];
+
+    proptest! {
+        /// Reads a path as the most lenient of servers would: whatever such a server takes for chat completions is routed to the guard or refused.
+        #[test]
+        fn no_spelling_of_a_guarded_path_is_passed_through(
+            base in prop::sample::select(vec![CHAT, "/chat/completions", "/openai/v1/chat/completions"]),
+            how in prop::collection::vec(prop_oneof![6 => Just(0_u8), 1 => any::<u8>()], 40),
+            noise in prop::collection::vec((0_usize..40, prop::sample::select(NOISE.to_vec())), 0..3),
+        ) {
+            let mut spelling = String::new();
+            for (place, letter) in base.chars().enumerate() {
+                noise.iter().filter(|(at, _)| *at == place).for_each(|(_, noise)| spelling.push_str(noise));
+                spelling.push_str(&spelled(letter, how[place]));
+            }
+            noise.iter().filter(|(at, _)| *at >= base.len()).for_each(|(_, noise)| spelling.push_str(noise));
+            if let Ok(path) = routed(&spelling) {
+                let is_passed = path.starts_with("/v1/") && path != CHAT && !is_disguised_chat(&path);
+                prop_assert!(!is_passed || lenient(&path) != CHAT, "{} is passed through as {}", spelling, path);
+                prop_assert_eq!(routed(&path), Ok(path.clone()), "the form is its own");
+            }
+        }
+
+        #[test]
+        fn any_text_has_a_form_or_a_fault(path in "/[ -~é．%/.]{0,40}") {
+            if let Ok(normal) = normalise(&path) {
+                prop_assert!(!normal.contains("//") && !normal.split('/').any(|segment| matches!(segment, "." | "..")));
+                prop_assert!(normal.is_ascii());
+            }
+        }
+    }
+
+    /// What a server that decodes again and again, folds case and width, drops parameters and resolves dots would route.
+    fn lenient(path: &str) -> String {
+        let mut text = path.to_owned();
+        for _ in 0..4 {
+            text = percent_decode_str(&text)
+                .decode_utf8_lossy()
+                .nfkc()
+                .collect::<String>()
+                .to_lowercase()
+                .replace('\\', "/");
+        }
+        let text = text.split(['?', '#', '\0']).next().unwrap_or_default().to_owned();
+        let mut segments: Vec<&str> = Vec::new();
+        for segment in text.split('/') {
+            match segment.split(';').next().unwrap_or_default().trim() {
+                "" | "." => {}
+                ".." => drop(segments.pop()),
+                segment => segments.push(segment.trim_end_matches('.')),
+            }
+        }
+        format!("/{}", segments.join("/"))
+    }
+}

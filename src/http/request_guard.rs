@@ -1,0 +1,337 @@
+//! What is checked of each request before it is routed: its host, its origin, its path, and whether it wants to become a WebSocket.
+
+use std::borrow::Cow;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS,
+    ACCESS_CONTROL_REQUEST_METHOD, CACHE_CONTROL, ORIGIN, UPGRADE, VARY,
+};
+use axum::http::request::Parts;
+use axum::http::uri::PathAndQuery;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::Response;
+use hyper::ext::Protocol;
+
+use super::browser::{HostFault, HostRules, Initiator, OriginRules};
+use super::path::{self, PathFault};
+use super::{Settings, error};
+use crate::telemetry::Metrics;
+use crate::telemetry::labels::{Endpoint, Label, Listener, RequestRefusal};
+
+/// Checks the requests of one listener before they are routed.
+#[derive(Debug)]
+pub struct RequestGuard {
+    listener: Listener,
+    /// None where every request needs a credential: a page that rebinds a name has none to send.
+    hosts: Option<HostRules>,
+    origins: OriginRules,
+    metrics: Arc<Metrics>,
+}
+
+impl RequestGuard {
+    /// The guard of the client side, which is bound to this address.
+    pub fn of_clients(settings: &Settings, are_keys_required: bool, bound: IpAddr, metrics: Arc<Metrics>) -> Self {
+        let is_open = !settings.requires_client_credential(are_keys_required);
+        Self {
+            listener: Listener::Client,
+            hosts: is_open.then(|| HostRules::new(&settings.hosts, bound)),
+            origins: OriginRules::new(&settings.allowed_origins, settings.tls.is_on(), false),
+            metrics,
+        }
+    }
+
+    /// The guard of the operator side, which is bound to this address. It serves no page but its own console.
+    pub fn of_operators(settings: &Settings, bound: IpAddr, metrics: Arc<Metrics>) -> Self {
+        let is_open = !settings.requires_operator_credential();
+        Self {
+            listener: Listener::Operator,
+            hosts: is_open.then(|| HostRules::new(&settings.hosts, bound)),
+            origins: OriginRules::new(&[], settings.operator_tls.is_on(), true),
+            metrics,
+        }
+    }
+
+    /// Puts the guard before a router, whose routes see normal paths alone.
+    pub(super) fn before(self, router: Router) -> Router {
+        Router::new().fallback_service(router).layer(from_fn_with_state(Arc::new(self), check))
+    }
+
+    /// Checks a request, and brings its path into the normal form.
+    fn examine(&self, parts: &mut Parts) -> Result<Initiator, Refusal> {
+        if let Some(hosts) = &self.hosts {
+            hosts.check(parts)?;
+        }
+        let initiator = self.origins.initiator(parts);
+        if initiator == Initiator::Foreign {
+            return Err(Refusal::Origin(self.listener));
+        }
+        if is_web_socket(parts) {
+            return Err(Refusal::WebSocket);
+        }
+        let target = path::canonical(path::normalise(parts.uri.path())?);
+        if self.listener == Listener::Client && target.starts_with("/v1/") && path::is_disguised_chat(&target) {
+            return Err(Refusal::Disguise(target.into_owned()));
+        }
+        if let Some(uri) = rewritten(&parts.uri, target)? {
+            parts.uri = uri;
+        }
+        Ok(initiator)
+    }
+
+    fn count(&self, refusal: &Refusal, status: StatusCode) {
+        self.metrics.requests_refused.inc(self.listener, refusal.reason());
+        if self.listener == Listener::Client {
+            self.metrics.requests.inc(Endpoint::Other, status.as_u16());
+        }
+    }
+}
+
+async fn check(State(guard): State<Arc<RequestGuard>>, request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let initiator = match guard.examine(&mut parts) {
+        Ok(initiator) => initiator,
+        Err(refusal) => {
+            let mut response = refusal.response();
+            response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+            guard.count(&refusal, response.status());
+            return response;
+        }
+    };
+    let origin = parts.headers.get(ORIGIN).filter(|_| initiator == Initiator::Allowed).cloned();
+    let Some(origin) = origin else { return next.run(Request::from_parts(parts, body)).await };
+    let mut response =
+        if is_preflight(&parts) { preflight(&parts.headers) } else { next.run(Request::from_parts(parts, body)).await };
+    share(response.headers_mut(), origin);
+    response
+}
+
+/// Why a request is refused.
+#[derive(Debug)]
+enum Refusal {
+    Host(HostFault),
+    Origin(Listener),
+    WebSocket,
+    Path(PathFault),
+    /// The path could pass for that of chat completions.
+    Disguise(String),
+}
+
+impl From<HostFault> for Refusal {
+    fn from(fault: HostFault) -> Self {
+        Self::Host(fault)
+    }
+}
+
+impl From<PathFault> for Refusal {
+    fn from(fault: PathFault) -> Self {
+        Self::Path(fault)
+    }
+}
+
+/// Characters of a refused host that the message repeats; no DNS name has more.
+const MAX_SHOWN_HOST: usize = 253;
+
+impl Refusal {
+    fn reason(&self) -> RequestRefusal {
+        match self {
+            Self::Host(_) => RequestRefusal::Host,
+            Self::Origin(_) => RequestRefusal::Origin,
+            Self::WebSocket => RequestRefusal::Upgrade,
+            Self::Path(_) | Self::Disguise(_) => RequestRefusal::Path,
+        }
+    }
+
+    fn response(&self) -> Response {
+        let (status, message, code) = match self {
+            Self::Host(HostFault::Invalid) => {
+                (StatusCode::BAD_REQUEST, "a request needs one valid `Host` field".to_owned(), "invalid_host")
+            }
+            // RFC 9110, section 15.5.20: the server is not the one of the request's authority.
+            Self::Host(HostFault::Foreign(host)) => {
+                let shown: String = host.chars().take(MAX_SHOWN_HOST).collect();
+                let message = format!(
+                    "the host `{shown}` is not served: without required credentials this listener answers to `localhost`, its own addresses and \
+                     the names in `server.hosts`; add the name there if it is the proxy's"
+                );
+                (StatusCode::MISDIRECTED_REQUEST, message, "host_not_allowed")
+            }
+            Self::Origin(listener) => {
+                let key = match listener {
+                    Listener::Client => "add the page's origin to `server.allowed_origins` if it may use the proxy",
+                    Listener::Operator => {
+                        "open the console at this listener's own address; `server.allowed_origins` is for the client side"
+                    }
+                };
+                let message =
+                    format!("a web page of another origin made this request ({} side): {key}", listener.label());
+                (StatusCode::FORBIDDEN, message, "origin_not_allowed")
+            }
+            Self::WebSocket => {
+                let message = "WebSocket connections are not proxied; use HTTP requests, with `stream: true` for answers in pieces, or connect to \
+                               the provider itself";
+                (StatusCode::NOT_IMPLEMENTED, message.to_owned(), "upgrade_not_supported")
+            }
+            Self::Path(fault) => {
+                let message =
+                    format!("the request's path is refused: {fault}; send the path as the API reference writes it");
+                (StatusCode::BAD_REQUEST, message, "invalid_path")
+            }
+            Self::Disguise(path) => {
+                let message = format!("unknown request URL: {path}; did you mean `{}`?", path::CHAT);
+                (StatusCode::NOT_FOUND, message, "unknown_url")
+            }
+        };
+        error::invalid_request(status, message, code)
+    }
+}
+
+/// Whether a request is to become a WebSocket: by `Upgrade` of HTTP/1.1 (RFC 6455) or extended CONNECT of HTTP/2 (RFC 8441).
+fn is_web_socket(parts: &Parts) -> bool {
+    let is_named = |text: &str| text.split(',').any(|one| one.trim().eq_ignore_ascii_case("websocket"));
+    parts.extensions.get::<Protocol>().is_some()
+        || parts.headers.get_all(UPGRADE).iter().filter_map(|value| value.to_str().ok()).any(is_named)
+}
+
+/// The URI with another path; `None` where it has that path.
+fn rewritten(uri: &Uri, target: Cow<'_, str>) -> Result<Option<Uri>, PathFault> {
+    if *target == *uri.path() {
+        return Ok(None);
+    }
+    let text = match uri.query() {
+        Some(query) => format!("{target}?{query}"),
+        None => target.into_owned(),
+    };
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = Some(PathAndQuery::try_from(text).map_err(|_| PathFault::Escape)?);
+    Uri::from_parts(parts).map(Some).map_err(|_| PathFault::Escape)
+}
+
+/// Seconds for which a browser remembers what a preflight allowed.
+const PREFLIGHT_SECONDS: HeaderValue = HeaderValue::from_static("600");
+
+/// Whether a browser asks for permission before it sends a request (<https://fetch.spec.whatwg.org/#cors-preflight-request>).
+fn is_preflight(parts: &Parts) -> bool {
+    parts.method == Method::OPTIONS && parts.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
+}
+
+/// Allows what an allowed origin asks for: the request itself is checked as any other.
+fn preflight(asked: &HeaderMap) -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    let headers = response.headers_mut();
+    for (field, answer) in [
+        (ACCESS_CONTROL_REQUEST_METHOD, ACCESS_CONTROL_ALLOW_METHODS),
+        (ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_ALLOW_HEADERS),
+    ] {
+        if let Some(value) = asked.get(field) {
+            headers.insert(answer, value.clone());
+        }
+    }
+    headers.insert(ACCESS_CONTROL_MAX_AGE, PREFLIGHT_SECONDS);
+    response
+}
+
+/// Lets an allowed origin read an answer, without cookies and the like.
+fn share(headers: &mut HeaderMap, origin: HeaderValue) {
+    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("*"));
+    headers.append(VARY, HeaderValue::from_static("origin"));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use axum::routing::any;
+    use http_body_util::BodyExt;
+    use tower::ServiceExt;
+
+    use super::*;
+
+    /// A router that answers with the target that it sees, behind the guard of open listeners on loopback.
+    fn guarded(listener: Listener, metrics: &Arc<Metrics>) -> Router {
+        let settings = Settings { allowed_origins: vec!["https://chat.example".to_owned()], ..Settings::default() };
+        let bound = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let guard = match listener {
+            Listener::Client => RequestGuard::of_clients(&settings, false, bound, metrics.clone()),
+            Listener::Operator => RequestGuard::of_operators(&settings, bound, metrics.clone()),
+        };
+        guard.before(Router::new().fallback(any(|uri: Uri| async move { uri.to_string() })))
+    }
+
+    async fn answer(request: Request) -> (StatusCode, HeaderMap, String) {
+        let response = guarded(Listener::Client, &Arc::default()).oneshot(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        let body = body.collect().await.unwrap().to_bytes();
+        (parts.status, parts.headers, String::from_utf8(body.to_vec()).unwrap())
+    }
+
+    fn request(method: Method, target: &str, fields: &[(&str, &str)]) -> Request {
+        let request = Request::builder().method(method).uri(target).header("host", "localhost");
+        let request = fields.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+        request.body(Body::empty()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn routes_see_the_normal_path_and_the_query_as_it_came() {
+        let (status, _, seen) = answer(request(Method::GET, "/openai/v1//files/%61%c3%a9/?a=%2f..//&b", &[])).await;
+        assert_eq!((status, seen.as_str()), (StatusCode::OK, "/v1/files/a%C3%A9?a=%2f..//&b"));
+        let (status, _, seen) = answer(request(Method::GET, "http://localhost/v1/./models", &[])).await;
+        assert_eq!((status, seen.as_str()), (StatusCode::OK, "http://localhost/v1/models"));
+    }
+
+    #[tokio::test]
+    async fn an_extended_connect_is_answered_with_501() {
+        let mut web_socket = request(Method::CONNECT, "https://localhost/v1/realtime", &[]);
+        web_socket.extensions_mut().insert(Protocol::from_static("websocket"));
+        let (status, _, body) = answer(web_socket).await;
+        assert_eq!(status, StatusCode::NOT_IMPLEMENTED);
+        assert!(body.contains("upgrade_not_supported"), "{body}");
+    }
+
+    #[tokio::test]
+    async fn an_allowed_origin_may_ask_and_read() {
+        let fields = [
+            ("origin", "https://chat.example"),
+            ("sec-fetch-site", "cross-site"),
+            ("access-control-request-method", "POST"),
+            ("access-control-request-headers", "authorization,content-type"),
+        ];
+        let (status, headers, body) = answer(request(Method::OPTIONS, "/v1/chat/completions", &fields)).await;
+        assert_eq!((status, body.as_str()), (StatusCode::NO_CONTENT, ""));
+        assert_eq!(headers[ACCESS_CONTROL_ALLOW_ORIGIN], "https://chat.example");
+        assert_eq!(headers[ACCESS_CONTROL_ALLOW_METHODS], "POST");
+        assert_eq!(headers[ACCESS_CONTROL_ALLOW_HEADERS], "authorization,content-type");
+        let (status, headers, _) = answer(request(Method::POST, "/v1/chat/completions", &fields[..2])).await;
+        assert_eq!((status, &headers[ACCESS_CONTROL_ALLOW_ORIGIN]), (StatusCode::OK, &fields[0].1.parse().unwrap()));
+        let (_, headers, _) = answer(request(Method::POST, "/v1/chat/completions", &[])).await;
+        assert!(!headers.contains_key(ACCESS_CONTROL_ALLOW_ORIGIN));
+    }
+
+    #[tokio::test]
+    async fn refusals_are_counted_and_never_cached() {
+        let metrics: Arc<Metrics> = Arc::default();
+        for (listener, target, fields, status) in [
+            (Listener::Client, "/v1/../x", &[][..], 400),
+            (Listener::Operator, "/admin/switch", &[("origin", "https://chat.example")], 403),
+            (Listener::Client, "/v1/realtime", &[("upgrade", "foo, WebSocket")], 501),
+        ] {
+            let response = guarded(listener, &metrics).oneshot(request(Method::POST, target, fields)).await.unwrap();
+            assert_eq!(
+                (response.status().as_u16(), &response.headers()[CACHE_CONTROL]),
+                (status, &"no-store".parse().unwrap())
+            );
+        }
+        let text = metrics.render();
+        for series in ["listener=\"client\",reason=\"path\"} 1", "listener=\"operator\",reason=\"origin\"} 1"] {
+            assert!(text.contains(&format!("callwright_requests_refused_total{{{series}")), "{text}");
+        }
+    }
+}
