@@ -7,6 +7,8 @@ mod entry;
 mod limits;
 #[path = "keys/operators.rs"]
 mod operators;
+#[path = "keys/paths.rs"]
+mod paths;
 #[path = "keys/replicas.rs"]
 mod replicas;
 mod support;

@@ -96,6 +96,10 @@ struct Change {
     /// A model or alias that it may use, as a glob; may be given several times. Without it: all. "*" takes a restriction back.
     #[arg(long = "model", value_name = "GLOB")]
     models: Vec<String>,
+    /// A path below /v1 that is passed through for it, with everything below, such as `files` or `audio/speech`; may be given several times.
+    /// "*": everything; "": nothing; "default", or without it: `keys.pass_through` of the configuration.
+    #[arg(long = "pass-through", value_name = "PATH")]
+    pass_through: Vec<String>,
     /// Requests within any minute; 0: any number.
     #[arg(long, value_name = "N")]
     requests_per_minute: Option<u64>,
@@ -125,11 +129,18 @@ enum Period {
 impl Change {
     fn into_change(self) -> KeyChange {
         let models = if self.models == ["*"] { Some(Vec::new()) } else { some(self.models) };
+        let pass_through = match self.pass_through.as_slice() {
+            [] => None,
+            [path] if path == "default" => Some(None),
+            [path] if path.is_empty() => Some(Some(Vec::new())),
+            _ => Some(Some(self.pass_through)),
+        };
         KeyChange {
             group: self.group,
             policy: self.policy,
             selectable: some(self.selectable).map(Some),
             models,
+            pass_through,
             requests_per_minute: self.requests_per_minute,
             tokens_per_minute: self.tokens_per_minute,
             concurrent_requests: self.concurrent_requests,
@@ -258,6 +269,9 @@ fn show(key: &KeyReport, format: Format) -> VerbResult {
         key.selectable.as_ref().map_or_else(|| "those that are selectable".to_owned(), |names| names.join(", "));
     anstream::println!("  may ask for {}", plain::text(&selectable));
     anstream::println!("  models      {}", or(&key.models.join(", "), "all"));
+    let paths =
+        key.pass_through.as_ref().map_or_else(|| "as `keys.pass_through` has it".to_owned(), |paths| paths.join(", "));
+    anstream::println!("  passes      {}", or(&paths, "nothing"));
     anstream::println!("  limits      {}", limits(&key.limits));
     for prefix in &key.prefixes {
         anstream::println!("  secret      {} until {}", prefix.prefix, time(prefix.valid_until, "its key ends"));

@@ -22,6 +22,9 @@ pub struct VirtualKey {
     /// Globs on the names of models and aliases that it may use; none given: all.
     #[serde(default)]
     pub models: Vec<String>,
+    /// Paths below `/v1` that it may have passed through; none: those of the configuration.
+    #[serde(default)]
+    pub pass_through: Option<Vec<String>>,
     /// How much it may use.
     #[serde(default)]
     pub limits: KeyLimits,

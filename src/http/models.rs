@@ -18,9 +18,12 @@ use super::{error, json, pass_through, rate_limit};
 /// Who an alias belongs to, in the list.
 const OWNER: &str = "callwright";
 
+/// What a key asks for that lists models.
+const LISTING: Asked<'static> = Asked::PassedThrough { path: "/models", may_use_model: false };
+
 /// Lists models.
 pub(super) async fn list(State(side): State<ClientSide>, Caller(caller): Caller, headers: HeaderMap) -> Response {
-    let _admission = match pass_through::admit(&side, &caller, Asked::Nothing) {
+    let _admission = match pass_through::admit(&side, &caller, LISTING) {
         Ok(admission) => admission,
         Err(refusal) => return *refusal,
     };
@@ -81,7 +84,7 @@ async fn theirs(side: &ClientSide, headers: HeaderMap) -> Result<Theirs, Upstrea
     let request = PassThrough {
         method: Method::GET,
         path_and_query: "/models".to_owned(),
-        headers: without_encoding(headers),
+        headers: for_list(headers),
         body: RequestBody::default(),
     };
     let answer = side.pipeline.pass_through(request).await?;
@@ -97,8 +100,9 @@ fn has_no_list(status: StatusCode) -> bool {
     matches!(status, StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED | StatusCode::NOT_IMPLEMENTED)
 }
 
-/// The list may have to be read.
-fn without_encoding(mut headers: HeaderMap) -> HeaderMap {
+/// The header fields of the request for the list, which may have to be read here. The client's body is not sent, and so neither is its length.
+fn for_list(mut headers: HeaderMap) -> HeaderMap {
+    headers.remove(header::CONTENT_LENGTH);
     headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     headers
 }

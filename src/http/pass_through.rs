@@ -26,7 +26,8 @@ pub(super) async fn pass(State(side): State<ClientSide>, Caller(caller): Caller,
     if matches!(parts.method, Method::TRACE | Method::CONNECT) {
         return error::no_such_method(parts.method, parts.uri).await;
     }
-    let asked = if USES_NO_MODEL.contains(&parts.method) { Asked::Nothing } else { Asked::PassedThrough };
+    let path = parts.uri.path().strip_prefix("/v1").unwrap_or_default();
+    let asked = Asked::PassedThrough { path, may_use_model: !USES_NO_MODEL.contains(&parts.method) };
     let admission = match admit(&side, &caller, asked) {
         Ok(admission) => admission,
         Err(refusal) => return *refusal,

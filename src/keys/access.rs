@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use tokio::sync::Mutex;
 
 use super::admission::Admission;
-use super::known::{KeyState, KnownKey, KnownKeys};
+use super::known::{KeyState, KnownKey, KnownKeys, covers};
 use super::ledger::{Ledger, Subject};
 use super::moment::Moment;
 use super::prices::{PriceSettings, Prices};
@@ -43,10 +43,13 @@ pub enum Asked<'a> {
         /// The tokens of the request, about, and those that its answer may have, where the request says.
         tokens: (u64, Option<u64>),
     },
-    /// Something that is passed through and may use a model.
-    PassedThrough,
-    /// Something that uses no model.
-    Nothing,
+    /// Something that is passed through.
+    PassedThrough {
+        /// Its path below `/v1`.
+        path: &'a str,
+        /// Whether a model may be used for it, which is not counted.
+        may_use_model: bool,
+    },
 }
 
 /// Virtual keys, and what they use.
@@ -239,8 +242,18 @@ impl Access {
         let name = &known.key().name;
         let refused = |limit, message| Err(Box::new(Refused { limit, message, retry_after: None }));
         match asked {
-            Asked::Nothing => Ok(()),
-            Asked::PassedThrough => {
+            Asked::PassedThrough { path, may_use_model } => {
+                let allowed = known.key().pass_through.as_ref().unwrap_or(&self.settings.pass_through);
+                if !covers(allowed, path) {
+                    let message = format!(
+                        "the key `{name}` may not use `/v1{path}`: have the proxy's operator add it to the key's `pass_through` (`callwright keys \
+                         update {name} --pass-through PATH`) or to `keys.pass_through`"
+                    );
+                    return refused(Limit::Path, message);
+                }
+                if !may_use_model {
+                    return Ok(());
+                }
                 let is_limited =
                     !known.key().models.is_empty() || subjects.iter().any(|subject| subject.limits.is_metered());
                 if is_limited && self.settings.unmetered == Unmetered::Refuse {

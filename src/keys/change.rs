@@ -40,6 +40,9 @@ pub struct KeyChange {
     pub selectable: Option<Option<Vec<String>>>,
     /// Globs on the models and aliases that it may use; none given: all.
     pub models: Option<Vec<String>>,
+    /// Paths below `/v1` that it may have passed through; `null`: those of the configuration.
+    #[serde(deserialize_with = "some")]
+    pub pass_through: Option<Option<Vec<String>>>,
     /// Requests within any minute; 0: any number.
     pub requests_per_minute: Option<u64>,
     /// Tokens within any minute; 0: any number.
@@ -90,6 +93,10 @@ impl KeyChange {
             globs(models).map_err(|error| KeyError::Invalid(format!("`models`: {error}")))?;
             key.models.clone_from(models);
         }
+        if let Some(paths) = &self.pass_through {
+            check_paths("pass_through", paths.as_deref().unwrap_or_default())?;
+            key.pass_through.clone_from(paths);
+        }
         key.limits = self.limits(key.limits);
         if let Some(fault) = key.limits.fault() {
             return Err(KeyError::Invalid(fault));
@@ -132,6 +139,25 @@ pub(super) fn check_name(field: &str, name: &str) -> Result<(), KeyError> {
     )))
 }
 
+/// Checks paths that may be passed through: segments below `/v1`, such as `files` or `audio/speech`, or `*` for everything.
+pub(super) fn check_paths(field: &str, paths: &[String]) -> Result<(), KeyError> {
+    check_texts(field, paths)?;
+    match paths.iter().find(|path| !is_path(path)) {
+        None => Ok(()),
+        Some(path) => Err(KeyError::Invalid(format!(
+            "`{field}`: `{path}` is not a path below `/v1`; write it without slashes around it, such as `files` or `audio/speech`, or `*` for \
+             everything"
+        ))),
+    }
+}
+
+/// Whether a text is `*` or segments in their normal form.
+fn is_path(text: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~' | b':');
+    let is_segment = |segment: &str| !matches!(segment, "" | "." | "..") && segment.bytes().all(is_letter);
+    text == "*" || text.split('/').all(is_segment)
+}
+
 fn check_texts(field: &str, texts: &[String]) -> Result<(), KeyError> {
     if texts.len() > MAX_NAMES {
         return Err(KeyError::Invalid(format!("`{field}` may have {MAX_NAMES} entries")));
@@ -164,6 +190,17 @@ mod tests {
         }
         for name in ["", "a b", "ä", "a/b", "key_1", &"a".repeat(101), "a\n"] {
             assert!(check_name("name", name).unwrap_err().to_string().contains("`name`"), "{name}");
+        }
+    }
+
+    #[test]
+    fn paths_are_segments_below_v1() {
+        let check = |path: &str| check_paths("pass_through", &[path.to_owned()]);
+        for path in ["*", "files", "audio/speech", "fine_tuning/jobs", "vector_stores"] {
+            assert!(check(path).is_ok(), "{path}");
+        }
+        for path in ["", "/files", "files/", "v1//files", "files/*", "../admin", "a b", "files?x"] {
+            assert!(check(path).unwrap_err().to_string().contains("`pass_through`"), "{path}");
         }
     }
 

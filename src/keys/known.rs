@@ -80,6 +80,14 @@ impl KnownKey {
     }
 }
 
+/// Whether one of these entries covers a path below `/v1`: it is the path, begins it in whole segments, or is `*`.
+pub(super) fn covers(entries: &[String], path: &str) -> bool {
+    let path = path.trim_start_matches('/');
+    entries.iter().any(|entry| {
+        entry == "*" || path.strip_prefix(entry.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    })
+}
+
 /// Compiles globs on names of models.
 pub(super) fn globs(texts: &[String]) -> Result<GlobSet, globset::Error> {
     let mut set = GlobSetBuilder::new();
@@ -170,6 +178,7 @@ mod tests {
             policy: String::new(),
             selectable: None,
             models: Vec::new(),
+            pass_through: None,
             limits: KeyLimits::default(),
             secrets: vec![kept],
             created_at: at(0),
@@ -215,6 +224,23 @@ mod tests {
         };
         assert!(allows(&[], "anything") && allows(&["gpt-*", "fast"], "fast") && allows(&["gpt-*"], "gpt-5"));
         assert!(!allows(&["gpt-*"], "o3") && !allows(&["["], "o3"), "a glob that cannot be read allows nothing");
+    }
+
+    #[test]
+    fn an_entry_covers_whole_segments() {
+        let covers = |entries: &[&str], path: &str| {
+            covers(&entries.iter().map(|entry| (*entry).to_owned()).collect::<Vec<_>>(), path)
+        };
+        assert!(
+            covers(&["files"], "/files") && covers(&["files"], "/files/file-1/content") && covers(&["*"], "/any/thing")
+        );
+        assert!(
+            covers(&["audio/speech", "models"], "/audio/speech") && !covers(&["audio/speech"], "/audio/transcriptions")
+        );
+        for path in ["/filesystem", "/Files", "/file", "/", "/v1/files", "/x/files"] {
+            assert!(!covers(&["files"], path), "{path}");
+        }
+        assert!(!covers(&[], "/files"));
     }
 
     #[test]

@@ -41,6 +41,8 @@ pub enum Limit {
     Price,
     /// What is passed through is not counted, and the key is limited.
     Unmetered,
+    /// The key may not have the path passed through.
+    Path,
 }
 
 impl Limit {
@@ -54,6 +56,7 @@ impl Limit {
             Self::Model => "refused_model",
             Self::Price => "refused_price",
             Self::Unmetered => "refused_unmetered",
+            Self::Path => "refused_path",
         }
     }
 
@@ -61,7 +64,7 @@ impl Limit {
     pub const fn status(self) -> u16 {
         match self {
             Self::Requests | Self::Tokens | Self::Concurrent | Self::Budget | Self::Reserved => 429,
-            Self::Model | Self::Price | Self::Unmetered => 403,
+            Self::Model | Self::Price | Self::Unmetered | Self::Path => 403,
         }
     }
 
@@ -72,7 +75,7 @@ impl Limit {
             Self::Tokens => "tokens",
             Self::Budget => "insufficient_quota",
             Self::Reserved => "tokens",
-            Self::Model | Self::Price | Self::Unmetered => "invalid_request_error",
+            Self::Model | Self::Price | Self::Unmetered | Self::Path => "invalid_request_error",
         }
     }
 
@@ -84,6 +87,7 @@ impl Limit {
             Self::Model => "model_not_allowed",
             Self::Price => "model_without_price",
             Self::Unmetered => "unmetered_not_allowed",
+            Self::Path => "path_not_allowed",
         }
     }
 }

@@ -81,6 +81,7 @@ impl<'a> Registrar<'a> {
             policy: String::new(),
             selectable: None,
             models: Vec::new(),
+            pass_through: None,
             limits: KeyLimits::default(),
             secrets: vec![kept],
             created_at: now,

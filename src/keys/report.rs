@@ -28,6 +28,8 @@ pub struct KeyReport {
     pub selectable: Option<Vec<String>>,
     /// Globs on the models that it may use; none given: all.
     pub models: Vec<String>,
+    /// Paths below `/v1` that it may have passed through; none: those of the configuration (`keys.pass_through`).
+    pub pass_through: Option<Vec<String>>,
     /// How much it may use.
     pub limits: KeyLimits,
     /// When it was made.
@@ -91,6 +93,7 @@ impl KeyReport {
             policy: key.policy.clone(),
             selectable: key.selectable.clone(),
             models: key.models.clone(),
+            pass_through: key.pass_through.clone(),
             limits: key.limits,
             created_at: key.created_at,
             expires_at: key.expires_at,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::change::check_name;
+use super::change::{check_name, check_paths};
 use crate::domain::KeyLimits;
 
 /// Virtual keys (`[keys]`).
@@ -15,6 +15,9 @@ pub struct Settings {
     pub mode: KeyMode,
     /// May a key whose models, tokens or money are limited send what is passed through, and so neither read nor counted?
     pub unmetered: Unmetered,
+    /// Paths below `/v1` that keys without a list of their own may have passed through: `files` stands for it and everything below, `*` for
+    /// everything.
+    pub pass_through: Vec<String>,
     /// Milliseconds between two exchanges of what keys used with the store.
     pub sync_milliseconds: u64,
     /// Tokens that are reserved for the answer of a turn whose request does not limit them, for keys whose tokens or money are limited.
@@ -23,11 +26,15 @@ pub struct Settings {
     pub groups: BTreeMap<String, KeyLimits>,
 }
 
+/// Paths that use a model or list models, and show nothing that other users of the provider's account stored there.
+const SHARED_PATHS: [&str; 4] = ["models", "embeddings", "audio", "images"];
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
             mode: KeyMode::PassThrough,
             unmetered: Unmetered::Refuse,
+            pass_through: SHARED_PATHS.map(str::to_owned).to_vec(),
             sync_milliseconds: 1_000,
             reserved_answer_tokens: 1_000,
             groups: BTreeMap::new(),
@@ -48,7 +55,9 @@ impl Settings {
             let of_name = check_name("name", name).err().map(|error| (place.clone(), format!("a group's {error}")));
             of_name.into_iter().chain(limits.fault().map(|fault| (place, fault))).collect::<Vec<_>>()
         };
-        self.groups.iter().flat_map(of_group).collect()
+        let of_paths = check_paths("pass_through", &self.pass_through).err();
+        let of_paths = of_paths.map(|error| ("pass_through".to_owned(), error.to_string()));
+        of_paths.into_iter().chain(self.groups.iter().flat_map(of_group)).collect()
     }
 }
 

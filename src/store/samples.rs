@@ -62,6 +62,7 @@ pub(super) fn key(id: &str, name: &str) -> VirtualKey {
         policy: String::new(),
         selectable: None,
         models: Vec::new(),
+        pass_through: None,
         limits: KeyLimits::default(),
         secrets: vec![KeySecret { handle: name.to_owned(), hash: "0".repeat(64), created_at: at, valid_until: None }],
         created_at: at,

@@ -316,6 +316,8 @@ labels! {
         RefusedPrice = "refused_price",
         /// The key is limited, and what it asked for is not counted.
         RefusedUnmetered = "refused_unmetered",
+        /// The key may not have the path passed through.
+        RefusedPath = "refused_path",
         /// None of these.
         Other = OTHER,
     }

@@ -164,7 +164,7 @@ async fn requests_at_a_time_are_limited_and_a_client_that_goes_makes_room() {
     // What is passed through holds its place until its last byte.
     let held = Gate::closed();
     let slow = Server::always(Reply::stream().event(&json!({"a": 1})).wait(&held).done()).await;
-    let proxy = Proxy::start(configuration(&slow, "", "")).await;
+    let proxy = Proxy::start(configuration(&slow, "pass_through = [\"responses\"]", "")).await;
     let key = Key::create(&proxy, draft("ada", json!({"concurrent_requests": 1}))).await;
     let fields = [JSON, key.field()];
     let passed = proxy.client().send(Method::POST, "/v1/responses", &fields, "{}");
@@ -223,7 +223,7 @@ async fn what_is_not_counted_is_refused_where_that_would_get_around_a_limit() {
     ] {
         let key = Key::create(&proxy, draft(name, limit)).await;
         assert_eq!(embed(&proxy, &key).await.error(403)["code"], "unmetered_not_allowed", "{name}");
-        let looked_up = proxy.client().send(Method::GET, "/v1/files", &[key.field()], "").await;
+        let looked_up = proxy.client().send(Method::GET, "/v1/images/1", &[key.field()], "").await;
         assert_eq!(looked_up.status, 200, "what uses no model is passed through");
     }
     let stopped = proxy.stop().await;

@@ -58,6 +58,7 @@ async fn what_cannot_be_is_refused_with_what_mends_it() {
         json!({"name": "x", "budget": -1.0}),
         json!({"name": "x", "expires_in_days": 36_501}),
         json!({"name": "x", "models": ["["]}),
+        json!({"name": "x", "pass_through": ["/files"]}),
         json!({"name": "x", "group": "a/b"}),
         json!({"name": "x", "secret": "cw-own"}),
         json!({"name": "x", "requests_per_minute": "many"}),
