@@ -72,9 +72,8 @@ impl Limit {
     pub const fn kind(self) -> &'static str {
         match self {
             Self::Requests | Self::Concurrent => "requests",
-            Self::Tokens => "tokens",
+            Self::Tokens | Self::Reserved => "tokens",
             Self::Budget => "insufficient_quota",
-            Self::Reserved => "tokens",
             Self::Model | Self::Price | Self::Unmetered | Self::Path => "invalid_request_error",
         }
     }
