@@ -28,6 +28,7 @@ pub mod promise;
 pub mod repair;
 pub mod representation;
 pub mod rules;
+pub(crate) mod schema;
 pub mod secret;
 mod secret_values;
 pub mod similarity;

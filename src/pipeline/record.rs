@@ -190,7 +190,7 @@ impl Record {
 
     /// The finished trace. What policy does not let be stored is left out here, at one place.
     pub(crate) fn close(mut self) -> Trace {
-        if !self.keep_bodies {
+        if !self.keep_bodies || self.secrets.is_incomplete() {
             redact(&mut self.trace);
         } else if !self.secrets.is_empty() {
             mask(&mut self.trace, &self.secrets);

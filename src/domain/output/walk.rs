@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{OutputField, ValueKind};
 use crate::domain::json::scalar_text;
+use crate::domain::schema::resolve;
 
 /// Values of one answer that are kept, those that are least deep first. What an answer is asked for stands at its top.
 const MAX_FIELDS: usize = 128;
@@ -57,7 +58,7 @@ impl<'d> SchemaNode<'d> for SchemaValue<'d> {
     }
 
     fn target(&self, reference: &str) -> Option<Self> {
-        Some(self.inside(self.root.pointer(reference.strip_prefix('#')?)?))
+        resolve(self.root, reference).map(|(_, target)| self.inside(target))
     }
 }
 

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::domain::schema::resolve;
+
 /// Schemas that one is made of at most, and how deep they are nested: an author may have them refer to each other.
 const MAX_SCHEMAS: usize = 64;
 const MAX_DEPTH: usize = 8;
@@ -24,8 +26,8 @@ pub(super) fn expand<'a>(root: &'a Value, schema: &'a Value) -> Vec<&'a Value> {
         if depth >= MAX_DEPTH {
             continue;
         }
-        let referred = schema.get("$ref").and_then(Value::as_str).and_then(|reference| reference.strip_prefix('#'));
-        let referred = referred.and_then(|pointer| root.pointer(pointer));
+        let referred = schema.get("$ref").and_then(Value::as_str).and_then(|reference| resolve(root, reference));
+        let referred = referred.map(|(_, target)| target);
         let parts = ["allOf", "anyOf", "oneOf"].into_iter().filter_map(|keyword| schema.get(keyword)?.as_array());
         open.extend(referred.into_iter().chain(parts.flatten()).map(|schema| (schema, depth + 1)));
     }

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::domain::schema::resolve;
+
 /// Schemas that are merged into one.
 const MAX_MERGED: usize = 64;
 
@@ -16,7 +18,7 @@ pub(super) fn effective(root: &Value, schema: &Value, branch: usize) -> Map<Stri
         for (keyword, value) in keywords.iter().rev() {
             match (keyword.as_str(), value) {
                 ("$ref", Value::String(reference)) => {
-                    queue.extend(reference.strip_prefix('#').and_then(|pointer| root.pointer(pointer)));
+                    queue.extend(resolve(root, reference).map(|(_, target)| target));
                 }
                 ("allOf", Value::Array(all)) => queue.extend(all),
                 ("anyOf" | "oneOf", Value::Array(branches)) => queue.extend(choose(branches, branch)),

@@ -3,6 +3,11 @@
 //! What is recorded holds a call's arguments in many places: as the model made it, in the conversation, in feedback, in what an API repeats. So
 //! values are noted here where the schema is at hand, and masked in the whole record at its end.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+
 use crate::domain::{Call, SecretValues, Tool};
 use crate::pipeline::turn::Turn;
 
@@ -26,18 +31,28 @@ pub(crate) fn of_answer(turn: &mut Turn, offer: &Offer, judged: &JudgedAnswer) {
 
 fn note<'c>(turn: &mut Turn, offer: &Offer, calls: impl Iterator<Item = &'c Call>) {
     let mut own: Option<Vec<Tool>> = None;
+    // By tool: its schema is read once, however many calls there are.
+    let mut read: HashMap<*const Value, (Arc<Value>, Vec<Arc<Value>>)> = HashMap::new();
     let mut secrets = SecretValues::clone(turn.record.secrets());
     for call in calls {
-        let Ok(arguments) = serde_json::from_str(&call.arguments) else { continue };
+        let arguments = serde_json::from_str::<Value>(&call.arguments).ok().map(Arc::new);
         let offered = offer.toolbook.get(&call.name).into_iter().chain(offer.toolbook.literal(&call.name));
-        for tool in offered {
-            secrets.note(&tool.tool.parameters, &arguments);
-        }
+        let offered = offered.map(|tool| &tool.tool.parameters);
         // Where nothing is judged, nothing is compiled.
         let own = own.get_or_insert_with(|| if offer.is_judged() { Vec::new() } else { turn.request.client_tools() });
-        for tool in own.iter().filter(|tool| tool.name == call.name) {
-            secrets.note(&tool.parameters, &arguments);
+        let own = own.iter().filter(|tool| tool.name == call.name).map(|tool| &tool.parameters);
+        for schema in offered.chain(own) {
+            match &arguments {
+                Some(arguments) => {
+                    let of_tool = read.entry(Arc::as_ptr(schema)).or_insert_with(|| (Arc::clone(schema), Vec::new()));
+                    of_tool.1.push(Arc::clone(arguments));
+                }
+                None => secrets.note_unread(schema, &call.arguments),
+            }
         }
+    }
+    for (schema, arguments) in read.into_values() {
+        secrets.note_all(&schema, arguments.iter().map(AsRef::as_ref));
     }
     turn.record.keep_secret(secrets);
 }

@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 
 use serde_json::{Map, Value};
 
+use crate::domain::schema::resolve;
+
 /// Schemas that make one together (`$ref`, `allOf`, `anyOf`, `oneOf`), at most.
 const MAX_PARTS: usize = 32;
 
@@ -78,8 +80,8 @@ impl<'s> Schema<'s> {
                 continue;
             }
             parts.push(members);
-            let reference = members.get("$ref").and_then(Value::as_str).and_then(|text| text.strip_prefix('#'));
-            waiting.extend(reference.and_then(|pointer| root.pointer(pointer)));
+            let referred = members.get("$ref").and_then(Value::as_str).and_then(|reference| resolve(root, reference));
+            waiting.extend(referred.map(|(_, target)| target));
             for keyword in ["allOf", "anyOf", "oneOf"] {
                 waiting.extend(members.get(keyword).and_then(Value::as_array).into_iter().flatten());
             }

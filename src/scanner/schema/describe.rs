@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::expand::{Source, expand};
+use crate::domain::schema::{Source, expand};
 use crate::scanner::excerpt::excerpt;
 
 /// Allowed values that are listed; a longer list costs more tokens than it helps.

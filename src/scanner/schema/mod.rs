@@ -1,12 +1,10 @@
 //! A tool's JSON Schema, compiled once: normalised, with the table of the names in it and a validator.
 
 mod describe;
-mod expand;
 mod keywords;
 mod normalise;
 #[cfg(test)]
 mod quirks;
-mod reference;
 mod shape;
 mod type_names;
 mod validators;

@@ -11,8 +11,9 @@ use jsonschema::Draft;
 use serde_json::{Map, Number, Value};
 
 use super::keywords::{Form, form};
-use super::{build_options, reference, value_type};
+use super::{build_options, value_type};
 use crate::domain::json::Pointer;
+use crate::domain::schema;
 
 /// Levels of schema inside schema that are read; what lies deeper accepts anything. Real schemas stay below 20; the bound
 /// keeps recursion off the end of the stack.
@@ -177,7 +178,7 @@ impl Reader {
     }
 
     fn reference(&mut self, text: &str) -> Option<Value> {
-        self.references.push(reference::pointer(text)?);
+        self.references.push(schema::pointer(text)?);
         Some(Value::from(text))
     }
 
@@ -204,7 +205,7 @@ impl Reader {
             }
         }
         if !dangling.is_empty() {
-            reference::remove(schema, &dangling);
+            remove_references(schema, &dangling);
         }
     }
 
@@ -231,6 +232,21 @@ impl Reader {
                 keywords.insert("items".to_owned(), rest);
             }
         }
+    }
+}
+
+/// Leaves out every `$ref` to one of `targets`, wherever it stands.
+fn remove_references(value: &mut Value, targets: &HashSet<String>) {
+    match value {
+        Value::Object(members) => {
+            let reference = members.get("$ref").and_then(Value::as_str);
+            if reference.and_then(schema::pointer).is_some_and(|target| targets.contains(&target)) {
+                members.shift_remove("$ref");
+            }
+            members.values_mut().for_each(|member| remove_references(member, targets));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| remove_references(item, targets)),
+        _ => {}
     }
 }
 

@@ -9,8 +9,8 @@ use std::sync::OnceLock;
 use indexmap::IndexMap;
 use serde_json::Value;
 
-use super::expand::{Source, View, expand};
 use crate::domain::json::Pointer;
+use crate::domain::schema::{Applies, Source, View, expand, subschemas};
 use crate::scanner::names::{self, Names};
 
 /// Places of one schema that are known by name; what lies beyond is not looked at.
@@ -179,14 +179,15 @@ impl<'a> Builder<'a> {
         let mut sources: IndexMap<&'a str, Vec<Source<'a>>> = IndexMap::new();
         let (mut items, mut others, mut required) = (Vec::new(), Vec::new(), Vec::new());
         for view in views {
-            for (name, schema) in view.keywords.get("properties").and_then(Value::as_object).into_iter().flatten() {
-                sources.entry(name).or_default().push(view.source(&["properties", name], schema));
-            }
-            if let Some(schema) = view.keywords.get("items").filter(|items| items.is_object()) {
-                items.push(view.source(&["items"], schema));
-            }
-            if let Some(schema) = view.keywords.get("additionalProperties").filter(|others| others.is_object()) {
-                others.push(view.source(&["additionalProperties"], schema));
+            for inside in subschemas(view.keywords) {
+                match (inside.applies, inside.keyword) {
+                    (Applies::Member(name), _) => sources.entry(name).or_default().push(view.source_of(&inside)),
+                    (Applies::OtherItems, "items") if inside.schema.is_object() => items.push(view.source_of(&inside)),
+                    (Applies::OtherMembers, "additionalProperties") if inside.schema.is_object() => {
+                        others.push(view.source_of(&inside));
+                    }
+                    _ => {}
+                }
             }
             let names = view.keywords.get("required").and_then(Value::as_array);
             for name in names.into_iter().flatten().filter_map(Value::as_str) {

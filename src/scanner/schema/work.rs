@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::reference;
+use crate::domain::schema::{Applies, resolve, subschemas};
 
 /// Steps from schema to schema for one value, beyond which a schema is not used: each is a stack frame or two. Real
 /// schemas stay below 20.
@@ -183,36 +183,17 @@ enum Relation {
 }
 
 fn each_subschema<'a>(root: &'a Value, schema: &'a Value, visit: &mut impl FnMut(Relation, &'a Value)) {
-    for (keyword, value) in schema.as_object().into_iter().flatten() {
-        let relation = match keyword.as_str() {
-            "allOf" | "anyOf" | "oneOf" | "not" | "if" | "then" | "else" | "dependentSchemas" | "dependencies" => {
-                Relation::Same
-            }
-            "properties"
-            | "patternProperties"
-            | "items"
-            | "prefixItems"
-            | "additionalItems"
-            | "additionalProperties"
-            | "unevaluatedItems"
-            | "unevaluatedProperties"
-            | "contains"
-            | "propertyNames" => Relation::Part,
-            "$ref" => {
-                if let Some((_, target)) = value.as_str().and_then(|text| reference::resolve(root, text)) {
-                    visit(Relation::Reference, target);
-                }
-                continue;
-            }
-            _ => continue,
-        };
-        let named =
-            matches!(keyword.as_str(), "dependentSchemas" | "dependencies" | "properties" | "patternProperties");
-        match value {
-            Value::Object(schemas) if named => schemas.values().for_each(|schema| visit(relation, schema)),
-            Value::Array(schemas) => schemas.iter().for_each(|schema| visit(relation, schema)),
-            schema => visit(relation, schema),
+    let Some(keywords) = schema.as_object() else { return };
+    for inside in subschemas(keywords) {
+        match inside.applies {
+            // What a string encodes is not judged.
+            Applies::Content => {}
+            applies if applies.is_same_value() => visit(Relation::Same, inside.schema),
+            _ => visit(Relation::Part, inside.schema),
         }
+    }
+    if let Some((_, target)) = keywords.get("$ref").and_then(Value::as_str).and_then(|text| resolve(root, text)) {
+        visit(Relation::Reference, target);
     }
 }
 

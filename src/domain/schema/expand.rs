@@ -4,30 +4,30 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::reference;
+use super::{Applies, Subschema, resolve, subschemas};
 
 /// Schemas that are looked at for one value; beyond that nothing more is known about it.
 const MAX_VIEWS: usize = 256;
 
 /// A place in the schema document.
 #[derive(Debug, Clone)]
-pub(super) struct Source<'a> {
-    pub(super) pointer: String,
-    pub(super) schema: &'a Value,
+pub(crate) struct Source<'a> {
+    pub(crate) pointer: String,
+    pub(crate) schema: &'a Value,
 }
 
 /// One of the schemas that apply, or may apply, to a value.
 #[derive(Debug, Clone)]
-pub(super) struct View<'a> {
-    pub(super) pointer: String,
-    pub(super) keywords: &'a Map<String, Value>,
+pub(crate) struct View<'a> {
+    pub(crate) pointer: String,
+    pub(crate) keywords: &'a Map<String, Value>,
     /// Does it apply whatever the value is? Branches of `anyOf`, `oneOf`, `if` and `dependentSchemas` only may.
-    pub(super) certain: bool,
+    pub(crate) certain: bool,
 }
 
 impl<'a> View<'a> {
     /// The schema under `path` inside this one.
-    pub(super) fn source(&self, path: &[&str], schema: &'a Value) -> Source<'a> {
+    fn source(&self, path: &[&str], schema: &'a Value) -> Source<'a> {
         let mut pointer = self.pointer.clone();
         for token in path {
             pointer.push('/');
@@ -35,11 +35,20 @@ impl<'a> View<'a> {
         }
         Source { pointer, schema }
     }
+
+    /// A schema directly inside this one.
+    pub(crate) fn source_of(&self, inside: &Subschema<'a>) -> Source<'a> {
+        match (inside.name, inside.index) {
+            (Some(name), _) => self.source(&[inside.keyword, name], inside.schema),
+            (None, Some(index)) => self.source(&[inside.keyword, &index.to_string()], inside.schema),
+            (None, None) => self.source(&[inside.keyword], inside.schema),
+        }
+    }
 }
 
 /// Every schema that applies or may apply to a value that `sources` describe: through `$ref`, `allOf`, `anyOf`, `oneOf`,
-/// `if`/`then`/`else` and `dependentSchemas`. Cycles end where they close.
-pub(super) fn expand<'a>(root: &'a Value, sources: &[Source<'a>]) -> Vec<View<'a>> {
+/// `if`/`then`/`else`, `dependentSchemas` and `dependencies`. What `not` excludes describes no value. Cycles end where they close.
+pub(crate) fn expand<'a>(root: &'a Value, sources: &[Source<'a>]) -> Vec<View<'a>> {
     let mut views = Vec::new();
     let mut seen = HashSet::new();
     let mut queue: Vec<(Source<'a>, bool)> = sources.iter().rev().map(|source| (source.clone(), true)).collect();
@@ -49,25 +58,12 @@ pub(super) fn expand<'a>(root: &'a Value, sources: &[Source<'a>]) -> Vec<View<'a
             continue;
         }
         let view = View { pointer: source.pointer, keywords, certain };
-        for (keyword, value) in keywords.iter().rev() {
-            let branch_certain = certain && keyword == "allOf";
-            match (keyword.as_str(), value) {
-                ("allOf" | "anyOf" | "oneOf", Value::Array(branches)) => {
-                    for (index, branch) in branches.iter().enumerate().rev() {
-                        queue.push((view.source(&[keyword, &index.to_string()], branch), branch_certain));
-                    }
-                }
-                ("if" | "then" | "else", branch) => queue.push((view.source(&[keyword], branch), false)),
-                ("dependentSchemas", Value::Object(branches)) => {
-                    for (name, branch) in branches {
-                        queue.push((view.source(&[keyword, name], branch), false));
-                    }
-                }
-                _ => {}
-            }
-        }
+        let inside = subschemas(keywords).filter(|inside| inside.applies.is_same_value() && inside.keyword != "not");
+        let inside: Vec<(Source<'a>, bool)> =
+            inside.map(|inside| (view.source_of(&inside), certain && inside.applies == Applies::Always)).collect();
+        queue.extend(inside.into_iter().rev());
         if let Some(reference) = keywords.get("$ref").and_then(Value::as_str)
-            && let Some((pointer, schema)) = reference::resolve(root, reference)
+            && let Some((pointer, schema)) = resolve(root, reference)
         {
             queue.push((Source { pointer, schema }, certain));
         }

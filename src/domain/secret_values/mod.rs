@@ -1,0 +1,178 @@
+//! Values that a tool's schema marks as secret, and texts without them.
+
+mod find;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fmt;
+
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::Value;
+
+/// What stands in place of a secret.
+pub const MASK: &str = "***";
+
+/// Secrets of a turn at most; a list of more is no list of secrets.
+const MAX_SECRETS: usize = 1_000;
+/// A secret of fewer characters is only masked where it is the whole text: it would be found in any text.
+const SHORTEST_PART: usize = 4;
+/// JSON texts inside of JSON texts that are read for short secrets.
+const MAX_NESTED_TEXTS: usize = 4;
+
+/// The secrets among the arguments of a turn's calls: values at a place whose schema says `format: password` (OpenAPI 3.0.4, Data Types)
+/// or `writeOnly: true` (JSON Schema 2020-12, section 9.4 of the validation vocabulary).
+///
+/// When in doubt, a value is secret: where any schema that may apply at its place marks it, behind whatever keyword and reference.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct SecretValues {
+    values: BTreeSet<String>,
+    is_incomplete: bool,
+}
+
+impl SecretValues {
+    /// Are there none?
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty() && !self.is_incomplete
+    }
+
+    /// Whether there are more secrets than are kept, so that masking those that are would leave others. Nothing of what may hold them
+    /// must be stored.
+    pub fn is_incomplete(&self) -> bool {
+        self.is_incomplete
+    }
+
+    /// Takes those of a call's arguments in.
+    pub fn note(&mut self, schema: &Value, arguments: &Value) {
+        self.note_all(schema, [arguments]);
+    }
+
+    /// Takes those of several calls of one tool in.
+    pub fn note_all<'a>(&mut self, schema: &Value, arguments: impl IntoIterator<Item = &'a Value>) {
+        let Some(marks) = find::Marks::of(schema) else { return };
+        for arguments in arguments {
+            marks.find(arguments, self);
+        }
+    }
+
+    /// Takes the whole text of a call's arguments in, if its tool has secrets at all: which part of the text is one cannot be read.
+    pub fn note_unread(&mut self, schema: &Value, text: &str) {
+        if find::Marks::of(schema).is_some() && !text.trim().is_empty() {
+            self.keep(text);
+        }
+    }
+
+    fn keep(&mut self, value: &str) {
+        if self.values.len() < MAX_SECRETS {
+            self.values.insert(value.to_owned());
+        } else {
+            self.is_incomplete |= !self.values.contains(value);
+        }
+    }
+
+    /// Everything in a secret is one, also in a JSON text that it is or holds.
+    fn take(&mut self, value: &Value) {
+        self.take_within(value, 0);
+    }
+
+    fn take_within(&mut self, value: &Value, level: usize) {
+        let mut waiting = vec![value];
+        while let Some(value) = waiting.pop() {
+            match value {
+                Value::String(text) if !text.is_empty() => {
+                    self.keep(text);
+                    if level < MAX_NESTED_TEXTS
+                        && text.trim_start().starts_with(['{', '['])
+                        && let Ok(inner) = serde_json::from_str(text)
+                    {
+                        self.take_within(&inner, level + 1);
+                    }
+                }
+                Value::Number(number) => self.keep(&number.to_string()),
+                Value::Array(items) => waiting.extend(items),
+                Value::Object(members) => waiting.extend(members.values()),
+                Value::String(_) | Value::Bool(_) | Value::Null => {}
+            }
+        }
+    }
+
+    /// The value without them, wherever they stand in it: as values, in texts, in JSON inside of texts, and in URLs.
+    pub fn mask(&self, value: &mut Value) {
+        if self.is_incomplete {
+            *value = MASK.into();
+        } else if !self.is_empty() {
+            mask(value, &self.needles(), 0);
+        }
+    }
+
+    /// A text without them.
+    pub fn mask_text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if self.is_incomplete { MASK.into() } else { masked(text, &self.needles(), 0) }
+    }
+
+    /// What is looked for, the longest first, so that no part of a secret is left because another one stands in it.
+    fn needles(&self) -> Vec<String> {
+        let forms = self.values.iter().flat_map(|value| {
+            let quoted = Value::from(value.as_str()).to_string();
+            let escaped = quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned();
+            [value.clone(), escaped, utf8_percent_encode(value, NON_ALPHANUMERIC).to_string()]
+        });
+        let mut needles: Vec<String> = forms.collect::<BTreeSet<_>>().into_iter().collect();
+        needles.sort_by_key(|needle| std::cmp::Reverse(needle.len()));
+        needles
+    }
+}
+
+impl fmt::Debug for SecretValues {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SecretValues({})", self.values.len())
+    }
+}
+
+fn mask(value: &mut Value, needles: &[String], level: usize) {
+    match value {
+        Value::String(text) => {
+            if let Cow::Owned(masked) = masked(text, needles, level) {
+                *text = masked;
+            }
+        }
+        Value::Number(number) if needles.contains(&number.to_string()) => *value = MASK.into(),
+        Value::Array(items) => items.iter_mut().for_each(|item| mask(item, needles, level)),
+        Value::Object(members) => members.values_mut().for_each(|member| mask(member, needles, level)),
+        Value::Number(_) | Value::Bool(_) | Value::Null => {}
+    }
+}
+
+fn masked<'t>(text: &'t str, needles: &[String], level: usize) -> Cow<'t, str> {
+    let mut masked_text = Cow::Borrowed(text);
+    if let Some(json) = masked_json(text, needles, level) {
+        masked_text = Cow::Owned(json);
+    }
+    for needle in needles {
+        if *masked_text == *needle {
+            return Cow::Owned(MASK.to_owned());
+        }
+        if is_part(needle) && masked_text.contains(needle.as_str()) {
+            masked_text = Cow::Owned(masked_text.replace(needle.as_str(), MASK));
+        }
+    }
+    masked_text
+}
+
+/// The JSON text with every value masked that is a secret as a whole, however short; `None` where it is no JSON text or has none.
+fn masked_json(text: &str, needles: &[String], level: usize) -> Option<String> {
+    let is_json = level < MAX_NESTED_TEXTS && text.trim_start().starts_with(['{', '[']);
+    if !is_json || needles.iter().all(|needle| is_part(needle) && needle.parse::<f64>().is_err()) {
+        return None;
+    }
+    let json: Value = serde_json::from_str(text).ok()?;
+    let mut masked = json.clone();
+    mask(&mut masked, needles, level + 1);
+    (masked != json).then(|| masked.to_string())
+}
+
+/// Whether a secret is masked where it is only a part of a text.
+fn is_part(needle: &str) -> bool {
+    needle.chars().count() >= SHORTEST_PART
+}
