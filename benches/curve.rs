@@ -1,5 +1,6 @@
-//! Does the time that rescue takes for a hostile text grow as its length does? `cargo bench --bench curve` prints a table: a row for
-//! each text, microseconds per kilobyte for each length. In a row of a reader in linear time the numbers stay about the same.
+//! Does the time that judging takes for a hostile answer grow as its length does? `cargo bench --bench curve` prints a table: a row for
+//! each text that is read for calls, then for each form of native calls, microseconds per kilobyte for each length. In a row of a judge in
+//! linear time the numbers stay about the same. Without a budget: what is measured is the whole work.
 //!
 //! With an argument (`cargo bench --bench curve -- fence`) only the rows with that word in their name.
 #![allow(clippy::print_stdout, reason = "the table is what it is run for")]
@@ -9,9 +10,11 @@ mod support;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use callwright::domain::rules::Evidence;
+use callwright::domain::Call;
+use callwright::domain::rules::{Evidence, RepairRules, ScanRules};
 use callwright::repair::rescue::{Situation, rescue};
-use callwright::scanner::Toolbook;
+use callwright::repair::{Spoken, judge_message};
+use callwright::scanner::{Context, Toolbook};
 use support::{repeated, usual_tools};
 
 /// As the binary does.
@@ -74,23 +77,77 @@ const HOSTILE: [(&str, &str); 42] = [
     ("backticks", "`f("),
 ];
 
+/// Hostile native calls: what an answer of about this many bytes has.
+const HOSTILE_CALLS: [(&str, fn(usize) -> Vec<Call>); 7] = [
+    ("calls: one with unknown parameters", |bytes| {
+        vec![call(object(bytes, |index| format!("\"unheard_of_{index}\":1")))]
+    }),
+    ("calls: one with near names", |bytes| vec![call(object(bytes, |index| format!("\"citty_{index}\":\"x\"")))]),
+    ("calls: many with unknown parameters", |bytes| {
+        several(bytes, object(256, |index| format!("\"unheard_of_{index}\":1")))
+    }),
+    ("calls: one with a list of wrong values", |bytes| {
+        vec![call(format!("{{\"city\":\"Oslo\",\"days\":[{}]}}", vec!["\"x\""; bytes / 4].join(",")))]
+    }),
+    ("calls: many with wrong values", |bytes| several(bytes, r#"{"city":1,"days":"x"}"#.to_owned())),
+    ("calls: many that are right", |bytes| several(bytes, r#"{"city":"Oslo","days":1}"#.to_owned())),
+    ("calls: nested objects", |bytes| several(bytes, format!("{}1{}", "{\"city\":".repeat(100), "}".repeat(100)))),
+];
+
+fn call(arguments: String) -> Call {
+    Call { id: "call_1".to_owned(), name: "get_weather".to_owned(), arguments }
+}
+
+/// As many calls as have about this many bytes together.
+fn several(bytes: usize, arguments: String) -> Vec<Call> {
+    vec![call(arguments.clone()); (bytes / arguments.len()).max(1)]
+}
+
+/// An object of about this many bytes.
+fn object(bytes: usize, member: impl Fn(usize) -> String) -> String {
+    let mut text = String::from("{");
+    for index in 0.. {
+        text.push_str(&member(index));
+        if text.len() >= bytes {
+            break;
+        }
+        text.push(',');
+    }
+    text + "}"
+}
+
 fn main() {
     let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-')).unwrap_or_default();
     let book = usual_tools();
     let heads: Vec<String> = SIZES.iter().map(|size| format!("{} kB", size >> 10)).collect();
     println!("| text | {} |\n|---|{}", heads.join(" | "), "---:|".repeat(SIZES.len()));
     for (name, piece) in HOSTILE.iter().filter(|(name, _)| name.contains(&wanted)) {
-        println!("| {name} | {} |", row(piece, &book).join(" | "));
+        let reading = |size| {
+            let text = repeated(piece, size);
+            fastest(|| drop(black_box(rescue(black_box(&text), &book, &Situation::with(Evidence::Amid)))))
+        };
+        println!("| {name} | {} |", row(reading).join(" | "));
+    }
+    for (name, made) in HOSTILE_CALLS.iter().filter(|(name, _)| name.contains(&wanted)) {
+        let judging = |size| {
+            let calls = made(size);
+            fastest(|| judge(&calls, &book))
+        };
+        println!("| {name} | {} |", row(judging).join(" | "));
     }
 }
 
-/// Microseconds per kilobyte for each length.
-fn row(piece: &str, book: &Toolbook) -> Vec<String> {
+fn judge(calls: &[Call], book: &Toolbook) {
+    let spoken = Spoken { text: None, calls: black_box(calls), situation: Situation::with(Evidence::Amid) };
+    black_box(judge_message(&spoken, book, &ScanRules::default(), &RepairRules::default(), &Context::default()));
+}
+
+/// Microseconds per kilobyte for each length, where `measured` gives the time for one.
+fn row(measured: impl Fn(usize) -> Duration) -> Vec<String> {
     let mut cells = Vec::new();
     let mut hangs = false;
     for size in SIZES {
-        let text = repeated(piece, size);
-        let fastest = if hangs { HANGS } else { fastest(&text, book) };
+        let fastest = if hangs { HANGS } else { measured(size) };
         hangs |= fastest >= HANGS;
         let per_kilobyte = fastest.as_secs_f64() * 1e6 / (size >> 10) as f64;
         cells.push(if hangs { format!("> {} s", HANGS.as_secs()) } else { format!("{per_kilobyte:.1}") });
@@ -98,12 +155,12 @@ fn row(piece: &str, book: &Toolbook) -> Vec<String> {
     cells
 }
 
-fn fastest(text: &str, book: &Toolbook) -> Duration {
+fn fastest(mut work: impl FnMut()) -> Duration {
     let start = Instant::now();
     let mut fastest = Duration::MAX;
     while start.elapsed() < MEASURED {
         let begun = Instant::now();
-        black_box(rescue(black_box(text), book, &Situation::with(Evidence::Amid)));
+        work();
         fastest = fastest.min(begun.elapsed());
     }
     fastest

@@ -1,5 +1,7 @@
 //! E1: arguments that are no JSON object, or that hold the argument object, and yet say exactly one.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 use super::lenient::{self, Guard};
@@ -55,13 +57,9 @@ fn unwrapped(text: &str, job: &Job<'_>, guard: Guard<'_>) -> Option<String> {
 }
 
 fn json(members: &[(String, Literal)]) -> String {
-    let mut kept: Vec<(&str, &Literal)> = Vec::with_capacity(members.len());
-    for (key, value) in members {
-        if !kept.iter().any(|(known, _)| known == key) {
-            kept.push((key, value));
-        }
-    }
-    object_json(kept)
+    let mut seen: HashSet<&str> = HashSet::with_capacity(members.len());
+    let first = members.iter().filter(|(key, _)| seen.insert(key)).map(|(key, value)| (key.as_str(), value));
+    object_json(first)
 }
 
 fn is_object(text: &str) -> bool {

@@ -2,6 +2,9 @@
 //!
 //! Nothing is lost: everything around the object is debris of a chat template, or the same object again.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 use crate::domain::json::bare;
 use crate::repair::rescue::literal::{Literal, Reader};
 use crate::scanner::names::template_token;
@@ -68,8 +71,11 @@ fn only_value(text: &str, guard: Guard<'_>) -> Option<Literal> {
 fn is_same(one: &Literal, other: &Literal) -> bool {
     match (one, other) {
         (Literal::Object(members), Literal::Object(others)) => {
+            // Of a name that is written twice both values are the same: see `is_plain`.
+            let others_by_key: HashMap<&str, &Literal> =
+                others.iter().map(|(key, value)| (key.as_str(), value)).collect();
             let has = |(key, value): &(String, Literal)| {
-                others.iter().any(|(other, found)| other == key && is_same(value, found))
+                others_by_key.get(key.as_str()).is_some_and(|found| is_same(value, found))
             };
             members.len() == others.len() && members.iter().all(has)
         }
@@ -94,10 +100,15 @@ fn is_plain(members: &[(String, Literal)]) -> bool {
         Literal::List(items) => items.iter().all(|item| item.members().is_none_or(is_plain)),
         value => value.expression().is_none(),
     };
-    members.iter().enumerate().all(|(index, (key, value))| {
-        let before = members.get(..index).unwrap_or_default();
-        value.expression().is_none()
-            && within(value)
-            && before.iter().all(|(earlier, other)| earlier != key || other == value)
+    let mut seen: HashMap<&str, &Literal> = HashMap::with_capacity(members.len());
+    members.iter().all(|(key, value)| {
+        let is_consistent = match seen.entry(key) {
+            Entry::Occupied(known) => *known.get() == value,
+            Entry::Vacant(place) => {
+                place.insert(value);
+                true
+            }
+        };
+        is_consistent && value.expression().is_none() && within(value)
     })
 }

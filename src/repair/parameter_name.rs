@@ -1,22 +1,24 @@
 //! E3.2: a parameter is renamed to the one unset parameter of the same literal name.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use super::Change;
-use crate::domain::json::Edit;
+use crate::domain::json::{Edit, Pointer};
 use crate::domain::{Repair, RepairKind};
 use crate::scanner::examination::UnknownMember;
 use crate::scanner::names::{template_token, without_debris};
 
-/// The rename that `member` needs, unless one of `changes` gives another member that name already.
-pub(super) fn propose(member: &UnknownMember<'_>, arguments: &Value, changes: &[Change]) -> Option<Change> {
+/// The rename that `member` needs, unless another member got that name already: it is one of `taken`.
+pub(super) fn propose(member: &UnknownMember<'_>, arguments: &Value, taken: &mut HashSet<Pointer>) -> Option<Change> {
     let meant = member.meant()?;
     // Debris in the name and in the value are the rest of several arguments that ran into one.
     if without_debris(&member.name).is_some() && arguments.pointer(member.path().as_str()).is_none_or(has_debris) {
         return None;
     }
     let path = member.object.child(meant);
-    if changes.iter().any(|change| change.repair.path == path) {
+    if !taken.insert(path.clone()) {
         return None;
     }
     let (from, to) = (Value::from(member.name.as_str()), Value::from(meant));

@@ -1,6 +1,6 @@
 //! Repairs of arguments, one upon another: a name that is mended shows a value to mend, a string that is parsed shows names.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use serde_json::{Map, Value};
 
@@ -87,17 +87,36 @@ impl Trial {
     fn failed(&self, job: &Job<'_>) -> Vec<Pointer> {
         let Some(arguments) = parse(&self.text) else { return Vec::new() };
         let left = examine(&arguments, job).explain(job.tool.compiled(), &arguments).violations;
+        if left.is_empty() {
+            return Vec::new();
+        }
+        let left: Vec<Left<'_>> = left.iter().map(|violation| Left::new(violation, &self.before)).collect();
         let is_value =
             |repair: &&Repair| !matches!(repair.kind, RepairKind::ParameterRenamed | RepairKind::ParameterDropped);
         let changed = self.repairs.iter().filter(is_value).map(|repair| &repair.path);
-        changed.filter(|path| left.iter().any(|left| self.concerns(left, path))).cloned().collect()
+        changed.filter(|path| left.iter().any(|left| left.concerns(path))).cloned().collect()
+    }
+}
+
+/// A violation after the repairs.
+struct Left<'a> {
+    place: &'a Pointer,
+    /// The member that is missing, where one is.
+    missing: Option<Pointer>,
+    is_new: bool,
+}
+
+impl<'a> Left<'a> {
+    fn new(violation: &'a Violation, before: &[Violation]) -> Self {
+        let missing = match &violation.rule {
+            Rule::Missing(name) => Some(violation.path.child(name)),
+            _ => None,
+        };
+        Self { place: &violation.path, missing, is_new: !before.contains(violation) }
     }
 
-    fn concerns(&self, left: &Violation, path: &Pointer) -> bool {
-        match &left.rule {
-            Rule::Missing(name) if left.path.child(name) == *path => true,
-            _ => holds(path, &left.path) || (holds(&left.path, path) && !self.before.contains(left)),
-        }
+    fn concerns(&self, path: &Pointer) -> bool {
+        self.missing.as_ref() == Some(path) || holds(path, self.place) || (self.is_new && holds(self.place, path))
     }
 }
 
@@ -108,18 +127,22 @@ fn holds(outer: &Pointer, inner: &Pointer) -> bool {
 
 fn name_changes(found: &Examination<'_>, arguments: &Value, call: &Call, job: &Job<'_>) -> Vec<Change> {
     let mut changes = Vec::new();
+    let mut taken = HashSet::new();
+    let renames = job.rules.names && job.mends(FaultCode::ParameterLiteral);
     for member in &found.unknown {
-        let renames = job.rules.names && job.mends(FaultCode::ParameterLiteral);
-        let rename = if renames { parameter_name::propose(member, arguments, &changes) } else { None };
+        let rename = if renames { parameter_name::propose(member, arguments, &mut taken) } else { None };
         changes.extend(rename.or_else(|| unknown_parameter::propose(member, arguments, call, job)));
     }
     // An object that is renamed takes its members along: what is inside is looked at in the next pass.
-    let renamed: Vec<Pointer> = changes.iter().map(|change| edited(&change.edit).clone()).collect();
-    changes.retain(|change| {
-        let place = edited(&change.edit);
-        !renamed.iter().any(|outer| outer != place && holds(outer, place))
-    });
+    let renamed: HashSet<Pointer> = changes.iter().map(|change| edited(&change.edit).clone()).collect();
+    changes.retain(|change| !outer_places(edited(&change.edit)).any(|outer| renamed.contains(&outer)));
     changes
+}
+
+/// The objects and arrays that hold a place.
+fn outer_places(place: &Pointer) -> impl Iterator<Item = Pointer> {
+    let text = place.as_str();
+    text.match_indices('/').filter_map(|(end, _)| text.get(..end)).map(Pointer::from)
 }
 
 fn edited(edit: &Edit) -> &Pointer {

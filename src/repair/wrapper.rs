@@ -1,6 +1,8 @@
 //! E1: an argument object within another one that the tool does not have: `{"arguments": {...}}`, `{"input": "{...}"}`, or a whole
 //! call, name included.
 
+use std::collections::HashSet;
+
 use super::lenient::{self, Guard};
 use super::rescue::literal::Literal;
 use super::rescue::shape;
@@ -52,7 +54,8 @@ fn within(members: &[(String, Literal)], guard: Guard<'_>, depth: usize) -> Opti
 
 /// Whether the members are arguments of the tool: all of them known, none missing.
 fn fits(members: &[(String, Literal)], guard: Guard<'_>) -> bool {
-    let has = |name: &str| members.iter().any(|(key, _)| is_same(key, name));
+    let given: HashSet<String> = members.iter().map(|(key, _)| fold(key)).collect();
+    let has = |name: &str| given.contains(&fold(name));
     let required = guard.tool.required();
     members.iter().all(|(key, value)| is_parameter(key, guard) && value.expression().is_none())
         && required.iter().all(|name| has(name))
@@ -60,7 +63,7 @@ fn fits(members: &[(String, Literal)], guard: Guard<'_>) -> bool {
 }
 
 fn is_parameter(key: &str, guard: Guard<'_>) -> bool {
-    guard.tool.parameters().any(|parameter| is_same(key, parameter.name))
+    guard.tool.has_parameter_like(key)
 }
 
 fn is_same(key: &str, name: &str) -> bool {

@@ -155,8 +155,27 @@ impl Similarity for TextVectors {
         let name = self.vector(in_words(name), Origin::Conversation);
         let candidate = self.vector(in_words(candidate), Origin::ToolList);
         let (name, candidate) = (name.filter(says_something)?, candidate.filter(says_something)?);
-        Some(f64::from(name.cosine(&candidate)).clamp(0.0, 1.0))
+        Some(cosine(&name, &candidate))
     }
+
+    fn similarities(&self, name: &str, candidates: &[&str]) -> Vec<Option<f64>> {
+        let made = self.vector(in_words(name), Origin::Conversation);
+        // A made-up name without a known word resembles nothing, however many candidates there are.
+        let is_final = made.is_some() || self.shared.embedder.is_immediate();
+        let name = made.filter(says_something);
+        if name.is_none() && is_final {
+            return vec![None; candidates.len()];
+        }
+        let similarity = |candidate: &&str| {
+            let candidate = self.vector(in_words(candidate), Origin::ToolList).filter(says_something)?;
+            Some(cosine(name.as_ref()?, &candidate))
+        };
+        candidates.iter().map(similarity).collect()
+    }
+}
+
+fn cosine(name: &Vector, candidate: &Vector) -> f64 {
+    f64::from(name.cosine(candidate)).clamp(0.0, 1.0)
 }
 
 impl Shared {
@@ -270,6 +289,12 @@ mod tests {
         assert!((similarity("town", "Town") - 1.0).abs() < 1e-6);
         assert_eq!(vectors.similarity("\u{e000}", "city"), None, "no known word");
         assert_eq!(vectors.similarity("__", "city"), None);
+        let candidates = ["get_user", "__", "get_weather", "city"];
+        for name in ["fetchUser", "\u{e000}", "", "town"] {
+            let one_by_one: Vec<Option<f64>> =
+                candidates.iter().map(|candidate| vectors.similarity(name, candidate)).collect();
+            assert_eq!(vectors.similarities(name, &candidates), one_by_one, "{name}");
+        }
     }
 
     #[test]

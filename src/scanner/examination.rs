@@ -1,8 +1,8 @@
 //! What is found in a call's arguments before it is put into faults: by the scan to judge, by repair to mend.
 
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use indexmap::IndexSet;
 use serde_json::{Map, Number, Value};
 
 use super::place::Place;
@@ -34,9 +34,10 @@ impl<'a> Examination<'a> {
     /// The same with every choice of branches settled: the violations are those of the branches that are closest.
     pub(crate) fn explain(self, schema: &'a CompiledSchema, arguments: &Value) -> Self {
         let mut explained = Self { unknown: self.unknown, violations: Vec::new() };
+        let mut objects = None;
         for violation in self.violations.into_iter().flat_map(Violation::explain) {
             match &violation.rule {
-                Rule::Unknown(name) => explained.add_unknown(schema, arguments, &violation.path, name),
+                Rule::Unknown(name) => explained.add_unknown(&mut objects, schema, arguments, &violation.path, name),
                 _ if explained.violations.len() < MAX_FINDINGS => explained.violations.push(violation),
                 _ => {}
             }
@@ -44,16 +45,47 @@ impl<'a> Examination<'a> {
         explained
     }
 
-    fn add_unknown(&mut self, schema: &'a CompiledSchema, arguments: &Value, object: &Pointer, name: &str) {
-        let is_known = self.unknown.iter().any(|known| known.object == *object && known.name == name);
-        let members = arguments.pointer(object.as_str()).and_then(Value::as_object);
-        if let Some(members) = members.filter(|_| !is_known && self.unknown.len() < MAX_FINDINGS) {
-            let known = self.unknown.iter().find(|known| known.object == *object).map(|known| Rc::clone(&known.unset));
-            let node = schema.shape().at(object);
-            let unset = known.unwrap_or_else(|| unset(node, members));
-            self.unknown.push(UnknownMember::new(object.clone(), name, node, unset));
+    /// Adds a member, once. `objects` are those of the members that are known so far; they are looked up once there is one to add.
+    fn add_unknown(
+        &mut self,
+        objects: &mut Option<HashMap<Pointer, SeenObject>>,
+        schema: &'a CompiledSchema,
+        arguments: &Value,
+        object: &Pointer,
+        name: &str,
+    ) {
+        if self.unknown.len() >= MAX_FINDINGS {
+            return;
+        }
+        let Some(members) = arguments.pointer(object.as_str()).and_then(Value::as_object) else { return };
+        let objects = objects.get_or_insert_with(|| seen_objects(&self.unknown));
+        let node = schema.shape().at(object);
+        let seen = objects
+            .entry(object.clone())
+            .or_insert_with(|| SeenObject { given: given(node, members), names: HashSet::new() });
+        if seen.names.insert(name.to_owned()) {
+            self.unknown.push(UnknownMember::new(object.clone(), name, node, Rc::clone(&seen.given)));
         }
     }
+}
+
+/// An object with unknown members.
+struct SeenObject {
+    /// The known names that it has.
+    given: Rc<HashSet<String>>,
+    /// Its unknown members that were found.
+    names: HashSet<String>,
+}
+
+fn seen_objects(unknown: &[UnknownMember<'_>]) -> HashMap<Pointer, SeenObject> {
+    let mut objects: HashMap<Pointer, SeenObject> = HashMap::new();
+    for member in unknown {
+        let seen = objects
+            .entry(member.object.clone())
+            .or_insert_with(|| SeenObject { given: Rc::clone(&member.given), names: HashSet::new() });
+        seen.names.insert(member.name.clone());
+    }
+    objects
 }
 
 /// A member that its object's schema does not have.
@@ -63,29 +95,37 @@ pub(crate) struct UnknownMember<'a> {
     pub(crate) object: Pointer,
     /// The member's name.
     pub(crate) name: String,
-    /// Known names that the object does not have yet, in the order of the schema; shared by the members of one object.
-    pub(crate) unset: Rc<IndexSet<&'a str>>,
+    /// Known names that the object has; shared by its members. There are never more of them than the arguments have members, however
+    /// many names the schema has.
+    given: Rc<HashSet<String>>,
     /// What is known about the object.
     node: Option<&'a Node>,
     /// Known names that are the same but for case and separators, set or not.
     pub(crate) literal: Vec<&'a str>,
 }
 
-/// The names that an object can still be given.
-fn unset<'a>(node: Option<&'a Node>, members: &Map<String, Value>) -> Rc<IndexSet<&'a str>> {
-    let known = node.into_iter().flat_map(|node| node.members.keys());
-    Rc::new(known.map(String::as_str).filter(|known| !members.contains_key(*known)).collect())
+/// The names known to the schema that an object has.
+fn given(node: Option<&Node>, members: &Map<String, Value>) -> Rc<HashSet<String>> {
+    let is_known = |name: &&String| node.is_some_and(|node| node.members.contains_key(*name));
+    Rc::new(members.keys().filter(is_known).cloned().collect())
 }
 
 impl<'a> UnknownMember<'a> {
-    fn new(object: Pointer, name: &str, node: Option<&'a Node>, unset: Rc<IndexSet<&'a str>>) -> Self {
+    fn new(object: Pointer, name: &str, node: Option<&'a Node>, given: Rc<HashSet<String>>) -> Self {
         let literal = node.map_or_else(Vec::new, |node| node.literal(name).collect());
-        Self { object, name: name.to_owned(), unset, node, literal }
+        Self { object, name: name.to_owned(), given, node, literal }
     }
 
-    /// The `limit` names most similar to it among those that are not set yet, best first.
-    pub(crate) fn nearest(&self, limit: usize) -> Vec<(&'a str, f64)> {
-        self.node.map_or_else(Vec::new, |node| node.nearest(&self.name, limit, |name| self.unset.contains(name)))
+    /// Known names that the object does not have yet, in the order of the schema.
+    pub(crate) fn unset(&self) -> impl Iterator<Item = &'a str> {
+        let known = self.node.into_iter().flat_map(|node| node.members.keys());
+        known.map(String::as_str).filter(|name| !self.given.contains(*name))
+    }
+
+    /// The `limit` names most similar to it among those that are not set yet and at least `floor` similar, best first.
+    pub(crate) fn nearest(&self, limit: usize, floor: f64) -> Vec<(&'a str, f64)> {
+        let Some(node) = self.node else { return Vec::new() };
+        node.nearest(&self.name, limit, floor, |name| !self.given.contains(name))
     }
 
     /// Where it stands.
@@ -96,7 +136,7 @@ impl<'a> UnknownMember<'a> {
     /// The one known name that it can only mean: the same but for case and separators, and unset.
     pub(crate) fn meant(&self) -> Option<&'a str> {
         match self.literal.as_slice() {
-            [only] if self.unset.contains(only) => Some(only),
+            [only] if !self.given.contains(*only) => Some(only),
             _ => None,
         }
     }
@@ -110,10 +150,11 @@ pub(crate) fn examine<'a>(schema: &'a CompiledSchema, arguments: &Value, rule: U
         survey.visit(root, arguments, &Place::Root);
     }
     let mut found = survey.found;
+    let mut objects = None;
     for violation in schema.violations(arguments) {
         match &violation.rule {
             Rule::Unknown(_) if allow => {}
-            Rule::Unknown(name) => found.add_unknown(schema, arguments, &violation.path, name),
+            Rule::Unknown(name) => found.add_unknown(&mut objects, schema, arguments, &violation.path, name),
             _ => found.violations.push(violation),
         }
     }
@@ -156,8 +197,8 @@ impl<'a> Survey<'a> {
                 Some(member) => self.descend(member.node, value, &Place::Member(place, name)),
                 None if self.is_fault(node, name, members, place) => {
                     if self.found.unknown.len() < MAX_FINDINGS {
-                        let unset = Rc::clone(shared.get_or_insert_with(|| unset(Some(node), members)));
-                        self.found.unknown.push(UnknownMember::new(place.pointer(), name, Some(node), unset));
+                        let given = Rc::clone(shared.get_or_insert_with(|| given(Some(node), members)));
+                        self.found.unknown.push(UnknownMember::new(place.pointer(), name, Some(node), given));
                     }
                 }
                 None => self.descend(node.others, value, &Place::Member(place, name)),

@@ -82,25 +82,35 @@ pub fn scan_in(call: &Call, index: usize, toolbook: &Toolbook, rules: &ScanRules
         let checked = CheckedCall::new(call.clone(), Arc::clone(tool), Some(Map::new()));
         return Scan { result: Ok(checked), advice: Vec::new() };
     }
-    let arguments = serde_json::from_str::<Map<String, Value>>(&call.arguments);
-    let (found, arguments) = match (tool, arguments) {
+    let arguments = serde_json::from_str::<Map<String, Value>>(&call.arguments).map(Value::Object);
+    let (case, found) = match (tool, &arguments) {
         (Some(tool), Ok(arguments)) => {
-            let arguments = Value::Object(arguments);
-            let found = judge(&case, tool, &arguments);
-            (found, if let Value::Object(arguments) = arguments { Some(arguments) } else { None })
+            let case = case.with_arguments(arguments);
+            let found = judge(&case, tool, arguments);
+            (case, found)
         }
-        (tool, arguments) => (judge_unusable(&case, tool.is_some(), arguments.as_ref().err()), arguments.ok()),
+        (tool, arguments) => {
+            let found = judge_unusable(&case, tool.is_some(), arguments.as_ref().err());
+            (case, found)
+        }
     };
-    settle(&case, tool, found, arguments)
+    let (blocking, advice) = sort_by_action(&case, tool, found);
+    let result = if blocking.is_empty() {
+        let tool = tool.map_or_else(|| Arc::new(CompiledTool::unknown(&call.name)), Arc::clone);
+        let arguments = if let Ok(Value::Object(arguments)) = arguments { Some(arguments) } else { None };
+        Ok(CheckedCall::new(call.clone(), tool, arguments))
+    } else {
+        Err(report(blocking, rules.report))
+    };
+    Scan { result, advice: report(advice, Report::All) }
 }
 
-/// Does with the faults found what the rules say.
-fn settle(
+/// The faults that hold the call up, and those that are only noted, as the rules say.
+fn sort_by_action(
     case: &Case<'_>,
     tool: Option<&Arc<CompiledTool>>,
     found: Vec<Diagnosis>,
-    arguments: Option<Map<String, Value>>,
-) -> Scan {
+) -> (Vec<Diagnosis>, Vec<Diagnosis>) {
     // What cannot be read cannot be executed: the proxy's own tools get no call that says nothing.
     let is_proxys = tool.is_some_and(|tool| tool.tool.owner.is_proxy());
     let blocks = |diagnosis: &Diagnosis| {
@@ -108,13 +118,7 @@ fn settle(
     };
     let (blocking, mut advice): (Vec<_>, Vec<_>) = found.into_iter().partition(blocks);
     advice.retain(|diagnosis| case.rules.faults.of(diagnosis.code) != Action::Off);
-    let result = if blocking.is_empty() {
-        let tool = tool.map_or_else(|| Arc::new(CompiledTool::unknown(&case.call.name)), Arc::clone);
-        Ok(CheckedCall::new(case.call.clone(), tool, arguments))
-    } else {
-        Err(report(blocking, case.rules.report))
-    };
-    Scan { result, advice: report(advice, Report::All) }
+    (blocking, advice)
 }
 
 /// The faults of a call that cannot be held against a schema: its arguments cannot be read, or its tool is not known.
@@ -170,13 +174,28 @@ fn judge_schema(case: &Case<'_>, tool: &CompiledTool, arguments: &Value, found: 
     violations.retain(|violation| !is_meant(case, &members, &judged, violation));
     drop_followers(&mut violations);
     let mut diagnoses: Vec<Diagnosis> = judged.into_iter().flatten().collect();
-    diagnoses.extend(violations.iter().filter_map(|violation| {
+    diagnoses.extend(reported(&violations).filter_map(|violation| {
         first(|check| match check {
             Check::Value(check) => check(case, tool, arguments, violation),
             _ => None,
         })
     }));
     diagnoses
+}
+
+/// The violations that are put into words: of each kind as many as are reported of a call, because each costs a look into the schema.
+fn reported(violations: &[Violation]) -> impl Iterator<Item = &Violation> {
+    let mut taken = [0; 3];
+    violations.iter().filter(move |violation| {
+        let [missing, types, others] = &mut taken;
+        let count = match violation.rule {
+            Rule::Missing(_) => missing,
+            Rule::Type(_) => types,
+            _ => others,
+        };
+        *count += 1;
+        *count <= MAX_DIAGNOSES
+    })
 }
 
 fn judge_member(case: &Case<'_>, tool: &CompiledTool, member: &UnknownMember<'_>) -> Option<Diagnosis> {
@@ -192,10 +211,10 @@ pub(crate) fn means_nothing(
     toolbook: &Toolbook,
     rules: &ScanRules,
     context: &Context<'_>,
-    tool: &CompiledTool,
+    (tool, arguments): (&CompiledTool, &Value),
     member: &UnknownMember<'_>,
 ) -> bool {
-    let case = Case::new(call, 0, toolbook, rules, context);
+    let case = Case::new(call, 0, toolbook, rules, context).with_arguments(arguments);
     judge_member(&case, tool, member).is_some_and(|diagnosis| diagnosis.code == FaultCode::ParameterUnknown)
 }
 

@@ -133,9 +133,13 @@ impl Name {
     }
 
     /// What the similarity is at most: each edit changes one letter, so the letters that two names do not share cost one
-    /// each. Takes a fraction of the time.
-    fn bound(&self, other: &Self) -> f64 {
+    /// each. Takes a fraction of the time. Names of lengths too different for a similarity of `floor` are not compared by letters.
+    fn bound(&self, other: &Self, floor: f64) -> f64 {
         let longer = self.length.max(other.length);
+        let by_length = share(self.length.min(other.length), longer.max(1));
+        if by_length < floor {
+            return by_length.max(self.dice(other));
+        }
         let common: usize =
             self.letters.iter().zip(&other.letters).map(|(one, other)| usize::from(*one.min(other))).sum();
         share(common.min(longer), longer.max(1)).max(self.dice(other))
@@ -191,23 +195,33 @@ impl Names {
         Self(names.into_iter().map(Name::read).collect())
     }
 
-    /// The `limit` names most similar to `name` among those that are `wanted` by their position, best first, as positions with
-    /// similarities; equally similar ones keep their order.
-    pub(crate) fn nearest(&self, name: &str, limit: usize, wanted: impl Fn(usize) -> bool) -> Vec<(usize, f64)> {
+    /// The `limit` names most similar to `name` among those that are `wanted` by their position and at least `floor` similar, best
+    /// first, as positions with similarities; equally similar ones keep their order.
+    pub(crate) fn nearest(
+        &self,
+        name: &str,
+        limit: usize,
+        floor: f64,
+        wanted: impl Fn(usize) -> bool,
+    ) -> Vec<(usize, f64)> {
         let name = Name::read(name);
-        self.rank(&name, limit, wanted, |other| name.similarity(other))
+        let mut ranked = self.rank(&name, limit, floor, wanted, |other| name.similarity(other));
+        ranked.retain(|(_, similarity)| *similarity >= floor);
+        ranked
     }
 
     fn rank(
         &self,
         name: &Name,
         limit: usize,
+        floor: f64,
         wanted: impl Fn(usize) -> bool,
         mut compare: impl FnMut(&Name) -> f64,
     ) -> Vec<(usize, f64)> {
-        let numbered = self.0.iter().enumerate().filter(|(index, _)| wanted(*index));
+        // Most names share too little with a made-up one to be compared letter by letter, or even to be sorted.
+        let numbered = self.0.iter().enumerate().map(|(index, other)| (index, other, name.bound(other, floor)));
         let mut bounded: Vec<(usize, &Name, f64)> =
-            numbered.map(|(index, other)| (index, other, name.bound(other))).collect();
+            numbered.filter(|(index, _, bound)| *bound >= floor && wanted(*index)).collect();
         bounded.sort_by(|one, other| other.2.total_cmp(&one.2).then(one.0.cmp(&other.0)));
         let mut best: Vec<(usize, f64)> = Vec::with_capacity(limit + 1);
         for (index, other, bound) in bounded.into_iter().take(MAX_COMPARED.max(limit)) {
@@ -309,7 +323,7 @@ mod tests {
     }
 
     fn nearest<'a>(name: &str, offered: &[&'a str], limit: usize) -> Vec<&'a str> {
-        let ranked = Names::read(offered.iter().copied()).nearest(name, limit, |_| true);
+        let ranked = Names::read(offered.iter().copied()).nearest(name, limit, 0.0, |_| true);
         ranked.into_iter().map(|(index, _)| offered[index]).collect()
     }
 
@@ -319,7 +333,7 @@ mod tests {
         assert_eq!(nearest("fetch_weather", &offered, 2), ["get_weather", "fetch_forecast"]);
         assert_eq!(nearest(&"x".repeat(100_000), &offered, 1).len(), 1);
         assert!(nearest("x", &[], 3).is_empty() && nearest("x", &offered, 0).is_empty());
-        let ranked = Names::read(offered).nearest("fetch_weather", 2, |index| index != 1);
+        let ranked = Names::read(offered).nearest("fetch_weather", 2, 0.0, |index| index != 1);
         assert_eq!(ranked[0].0, 2);
     }
 
@@ -328,7 +342,8 @@ mod tests {
         let names = ["get_weather", "weatherGet", "getw", "天气", "天气预报_x", "", "a1b2", "tteeaagghhrrww"];
         for one in names.map(Name::read) {
             for other in names.map(Name::read) {
-                assert!(one.similarity(&other) <= one.bound(&other) + 1e-9);
+                assert!(one.similarity(&other) <= one.bound(&other, 0.0) + 1e-9);
+                assert!(one.similarity(&other) < 0.5 || one.bound(&other, 0.5) + 1e-9 >= one.similarity(&other));
                 assert!((one.similarity(&other) - other.similarity(&one)).abs() < 1e-9);
             }
         }
@@ -348,6 +363,7 @@ mod tests {
                 book.rank(
                     &name,
                     2,
+                    0.0,
                     |_| true,
                     |other| {
                         compared += 1;
@@ -368,7 +384,9 @@ mod tests {
                 offered.iter().enumerate().map(|(index, other)| (index, similarity(name, other))).collect();
             all.sort_by(|one, other| other.1.total_cmp(&one.1));
             all.truncate(3);
-            assert_eq!(book.nearest(name, 3, |_| true), all, "{name}");
+            assert_eq!(book.nearest(name, 3, 0.0, |_| true), all, "{name}");
+            all.retain(|(_, similarity)| *similarity >= 0.6);
+            assert_eq!(book.nearest(name, 3, 0.6, |_| true), all, "{name}");
         }
     }
 }

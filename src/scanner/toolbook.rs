@@ -19,7 +19,11 @@ pub struct Toolbook {
     by_name: HashMap<String, usize>,
     folded: OnceLock<FoldedNames>,
     names: OnceLock<Names>,
+    owners: OnceLock<HashMap<String, Vec<usize>>>,
 }
+
+/// Tools that are listed for a parameter's name: those that a message names, and the called tool itself.
+const MAX_OWNERS: usize = 8;
 
 /// Tools by their folded names: in full, without the namespace, and without the outer one of several namespaces.
 type FoldedNames = [HashMap<String, Vec<usize>>; 3];
@@ -111,8 +115,26 @@ impl Toolbook {
     /// The `limit` tools whose names are most similar to `name`, best first.
     pub(crate) fn nearest(&self, name: &str, limit: usize) -> Vec<(&str, f64)> {
         let names = self.names.get_or_init(|| Names::read(self.tools.iter().map(|tool| tool.name())));
-        let ranked = names.nearest(name, limit, |_| true);
+        let ranked = names.nearest(name, limit, 0.0, |_| true);
         ranked.into_iter().filter_map(|(index, alike)| Some((self.tools.get(index)?.name(), alike))).collect()
+    }
+
+    /// The tools that have a parameter of exactly this name, in the order offered; of a name that many have the first.
+    pub(crate) fn owners(&self, parameter: &str) -> impl Iterator<Item = &CompiledTool> {
+        let owners = self.owners.get_or_init(|| {
+            let mut owners: HashMap<String, Vec<usize>> = HashMap::new();
+            for (index, tool) in self.tools.iter().enumerate() {
+                for name in tool.schema.shape().root().into_iter().flat_map(|root| root.members.keys()) {
+                    let of_name = owners.entry(name.clone()).or_default();
+                    if of_name.len() < MAX_OWNERS {
+                        of_name.push(index);
+                    }
+                }
+            }
+            owners
+        });
+        let indices = owners.get(parameter).into_iter().flatten();
+        indices.filter_map(|index| self.tools.get(*index)).map(AsRef::as_ref)
     }
 
     fn fold_names(&self) -> FoldedNames {
@@ -210,6 +232,12 @@ impl CompiledTool {
     /// The value that a keyword has for a place of the arguments.
     pub(crate) fn keyword_at(&self, path: &Pointer, keyword: &str) -> Option<&Value> {
         find_keyword(self.schema(), self.schema_of(path)?, keyword)
+    }
+
+    /// Whether the tool has a parameter of this name, but for case and separators.
+    pub(crate) fn has_parameter_like(&self, name: &str) -> bool {
+        let root = self.schema.shape().root();
+        root.is_some_and(|root| root.members.contains_key(name) || root.literal(name).next().is_some())
     }
 
     /// Does the schema name this place of the arguments?

@@ -1,5 +1,7 @@
 //! E4.2 `constraint`: the value breaks a rule other than its type: enum, range, length, pattern, format, uniqueness.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 use serde_json::Value;
 
@@ -37,10 +39,11 @@ pub(super) fn check(
     violation: &Violation,
 ) -> Option<Diagnosis> {
     let value = arguments.pointer(violation.path.as_str())?;
-    let options = match &violation.rule {
-        Rule::Options(options) => options.as_array().map(Vec::as_slice).unwrap_or_default(),
-        _ => &[],
+    let allowed = match &violation.rule {
+        Rule::Options(options) => Some(options),
+        _ => None,
     };
+    let options = allowed.and_then(|options| options.as_array()).map(Vec::as_slice).unwrap_or_default();
     let (keyword, rule) = match &violation.rule {
         Rule::Options(_) => ("enum", one_of(options)),
         Rule::Constraint(keyword, rule) => (*keyword, rule.clone()),
@@ -56,13 +59,17 @@ pub(super) fn check(
         description: tool.describe_argument(&violation.path).unwrap_or_default().description,
     };
     let mut diagnosis = case.diagnosis(FaultCode::Constraint, violation.path.clone(), message, &facts);
-    diagnosis.suggestion = value.as_str().and_then(|value| {
-        let options: Vec<&str> = options.iter().filter_map(Value::as_str).take(MAX_COMPARED).collect();
-        let nearest = Names::read(options.iter().copied()).nearest(value, 2, |_| true);
-        let ranked: Vec<_> = nearest.into_iter().filter_map(|(at, alike)| Some((*options.get(at)?, alike))).collect();
-        clear(&ranked, case.rules.similarity, f64::MIN_POSITIVE).map(str::to_owned)
-    });
+    diagnosis.suggestion = allowed.and_then(|options| closest(case, value.as_str()?, options));
     Some(diagnosis)
+}
+
+/// The one allowed text that is clearly closest to `value`.
+fn closest(case: &Case<'_>, value: &str, allowed: &Arc<Value>) -> Option<String> {
+    let texts = || allowed.as_array().into_iter().flatten().filter_map(Value::as_str).take(MAX_COMPARED);
+    let names = case.option_names(allowed, || Names::read(texts()));
+    let nearest = names.nearest(value, 2, case.rules.similarity, |_| true);
+    let ranked: Vec<_> = nearest.into_iter().filter_map(|(at, alike)| Some((texts().nth(at)?, alike))).collect();
+    clear(&ranked, case.rules.similarity, f64::MIN_POSITIVE).map(str::to_owned)
 }
 
 fn one_of(options: &[Value]) -> String {

@@ -18,7 +18,9 @@ mod tool_unknown;
 mod type_mismatch;
 mod wrong_source;
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -27,6 +29,7 @@ use super::answer::CallFreeAnswer;
 use super::context::Context;
 use super::examination::UnknownMember;
 use super::excerpt::excerpt;
+use super::names::Names;
 use super::schema::Violation;
 use super::toolbook::{CompiledTool, Toolbook};
 use crate::domain::json::Pointer;
@@ -93,8 +96,17 @@ pub(super) struct Case<'a> {
     pub(super) toolbook: &'a Toolbook,
     pub(super) rules: &'a ScanRules,
     pub(super) context: &'a Context<'a>,
+    /// The arguments, where they could be read.
+    pub(super) arguments: Option<&'a Value>,
     nearest: OnceCell<Vec<(&'a str, f64)>>,
+    options: RefCell<Vec<OptionNames>>,
 }
+
+/// The allowed values of an enum, with their texts read for comparisons.
+type OptionNames = (Arc<Value>, Rc<Names>);
+
+/// Lists of allowed values whose texts are kept read while one call is judged.
+const MAX_OPTION_LISTS: usize = 32;
 
 /// Characters of a name or value that a message or a fact repeats.
 const MAX_QUOTED: usize = 100;
@@ -111,7 +123,26 @@ impl<'a> Case<'a> {
         rules: &'a ScanRules,
         context: &'a Context<'a>,
     ) -> Self {
-        Self { call, index, toolbook, rules, context, nearest: OnceCell::new() }
+        let (nearest, options) = (OnceCell::new(), RefCell::default());
+        Self { call, index, toolbook, rules, context, arguments: None, nearest, options }
+    }
+
+    /// The same, with the call's arguments.
+    pub(super) fn with_arguments(self, arguments: &'a Value) -> Self {
+        Self { arguments: Some(arguments), ..self }
+    }
+
+    /// The texts among the allowed values `options`, read for comparisons: once for all values of the call that break the rule.
+    fn option_names(&self, options: &Arc<Value>, read: impl FnOnce() -> Names) -> Rc<Names> {
+        let mut kept = self.options.borrow_mut();
+        if let Some((_, names)) = kept.iter().find(|(known, _)| Arc::ptr_eq(known, options)) {
+            return Rc::clone(names);
+        }
+        let names = Rc::new(read());
+        if kept.len() < MAX_OPTION_LISTS {
+            kept.push((Arc::clone(options), Rc::clone(&names)));
+        }
+        names
     }
 
     /// The offered tools with the names most similar to the one called, best first; looked for once.
@@ -147,29 +178,37 @@ const MAX_COMPARED: usize = 1_000;
 const LEAD: f64 = 0.1;
 
 /// The one candidate that is closest to `name` and clearly so: at least as similar as the rules require, and more than every other;
-/// by its spelling and words (`ranked`, the two best), or else by its meaning, where that is known.
+/// by its spelling and words (`ranked`, the two best), or else by its meaning, where that is known; by that among those that are
+/// `fitting` only.
 fn clearly_closest<'a>(
     case: &Case<'_>,
     name: &str,
     ranked: &[(&'a str, f64)],
     candidates: impl IntoIterator<Item = &'a str>,
+    fitting: impl Fn(&str) -> bool,
 ) -> Option<&'a str> {
     let by_spelling = clear(ranked, case.rules.similarity, f64::MIN_POSITIVE);
-    by_spelling.or_else(|| closest_in_meaning(case, name, candidates))
+    by_spelling.or_else(|| closest_in_meaning(case, name, candidates, fitting))
 }
 
 fn closest_in_meaning<'a>(
     case: &Case<'_>,
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
+    fitting: impl Fn(&str) -> bool,
 ) -> Option<&'a str> {
     let similarity = case.context.similarity?;
-    let mut ranked = Vec::new();
-    for candidate in candidates.into_iter().take(MAX_COMPARED) {
-        ranked.extend(similarity.similarity(name, candidate).map(|similarity| (candidate, similarity)));
-    }
+    let candidates: Vec<&'a str> = candidates.into_iter().take(MAX_COMPARED).collect();
+    let similarities = similarity.similarities(name, &candidates);
+    let known = candidates.into_iter().zip(similarities);
+    let mut ranked: Vec<(&'a str, f64)> = known.filter_map(|(candidate, alike)| Some((candidate, alike?))).collect();
     ranked.sort_by(|one, other| other.1.total_cmp(&one.1));
-    clear(&ranked, case.rules.semantic_similarity, LEAD)
+    // Whether one fits is looked up in its schema: only for those that can decide.
+    let is_close = |(_, alike): &&(&str, f64)| *alike >= case.rules.semantic_similarity;
+    let best = ranked.iter().take_while(is_close).position(|(candidate, _)| fitting(candidate))?;
+    let (candidate, similarity) = ranked.get(best).copied()?;
+    let mut rivals = ranked.iter().skip(best + 1).take_while(|(_, second)| similarity - second < LEAD);
+    (!rivals.any(|(rival, _)| fitting(rival))).then_some(candidate)
 }
 
 fn clear<'a>(ranked: &[(&'a str, f64)], threshold: f64, lead: f64) -> Option<&'a str> {

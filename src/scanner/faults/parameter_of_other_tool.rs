@@ -30,19 +30,17 @@ pub(super) fn check(case: &Case<'_>, tool: &CompiledTool, member: &UnknownMember
     if !member.object.is_root() {
         return None;
     }
-    let has = |other: &CompiledTool| other.name() != tool.name() && other.parameter(&member.name).is_some();
     let owners: Vec<String> = case
         .toolbook
-        .tools()
-        .iter()
-        .filter(|other| has(other))
+        .owners(&member.name)
+        .filter(|other| other.name() != tool.name())
         .take(MAX_OWNERS)
         .map(|other| other.name().to_owned())
         .collect();
     let first = owners.first()?;
     let name = quoted(&member.name);
     let message = format!("{} has no parameter `{name}`; that is one of `{first}`", whereabouts(tool, &member.object));
-    let unset = member.unset.iter().take(MAX_LISTED).map(|&name| name.to_owned()).collect();
+    let unset = member.unset().take(MAX_LISTED).map(str::to_owned).collect();
     let facts = Facts { name, object: member.object.to_string(), owners, unset };
     Some(case.diagnosis(FaultCode::ParameterOfOtherTool, member.path(), message, &facts))
 }

@@ -24,14 +24,10 @@ struct Facts {
 }
 
 pub(super) fn check(case: &Case<'_>, tool: &CompiledTool, member: &UnknownMember<'_>) -> Option<Diagnosis> {
-    let unset = member.unset.iter().copied();
-    // Read again only where the spelling suggests nothing: this iterator is lazy.
-    let fitting = std::iter::once_with(|| value(case, member)).flat_map(|value| {
-        unset
-            .clone()
-            .filter(move |candidate| value.as_ref().is_none_or(|value| may_take(tool, member, candidate, value)))
-    });
-    let candidate = clearly_closest(case, &member.name, &member.nearest(2), fitting)?;
+    let value = case.arguments.and_then(|arguments| arguments.pointer(member.path().as_str()));
+    let fitting = |candidate: &str| value.is_none_or(|value| may_take(tool, member, candidate, value));
+    let nearest = member.nearest(2, case.rules.similarity);
+    let candidate = clearly_closest(case, &member.name, &nearest, member.unset(), fitting)?;
     let name = quoted(&member.name);
     let place = whereabouts(tool, &member.object);
     let message = format!("{place} has no parameter `{name}`; the closest is `{candidate}`");
@@ -39,12 +35,6 @@ pub(super) fn check(case: &Case<'_>, tool: &CompiledTool, member: &UnknownMember
     let mut diagnosis = case.diagnosis(FaultCode::ParameterSemantic, member.path(), message, &facts);
     diagnosis.suggestion = Some(facts.candidate);
     Some(diagnosis)
-}
-
-/// The value of the unknown member.
-fn value(case: &Case<'_>, member: &UnknownMember<'_>) -> Option<Value> {
-    let arguments: Value = serde_json::from_str(&case.call.arguments).ok()?;
-    arguments.pointer(member.path().as_str()).cloned()
 }
 
 /// Whether the schema of a parameter may take a value, after a change of notation at most.

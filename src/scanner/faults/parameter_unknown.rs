@@ -24,7 +24,7 @@ struct Facts {
 pub(super) fn check(case: &Case<'_>, tool: &CompiledTool, member: &UnknownMember<'_>) -> Option<Diagnosis> {
     let name = quoted(&member.name);
     let message = format!("{} has no parameter `{name}`", whereabouts(tool, &member.object));
-    let unset = member.unset.iter().take(MAX_LISTED).map(|&name| name.to_owned()).collect();
+    let unset = member.unset().take(MAX_LISTED).map(str::to_owned).collect();
     let facts = Facts { name, object: member.object.to_string(), unset };
     Some(case.diagnosis(FaultCode::ParameterUnknown, member.path(), message, &facts))
 }

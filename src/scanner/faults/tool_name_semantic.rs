@@ -24,7 +24,7 @@ struct Facts {
 
 pub(super) fn check(case: &Case<'_>) -> Option<Diagnosis> {
     let offered = case.toolbook.tools().iter().map(|tool| tool.name());
-    let candidate = case.toolbook.get(clearly_closest(case, &case.call.name, case.nearest(), offered)?)?;
+    let candidate = case.toolbook.get(clearly_closest(case, &case.call.name, case.nearest(), offered, |_| true)?)?;
     let name = quoted(&case.call.name);
     let message = format!("no tool `{name}` is offered; the closest is `{}`", candidate.name());
     let description = excerpt(&candidate.tool.description, 160);

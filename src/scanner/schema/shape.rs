@@ -115,11 +115,17 @@ impl Shape {
 }
 
 impl Node {
-    /// The `limit` members most similar to `name` in theirs, of those that are `wanted`, best first.
-    pub(crate) fn nearest(&self, name: &str, limit: usize, wanted: impl Fn(&str) -> bool) -> Vec<(&str, f64)> {
+    /// The `limit` members most similar to `name` in theirs, of those that are `wanted` and at least `floor` similar, best first.
+    pub(crate) fn nearest(
+        &self,
+        name: &str,
+        limit: usize,
+        floor: f64,
+        wanted: impl Fn(&str) -> bool,
+    ) -> Vec<(&str, f64)> {
         let names = self.names.get_or_init(|| Names::read(self.members.keys().map(String::as_str)));
         let known = |index: usize| self.members.get_index(index).map(|(name, _)| name.as_str());
-        let ranked = names.nearest(name, limit, |index| known(index).is_some_and(&wanted));
+        let ranked = names.nearest(name, limit, floor, |index| known(index).is_some_and(&wanted));
         ranked.into_iter().filter_map(|(index, alike)| Some((known(index)?, alike))).collect()
     }
 

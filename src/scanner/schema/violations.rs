@@ -114,7 +114,7 @@ fn read(error: &ValidationError<'_>) -> Vec<Violation> {
         Kind::Type { kind } => one(Rule::Type(types(kind))),
         Kind::Required { property } => one(Rule::Missing(property.as_str().unwrap_or_default().to_owned())),
         Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
-            unexpected.iter().flat_map(|name| one(Rule::Unknown(name.clone()))).collect()
+            unexpected.iter().take(MAX_VIOLATIONS).flat_map(|name| one(Rule::Unknown(name.clone()))).collect()
         }
         Kind::Enum { options } => one(Rule::Options(Arc::clone(options))),
         Kind::Constant { expected_value } => {
