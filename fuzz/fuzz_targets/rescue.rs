@@ -41,6 +41,7 @@ fuzz_target!(|input: &[u8]| {
         delivery: if flags & 128 != 0 { Delivery::Native } else { Delivery::Text },
         expressions: if flags & 128 != 0 { Expressions::Source } else { Expressions::Refuse },
         notations: None,
+        budget: None,
     };
     match rescue(&text, toolbook, &situation) {
         Reading::Text => {}

@@ -128,6 +128,7 @@ pub(super) async fn build(
         tooling,
         policies,
         validators: Validators::new(&settings.scanner),
+        judgement: settings.scanner.budget(),
         templates,
         notations,
         executor,

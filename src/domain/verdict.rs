@@ -16,7 +16,7 @@ pub enum Verdict {
     Corrected,
     /// Calls with faults that were passed on, or whose limits were reached.
     Faulty,
-    /// Not judged: mode `off`, or an endpoint that is passed through.
+    /// Not judged: mode `off`, an endpoint that is passed through, or an answer that takes longer to judge than is allowed.
     Unguarded,
 }
 

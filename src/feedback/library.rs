@@ -22,7 +22,7 @@ macro_rules! built_in {
 }
 
 /// Every template: the frame of static feedback with one template per fault code in it, and the messages beside it.
-const BUILT_IN: [BuiltIn; 30] = built_in![
+const BUILT_IN: [BuiltIn; 31] = built_in![
     "faulty_call",
     "no_call",
     "tool_not_relevant",
@@ -45,6 +45,7 @@ const BUILT_IN: [BuiltIn; 30] = built_in![
     "no_answer",
     "accepted_call",
     "deferred_call",
+    "unexamined_call",
     "failed_outcome",
     "observed_failure",
     "unapproved_call",

@@ -121,6 +121,11 @@ impl Templates {
         self.render("deferred_call", &fault::call_alone(call))
     }
 
+    /// For a call that was not examined, because the answer has enough faults without it.
+    pub fn unexamined_call(&self, call: &Call) -> String {
+        self.render("unexamined_call", &fault::call_alone(call))
+    }
+
     /// Dynamic feedback (AutoFeedback section 3.3.2): action, observation, passages with their source, the parameters
     /// concerned, what was tried before.
     pub fn failed_outcome(&self, facts: &FailedOutcome<'_>) -> String {

@@ -26,7 +26,7 @@ use crate::scanner::{
 pub(super) fn contexts(name: &str) -> Vec<Value> {
     let call = call("book_room", r#"{"room":7}"#);
     match name {
-        "accepted_call" | "deferred_call" => vec![fault::call_alone(&call)],
+        "accepted_call" | "deferred_call" | "unexamined_call" => vec![fault::call_alone(&call)],
         "faulty_call" => frames(),
         "no_answer" => silent().iter().map(fault::of_answer).collect(),
         "unread_answer" | "confirm_call" => {

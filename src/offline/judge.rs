@@ -12,7 +12,7 @@ use crate::repair::rescue::Situation;
 use crate::repair::rescue::decision::Delivery;
 use crate::repair::{JudgedMessage, Notations, Spoken, TextAnswer, judge_message};
 use crate::retrieval::TextVectors;
-use crate::scanner::{Context, Conversation, Relevance, Transcript};
+use crate::scanner::{self, Budget, BudgetLimits, Context, Conversation, Relevance, Transcript};
 
 /// The rules, and the tools that were compiled so far. Shared by the threads.
 pub(super) struct Judge<'a> {
@@ -66,6 +66,7 @@ impl<'a> Judge<'a> {
             delivery: self.delivery,
             expressions: self.policy.repair.rescue.expressions,
             notations: Some(&self.notations),
+            budget: None,
         };
         // Beside calls that are not judged, text is only text.
         let said = if message.has_unjudged_calls() { None } else { message.text() };
@@ -106,7 +107,11 @@ impl<'a> Judge<'a> {
         let messages = || request.map(RecordedAnswer::messages).unwrap_or_default();
         let transcript = LazyCell::new(|| Transcript::read(messages().into_iter().map(Message::from)));
         let relevance = request.and_then(|request| self.relevance(request, offered));
+        // Files are judged to the end, however long that takes: the result depends on no clock.
+        let limits = BudgetLimits { time: None, ..scanner::Settings::default().budget() };
+        let budget = Budget::start(limits);
         judge(&Context {
+            budget: Some(&budget),
             conversation: request.map(|_| &transcript as &dyn Conversation),
             relevance: relevance.as_ref(),
             similarity: self.vectors.as_ref().map(|vectors| vectors as &dyn Similarity),

@@ -89,6 +89,8 @@ pub(crate) enum Limit {
     Seconds,
     /// The upstream failed when it was asked again.
     Upstream,
+    /// The time that judging one answer may take.
+    Judgement,
 }
 
 impl Limit {
@@ -101,6 +103,7 @@ impl Limit {
             Self::Tokens => "tokens",
             Self::Seconds => "seconds",
             Self::Upstream => "upstream",
+            Self::Judgement => "judgement",
         }
     }
 }
@@ -112,6 +115,8 @@ pub(crate) struct Judged {
     pub(crate) faulty: bool,
     /// Whether the answer may be a call or about one, and nothing else is faulty.
     pub(crate) unsure: bool,
+    /// Whether the answer was not judged within its budget. Nothing of it is right or wrong, and nothing of it may be executed.
+    pub(crate) unjudged: bool,
     /// Whether the fault is that there is no answer at all (E6).
     pub(crate) no_answer: bool,
     /// Could the client make use of what is faulty? Not if it is calls of the catalog's tools.
@@ -187,6 +192,14 @@ impl Dialogue {
     pub(crate) fn judged(&mut self, judged: Judged, spent: Spent) -> Step {
         if self.single {
             return Step::Answer(Ending::Judged);
+        }
+        if judged.unjudged {
+            // To request the model again would be answered by the same text, and cost the same time.
+            let limit = Limit::Judgement;
+            return Step::Answer(match judged.faults_are_the_clients {
+                true => Ending::Exhausted(limit),
+                false => Ending::Handover(limit),
+            });
         }
         if let Some(limit) = self.closing {
             let still_calls = judged.faulty && !judged.unsure || judged.proxy_calls > 0;
@@ -294,6 +307,7 @@ mod tests {
     const TEXT: Judged = Judged {
         faulty: false,
         unsure: false,
+        unjudged: false,
         no_answer: false,
         faults_are_the_clients: false,
         client_calls: 0,
@@ -385,6 +399,16 @@ mod tests {
     }
 
     #[test]
+    fn an_unjudged_answer_ends_the_turn_and_runs_nothing() {
+        let of_client = Judged { faulty: true, unjudged: true, faults_are_the_clients: true, ..TEXT };
+        assert_eq!(dialogue().judged(of_client, NOTHING), Step::Answer(Ending::Exhausted(Limit::Judgement)));
+        let mixed = Judged { proxy_calls: 2, client_calls: 1, ..of_client };
+        assert_eq!(dialogue().judged(mixed, NOTHING), Step::Answer(Ending::Exhausted(Limit::Judgement)));
+        let of_proxy = Judged { faults_are_the_clients: false, ..of_client };
+        assert_eq!(dialogue().judged(of_proxy, NOTHING), Step::Answer(Ending::Handover(Limit::Judgement)));
+    }
+
+    #[test]
     fn tokens_and_time_end_a_turn() {
         let mut limited = Dialogue::new(Limits { tokens: 100, ..Limits::default() }, false);
         limited.start();
@@ -456,7 +480,7 @@ mod tests {
                         let no_answer = no_answer && faulty;
                         let unsure = unsure && faulty && !no_answer;
                         let judged =
-                            Judged { faulty, unsure, no_answer, faults_are_the_clients, client_calls, proxy_calls };
+                            Judged { faulty, unsure, no_answer, faults_are_the_clients, client_calls, proxy_calls, ..TEXT };
                         dialogue.judged(judged, spent)
                     }
                     Step::Run => {

@@ -45,7 +45,7 @@ use crate::planner;
 use crate::policy::PolicyBook;
 use crate::repair::Notations;
 use crate::retrieval::TextVectors;
-use crate::scanner::Validators;
+use crate::scanner::{BudgetLimits, Validators};
 use crate::store::{Approvals, KeptParts, PlanStates, TraceQueue};
 use crate::telemetry::labels::CacheName;
 use crate::telemetry::{Metrics, Spans};
@@ -92,6 +92,8 @@ pub struct Parts {
     pub policies: Arc<ArcSwap<PolicyBook>>,
     /// Compiled schemas.
     pub validators: Validators,
+    /// How much work judging one answer may take.
+    pub judgement: BudgetLimits,
     /// Texts of feedback.
     pub templates: Templates,
     /// The notations that rescue reads; replaced when the operator's file changes.
@@ -128,6 +130,7 @@ pub struct Pipeline {
     tooling: Arc<ArcSwap<Tooling>>,
     policies: Arc<ArcSwap<PolicyBook>>,
     validators: Validators,
+    judgement: BudgetLimits,
     templates: Templates,
     notations: Arc<ArcSwap<Notations>>,
     executor: Executor,
@@ -154,7 +157,7 @@ impl Pipeline {
     pub fn new(parts: Parts) -> Self {
         let Parts { settings, aliases, upstreams, passing, tooling, policies, .. } = parts;
         let Parts { validators, templates, notations, executor, kept, approvals, planner, plans, access, .. } = parts;
-        let Parts { memory, traces, metrics, spans, .. } = parts;
+        let Parts { judgement, memory, traces, metrics, spans, .. } = parts;
         let offered_before = OfferedBefore::new(settings.remembered_tools_bytes);
         let recalled_before = RecalledBefore::new(settings.remembered_notes_bytes);
         let outlined_before = OutlinedBefore::new(settings.remembered_notes_bytes);
@@ -167,6 +170,7 @@ impl Pipeline {
             tooling,
             policies,
             validators,
+            judgement,
             templates,
             notations,
             executor,
@@ -351,6 +355,7 @@ impl Pipeline {
             offers: tooling.offers.clone(),
             producers: tooling.producers.clone(),
             seen: tooling.seen.clone(),
+            judgement: self.judgement,
         }
     }
 

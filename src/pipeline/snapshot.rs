@@ -7,6 +7,7 @@ use crate::catalog::Catalog;
 use crate::explain::Explainer;
 use crate::policy::PolicyBook;
 use crate::repair::Notations;
+use crate::scanner::BudgetLimits;
 
 use super::memory::Memory;
 use super::producer_shelf::ProducerShelf;
@@ -100,4 +101,6 @@ pub struct Snapshot {
     pub offers: Offers,
     /// Tool messages explained from that documentation before.
     pub(crate) seen: Seen,
+    /// How much work judging one answer may take.
+    pub(crate) judgement: BudgetLimits,
 }

@@ -16,8 +16,9 @@ use crate::domain::rules::Mode;
 use crate::keys::Admission;
 use crate::openai::{ChatRequest, Completion};
 use crate::policy::Policy;
+use crate::repair::Unjudged;
 use crate::scanner::Expectations;
-use crate::telemetry::labels::Stage;
+use crate::telemetry::labels::{Stage, UnjudgedReason};
 use crate::telemetry::{InFlight, SpanContext, TRACEPARENT};
 use crate::upstream::Upstream;
 
@@ -294,6 +295,12 @@ async fn judge(
                 draft.offer(offering.offer());
             }
             let judged = judge::judge(turn, offering.offer(), draft, completion, expectations);
+            if let Some(unjudged) = judged.unjudged() {
+                pipeline.metrics.unjudged_answers.inc(match unjudged {
+                    Unjudged::Calls => UnjudgedReason::CallsTime,
+                    Unjudged::Text => UnjudgedReason::TextTime,
+                });
+            }
             secrets::of_answer(turn, offering.offer(), &judged);
             offer::report_problems(&offering.offer().toolbook, &pipeline.metrics);
             judged

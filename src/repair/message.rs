@@ -8,7 +8,7 @@ use super::rescue::{Reading, Rescued, Situation, rescue, unsure};
 use crate::domain::json::Pointer;
 use crate::domain::rules::{Action, RepairRules, ScanRules, Unsure};
 use crate::domain::{Call, Diagnosis, FaultCode, Repair, RepairKind, Verdict};
-use crate::scanner::{CheckedCall, Context, Scan, Toolbook};
+use crate::scanner::{Budget, CheckedCall, Context, Scan, Toolbook};
 use serde_json::Value;
 
 /// What a model said in one message.
@@ -31,14 +31,25 @@ pub struct JudgedCall {
     pub mended: Call,
     /// What was repaired.
     pub repairs: Vec<Repair>,
-    /// The call that may be passed on or executed, or what is wrong with it after the repairs.
+    /// The call that may be passed on or executed, or what is wrong with it after the repairs. An empty list: it was not examined, because
+    /// the answer has enough faults already or was not judged at all.
     pub result: Result<CheckedCall, Vec<Diagnosis>>,
     /// What policy says is only noted: it holds nothing up and does not change the verdict.
     pub advice: Vec<Diagnosis>,
 }
 
 impl JudgedCall {
-    /// Repairs and scans the call at `index` of an answer.
+    /// A call that was not examined. It is neither passed off as right nor executed.
+    fn unexamined(call: Call) -> Self {
+        Self { mended: call.clone(), made: call, repairs: Vec::new(), result: Err(Vec::new()), advice: Vec::new() }
+    }
+
+    /// Whether the call was not examined.
+    pub fn is_unexamined(&self) -> bool {
+        self.result.as_ref().is_err_and(Vec::is_empty)
+    }
+
+    /// Repairs and scans the call at `index` of an answer, unless the answer has enough faults.
     pub(super) fn of(
         call: &Call,
         index: usize,
@@ -47,7 +58,13 @@ impl JudgedCall {
         repair: &RepairRules,
         context: &Context<'_>,
     ) -> Self {
+        if context.budget.is_some_and(Budget::has_enough_faults) || context.is_spent() {
+            return Self::unexamined(call.clone());
+        }
         let (mended, Scan { result, advice }) = judge(call, index, toolbook, scan, repair, context);
+        if let (Some(budget), Err(diagnoses)) = (context.budget, &result) {
+            budget.found(diagnoses.len());
+        }
         Self { made: call.clone(), mended: mended.call, repairs: mended.repairs, result, advice }
     }
 
@@ -61,9 +78,20 @@ impl JudgedCall {
     }
 }
 
+/// What of a message was not judged in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unjudged {
+    /// Its native calls.
+    Calls,
+    /// Its text, which may hold calls.
+    Text,
+}
+
 /// A message, judged.
 #[derive(Debug, Default)]
 pub struct JudgedMessage {
+    /// What was not judged within the budget; then none of its calls is right or wrong, and its text is only text.
+    pub unjudged: Option<Unjudged>,
     /// Its calls.
     pub calls: Vec<JudgedCall>,
     /// Where the calls come from, if not native.
@@ -77,10 +105,18 @@ pub struct JudgedMessage {
 }
 
 impl JudgedMessage {
+    /// A message whose judgement was not finished; `calls` are its native ones.
+    pub(super) fn unjudged(calls: &[Call]) -> Self {
+        let unjudged = Some(if calls.is_empty() { Unjudged::Text } else { Unjudged::Calls });
+        Self { unjudged, calls: calls.iter().cloned().map(JudgedCall::unexamined).collect(), ..Self::default() }
+    }
+
     /// The verdict on the whole message: that of its worst call.
     pub fn verdict(&self) -> Verdict {
         let has = |verdict| self.calls.iter().any(|call| call.verdict() == verdict);
-        if self.no_call.is_some() || has(Verdict::Faulty) {
+        if self.unjudged.is_some() {
+            Verdict::Unguarded
+        } else if self.no_call.is_some() || has(Verdict::Faulty) {
             Verdict::Faulty
         } else if has(Verdict::Repaired) {
             Verdict::Repaired
@@ -109,8 +145,20 @@ impl JudgedMessage {
     }
 }
 
-/// Judges one message: rescues, repairs what loses nothing, then scans what came of it.
+/// Judges one message: rescues, repairs what loses nothing, then scans what came of it. Where the budget does not suffice, the message
+/// is unjudged as a whole.
 pub fn judge_message(
+    spoken: &Spoken<'_>,
+    toolbook: &Toolbook,
+    scan: &ScanRules,
+    repair: &RepairRules,
+    context: &Context<'_>,
+) -> JudgedMessage {
+    let judged = judged_in_budget(spoken, toolbook, scan, repair, context);
+    if context.is_spent() { JudgedMessage::unjudged(spoken.calls) } else { judged }
+}
+
+fn judged_in_budget(
     spoken: &Spoken<'_>,
     toolbook: &Toolbook,
     scan: &ScanRules,
@@ -127,7 +175,8 @@ pub fn judge_message(
     }
     let action = scan.faults.of(FaultCode::NoCall);
     let text = spoken.text.filter(|_| action != Action::Off);
-    match text.map_or(Reading::Text, |text| rescue(text, toolbook, &spoken.situation)) {
+    let situation = Situation { budget: context.budget, ..spoken.situation };
+    match text.map_or(Reading::Text, |text| rescue(text, toolbook, &situation)) {
         Reading::Text => JudgedMessage::default(),
         Reading::NoCall(diagnosis) if action.blocks() => {
             JudgedMessage { no_call: Some(diagnosis), ..Default::default() }

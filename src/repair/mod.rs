@@ -8,6 +8,8 @@ mod arguments;
 mod coercion;
 mod default;
 mod format;
+#[cfg(test)]
+mod hostile_tests;
 mod judge;
 mod lenient;
 mod message;
@@ -28,7 +30,7 @@ mod wrapper;
 use std::collections::HashMap;
 
 pub use judge::judge;
-pub use message::{JudgedCall, JudgedMessage, Spoken, judge_message};
+pub use message::{JudgedCall, JudgedMessage, Spoken, Unjudged, judge_message};
 pub use no_answer::TextAnswer;
 pub use rescue::notations::{Notations, Settings};
 use serde_json::Value;
@@ -66,7 +68,7 @@ fn mend_in(
 ) -> Mended {
     let mut mended = Mended { call: call.clone(), repairs: Vec::new() };
     let renames = rules.names && scan.faults.of(FaultCode::ToolNameLiteral).mends();
-    let Some(tool) = tool_name::mend(&mut mended, toolbook, renames) else { return mended };
+    let Some(tool) = tool_name::mend(&mut mended, toolbook, renames).filter(|_| context.step()) else { return mended };
     if !tool.tool.free_text {
         let job = Job { tool, toolbook, scan, rules, context };
         if rules.values && job.mends(FaultCode::NoCall) {

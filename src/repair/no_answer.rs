@@ -31,7 +31,7 @@ impl JudgedMessage {
         context: &Context<'_>,
     ) -> Self {
         let is_text = self.calls.is_empty() && self.no_call.is_none() && self.no_call_advice.is_none();
-        if !is_text || answer.situation.cut_off {
+        if !is_text || answer.situation.cut_off || self.unjudged.is_some() {
             return self;
         }
         let text = answer.text.unwrap_or_default();
@@ -48,11 +48,13 @@ impl JudgedMessage {
         // The proxy parses reasoning that a server left in the text; a member of its own was parsed by the server.
         let reasoning = inner.filter(|inner| !inner.trim().is_empty()).or(answer.reasoning).unwrap_or_default();
         let judge = |(index, call): (usize, &Call)| JudgedCall::of(call, index, toolbook, scan, repair, context);
-        match rescue_end(reasoning, text, toolbook, &answer.situation, context.conversation) {
+        let situation = Situation { budget: context.budget, ..answer.situation };
+        let judged = match rescue_end(reasoning, text, toolbook, &situation, context.conversation) {
             Some(rescued) => Self { calls: judge_rescued(&rescued, judge), rescued: Some(rescued), ..self },
             None if action.blocks() => Self { no_call: Some(diagnosis), ..self },
             None => Self { no_call_advice: Some(diagnosis), ..self },
-        }
+        };
+        if context.is_spent() { Self::unjudged(&[]) } else { judged }
     }
 
     /// The diagnosis of an empty message that goes back to the model (E6).

@@ -60,6 +60,9 @@ impl Trial {
     fn run(call: &Call, blocked: &BTreeSet<Pointer>, job: &Job<'_>) -> Option<Self> {
         let mut trial = Self { text: call.arguments.clone(), repairs: Vec::new(), before: Vec::new() };
         for _ in 0..MAX_PASSES {
+            if !job.context.step() {
+                return None;
+            }
             let arguments = parse(&trial.text)?;
             let found = examine(&arguments, job).explain(job.tool.compiled(), &arguments);
             let mut changes = name_changes(&found, &arguments, call, job);
@@ -129,7 +132,7 @@ fn name_changes(found: &Examination<'_>, arguments: &Value, call: &Call, job: &J
     let mut changes = Vec::new();
     let mut taken = HashSet::new();
     let renames = job.rules.names && job.mends(FaultCode::ParameterLiteral);
-    for member in &found.unknown {
+    for member in found.unknown.iter().take_while(|_| job.context.step()) {
         let rename = if renames { parameter_name::propose(member, arguments, &mut taken) } else { None };
         changes.extend(rename.or_else(|| unknown_parameter::propose(member, arguments, call, job)));
     }
@@ -162,7 +165,7 @@ fn value_changes(
     let fills = job.rules.defaults && found.unknown.is_empty() && job.mends(FaultCode::ParameterMissing);
     let coerces = job.rules.values && job.mends(FaultCode::TypeMismatch);
     let normalises = job.rules.values && job.mends(FaultCode::Constraint);
-    for violation in &found.violations {
+    for violation in found.violations.iter().take_while(|_| job.context.step()) {
         let filled = || if fills { default::propose(violation, job.tool) } else { None };
         let coerced = || null::propose(violation, arguments).or_else(|| coercion::propose(violation, arguments));
         let coerced = || if coerces { coerced() } else { None };

@@ -5,6 +5,7 @@
 //! A call that it did not pass cannot be executed: `CheckedCall` has no other constructor.
 
 mod answer;
+mod budget;
 mod checked_call;
 mod context;
 pub(crate) mod examination;
@@ -34,6 +35,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 pub use answer::{CallFreeAnswer, scan_answer};
+pub use budget::{Budget, BudgetLimits};
 pub use checked_call::CheckedCall;
 pub use context::Context;
 pub use expectations::{Expectation, Expectations};
@@ -57,7 +59,7 @@ const MAX_DIAGNOSES: usize = 32;
 #[derive(Debug)]
 pub struct Scan {
     /// The call that may be passed on or executed, or the faults that hold it up: in the order of judgement, all of the
-    /// first faulty level or all that can be judged, as the rules say; never empty.
+    /// first faulty level or all that can be judged, as the rules say; never empty unless the budget is spent.
     pub result: Result<CheckedCall, Vec<Diagnosis>>,
     /// Faults that the rules say are noted only.
     pub advice: Vec<Diagnosis>,
@@ -76,6 +78,9 @@ pub fn scan(call: &Call, index: usize, toolbook: &Toolbook, rules: &ScanRules) -
 /// Which fault something is does not depend on the rules; what is done about it does ([`Action`]): first the faults are
 /// found, then those that are switched off are forgotten and those that are only noted set aside.
 pub fn scan_in(call: &Call, index: usize, toolbook: &Toolbook, rules: &ScanRules, context: &Context<'_>) -> Scan {
+    if !context.step() {
+        return Scan { result: Err(Vec::new()), advice: Vec::new() };
+    }
     let case = Case::new(call, index, toolbook, rules, context);
     let tool = toolbook.get(&call.name);
     if let Some(tool) = tool.filter(|tool| tool.tool.free_text) {
@@ -95,7 +100,7 @@ pub fn scan_in(call: &Call, index: usize, toolbook: &Toolbook, rules: &ScanRules
         }
     };
     let (blocking, advice) = sort_by_action(&case, tool, found);
-    let result = if blocking.is_empty() {
+    let result = if blocking.is_empty() && !context.is_spent() {
         let tool = tool.map_or_else(|| Arc::new(CompiledTool::unknown(&call.name)), Arc::clone);
         let arguments = if let Ok(Value::Object(arguments)) = arguments { Some(arguments) } else { None };
         Ok(CheckedCall::new(call.clone(), tool, arguments))
@@ -150,6 +155,9 @@ fn judge(case: &Case<'_>, tool: &CompiledTool, arguments: &Value) -> Vec<Diagnos
         if case.rules.faults.of(fault.code) == Action::Off || (comes_last && diagnoses.iter().any(blocks)) {
             continue;
         }
+        if !case.context.step() {
+            break;
+        }
         let known = diagnoses.len();
         for diagnosis in check(case, tool, arguments) {
             debug_assert_eq!(diagnosis.code, fault.code, "a fault's check gives its own code");
@@ -174,7 +182,7 @@ fn judge_schema(case: &Case<'_>, tool: &CompiledTool, arguments: &Value, found: 
     violations.retain(|violation| !is_meant(case, &members, &judged, violation));
     drop_followers(&mut violations);
     let mut diagnoses: Vec<Diagnosis> = judged.into_iter().flatten().collect();
-    diagnoses.extend(reported(&violations).filter_map(|violation| {
+    diagnoses.extend(reported(&violations).take_while(|_| case.context.step()).filter_map(|violation| {
         first(|check| match check {
             Check::Value(check) => check(case, tool, arguments, violation),
             _ => None,
@@ -199,6 +207,9 @@ fn reported(violations: &[Violation]) -> impl Iterator<Item = &Violation> {
 }
 
 fn judge_member(case: &Case<'_>, tool: &CompiledTool, member: &UnknownMember<'_>) -> Option<Diagnosis> {
+    if !case.context.step() {
+        return None;
+    }
     first(|check| match check {
         Check::Member(check) => check(case, tool, member),
         _ => None,

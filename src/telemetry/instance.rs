@@ -14,7 +14,7 @@ use super::labels::{
     AttemptOutcome, CacheName, CloseReason, ConnectionState, Decision, Endpoint, ExecutionOutcome, Exhausted,
     FeedbackKind, HandshakeFailure, HoldEnd, KeyResult, KnownNames, Label, LearningJob, LearningRun, Listener,
     MAX_CLIENT_TOOLS, MemoryKind, OTHER, OperationState, Purpose, RefusalReason, RequestRefusal, ResultLabel, SpanEnd,
-    Stage, TokenKind, TurnMode, UnsureResult,
+    Stage, TokenKind, TurnMode, UnjudgedReason, UnsureResult,
 };
 use crate::domain::outcome::CredentialFault;
 use crate::domain::{CircuitState, EvidenceKind, FaultCode, PlanResult, PrefixChange, RepairKind, Verdict};
@@ -135,6 +135,8 @@ metrics! {
     diagnoses: Counters<FaultCode> = "diagnoses_total" ["code"];
     /// Answers that may be a call or about one, by the result: the model confirmed the call, declined it, or was not requested to confirm.
     unsure_answers: Counters<UnsureResult> = "unsure_answers_total" ["result"];
+    /// Answers that could not be judged within their budget, by reason. They are passed on or withheld as policy's `on_exhausted` says; no call of them is executed.
+    unjudged_answers: Counters<UnjudgedReason> = "unjudged_answers_total" ["reason"];
     /// Faults found in answers that policy says are only noted, by code of the fault table.
     advice: Counters<FaultCode> = "advice_total" ["code"];
     /// Changes made to calls without asking the model, by kind.

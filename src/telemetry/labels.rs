@@ -389,6 +389,16 @@ labels! {
 }
 
 labels! {
+    /// Why an answer was not judged.
+    UnjudgedReason {
+        /// Judging its native calls took longer than `scanner.max_judgement_milliseconds`.
+        CallsTime = "calls_time",
+        /// Looking for calls in its text took longer than that.
+        TextTime = "text_time",
+    }
+}
+
+labels! {
     /// What ended a turn before its answer was right.
     Exhausted {
         /// Rounds of static feedback.
@@ -403,6 +413,8 @@ labels! {
         Seconds = "seconds",
         /// The upstream failed when it was asked again.
         Upstream = "upstream",
+        /// The time that judging one answer may take.
+        Judgement = "judgement",
         /// None of these.
         Other = OTHER,
     }
@@ -596,6 +608,7 @@ mod tests {
         check::<KeyResult>();
         check::<Purpose>();
         check::<Exhausted>();
+        check::<UnjudgedReason>();
         check::<ExecutionOutcome>();
         check::<Decision>();
         check::<TurnMode>();

@@ -57,6 +57,7 @@ pub(crate) fn faults(
 fn reply(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, call: &JudgedCall) -> String {
     match &call.result {
         Ok(_) => pipeline.templates.accepted_call(&call.made),
+        Err(_) if call.is_unexamined() => pipeline.templates.unexamined_call(&call.made),
         Err(diagnoses) => {
             let mut text = pipeline.templates.faulty_call(&call.made, diagnoses, &offer.toolbook);
             text.push_str(&pipeline.templates.hints(&call.made, &call.advice));

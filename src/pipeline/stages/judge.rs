@@ -8,8 +8,8 @@ use crate::pipeline::turn::Turn;
 use crate::policy::Policy;
 use crate::repair::rescue::Situation;
 use crate::repair::rescue::decision::Delivery;
-use crate::repair::{JudgedCall, JudgedMessage, Spoken, TextAnswer, judge_message};
-use crate::scanner::{CheckedCall, Context, Expectations};
+use crate::repair::{JudgedCall, JudgedMessage, Spoken, TextAnswer, Unjudged, judge_message};
+use crate::scanner::{Budget, CheckedCall, Context, Expectations};
 
 use super::compose::Draft;
 use super::delivery;
@@ -68,7 +68,14 @@ fn judged(
     let shelf = &turn.snapshot.shelf;
     let relevance = known::relevance(draft.conversation(), offer, shelf, &policy.scan);
     let similarity = shelf.text_vectors().map(|vectors| vectors as &dyn Similarity);
-    let context = Context { conversation: Some(&known), relevance: relevance.as_ref(), expectations, similarity };
+    let budget = Budget::start(turn.snapshot.judgement);
+    let context = Context {
+        conversation: Some(&known),
+        relevance: relevance.as_ref(),
+        expectations,
+        similarity,
+        budget: Some(&budget),
+    };
     let notations = turn.snapshot.notations.clone();
     let situation = Situation {
         notations: Some(&notations),
@@ -145,8 +152,16 @@ impl JudgedAnswer {
         self.choices.iter().flat_map(JudgedMessage::diagnoses)
     }
 
+    /// What of the answer was not judged within its budget.
+    pub(crate) fn unjudged(&self) -> Option<Unjudged> {
+        self.choices.iter().find_map(|choice| choice.unjudged)
+    }
+
     /// The verdict on this answer alone.
     pub(crate) fn verdict(&self) -> Verdict {
+        if self.unjudged().is_some() {
+            return Verdict::Unguarded;
+        }
         let has = |verdict| self.choices.iter().any(|choice| choice.verdict() == verdict);
         let worst = [Verdict::Faulty, Verdict::Repaired, Verdict::Clean].into_iter().find(|verdict| has(*verdict));
         worst.unwrap_or(Verdict::Text)
@@ -185,9 +200,10 @@ impl JudgedAnswer {
         let faulty = || self.calls().filter(|call| call.result.is_err());
         let no_call = self.choices.iter().any(|choice| choice.no_call.is_some());
         let proxy_calls = checked().filter(|call| offer.is_proxys(&call.call().name)).count();
-        let unjudged: usize =
+        let of_others: usize =
             self.completion.choices().iter().map(|choice| choice.message.unjudged_calls().len()).sum();
-        let client_calls = checked().count() - proxy_calls + unjudged;
+        let client_calls = checked().count() - proxy_calls + of_others;
+        let is_unjudged_text = self.choices.iter().any(|choice| choice.unjudged == Some(Unjudged::Text));
         // In the legacy form a message makes one call, without an id that an answer could be known by again.
         let only_the_clients = turn.request.is_legacy() && client_calls > 0;
         Judged {
@@ -195,7 +211,10 @@ impl JudgedAnswer {
             unsure: self.is_unsure(),
             no_answer: self.choices.iter().any(|choice| choice.no_answer().is_some()),
             // A text that should have been a call is still a text.
-            faults_are_the_clients: no_call || faulty().any(|call| !offer.is_proxys(&call.mended.name)),
+            faults_are_the_clients: no_call
+                || is_unjudged_text
+                || faulty().any(|call| !offer.is_proxys(&call.mended.name)),
+            unjudged: self.unjudged().is_some(),
             client_calls,
             proxy_calls: if only_the_clients { 0 } else { proxy_calls },
         }

@@ -98,7 +98,8 @@ fn whole(mixed: Mixed, offer: &Offer, sent: &AssistantMessage) -> Whole {
     for checked in calls {
         let call = checked.call();
         if offer.is_proxys(&call.name) {
-            let call = with_fresh_id(call.clone(), &[sent.calls(), &all].concat());
+            let is_taken = |id: &str| sent.calls().iter().chain(&all).any(|earlier| earlier.id == id);
+            let call = with_fresh_id(call.clone(), is_taken);
             all.push(call.clone());
             own.push((checked, call));
         } else if let Some(at) = left.iter().position(|sent| sent.name == call.name && sent.arguments == call.arguments)

@@ -4,7 +4,10 @@
 //! first made them: agents run them one after the other.
 
 use std::collections::{HashMap, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Deref;
+
+use serde_json::Value;
 
 use crate::repair::JudgedCall;
 use crate::scanner::CheckedCall;
@@ -51,6 +54,7 @@ impl KeptCalls {
 
     /// Keeps the correct calls of an answer that goes back, each once: a model may repeat an accepted call.
     pub(crate) fn keep_correct(&mut self, answer: &[JudgedCall]) {
+        let mut distinct = DistinctCalls::default();
         let mut calls = Vec::with_capacity(self.calls.len() + answer.len());
         let mut places = Vec::with_capacity(self.places.len() + answer.len());
         for (open, placed) in self.arrangement(answer) {
@@ -66,7 +70,7 @@ impl KeptCalls {
                     continue;
                 }
             };
-            if !calls.iter().any(|kept| is_same(kept, checked)) {
+            if distinct.insert(checked) {
                 places.push(CallSlot::Kept(calls.len()));
                 calls.push(checked.clone());
             }
@@ -81,10 +85,11 @@ impl KeptCalls {
 
     /// For each place, in order: the tool of an open one, and what is put there.
     fn arrangement<'a>(&'a self, answer: &'a [JudgedCall]) -> Vec<(Option<&'a str>, Option<OrderedCall<'a>>)> {
-        let is_new = |call: &&JudgedCall| match &call.result {
-            Ok(checked) => !self.calls.iter().any(|kept| is_same(kept, checked)),
-            Err(_) => true,
-        };
+        let mut kept = DistinctCalls::default();
+        for checked in &self.calls {
+            kept.insert(checked);
+        }
+        let is_new = |call: &&JudgedCall| call.result.as_ref().map_or(true, |checked| !kept.contains(checked));
         let made: Vec<&JudgedCall> = answer.iter().filter(is_new).collect();
         let open: Vec<&str> = self.places.iter().filter_map(CallSlot::open).collect();
         let names: Vec<&str> = made.iter().map(|call| call.mended.name.as_str()).collect();
@@ -119,9 +124,57 @@ impl CallSlot {
     }
 }
 
+/// Calls that ask for different things. One answer may hold thousands, so an equal one is looked up and not searched for.
+#[derive(Default)]
+pub(crate) struct DistinctCalls<'a> {
+    by_fingerprint: HashMap<u64, Vec<&'a CheckedCall>>,
+}
+
+impl<'a> DistinctCalls<'a> {
+    /// Adds a call; `false` where one that asks for the same thing is there.
+    pub(crate) fn insert(&mut self, call: &'a CheckedCall) -> bool {
+        let is_new = !self.contains(call);
+        // No call equals one of free text.
+        if is_new && !call.is_free_text() {
+            self.by_fingerprint.entry(fingerprint(call)).or_default().push(call);
+        }
+        is_new
+    }
+
+    fn contains(&self, call: &CheckedCall) -> bool {
+        let equal = self.by_fingerprint.get(&fingerprint(call));
+        equal.is_some_and(|calls| calls.iter().any(|known| is_same(known, call)))
+    }
+}
+
 /// Whether two checked calls ask for the same thing.
-pub(crate) fn is_same(left: &CheckedCall, right: &CheckedCall) -> bool {
+fn is_same(left: &CheckedCall, right: &CheckedCall) -> bool {
     left.call().name == right.call().name && left.arguments() == right.arguments() && !left.is_free_text()
+}
+
+/// A number that calls which ask for the same thing share: the order of arguments does not count.
+fn fingerprint(call: &CheckedCall) -> u64 {
+    let members = call.arguments().iter().fold(0, |sum: u64, (name, value)| {
+        let mut hasher = DefaultHasher::new();
+        name.hash(&mut hasher);
+        kind_and_text(value).hash(&mut hasher);
+        sum.wrapping_add(hasher.finish())
+    });
+    let mut hasher = DefaultHasher::new();
+    (call.call().name.as_str(), members).hash(&mut hasher);
+    hasher.finish()
+}
+
+/// What equal values have in common, as far as it is cheap: objects are told apart by their number of members alone.
+fn kind_and_text(value: &Value) -> (u8, &str, usize) {
+    match value {
+        Value::Null => (0, "", 0),
+        Value::Bool(flag) => (1, "", usize::from(*flag)),
+        Value::Number(number) => (2, "", usize::try_from(number.as_u64().unwrap_or_default()).unwrap_or_default()),
+        Value::String(text) => (3, text, 0),
+        Value::Array(items) => (4, "", items.len()),
+        Value::Object(members) => (5, "", members.len()),
+    }
 }
 
 /// Which open place each call takes: the first free one of the same tool; else, in order, one that no call of its tool takes; else

@@ -7,7 +7,7 @@ use super::literal::Reader;
 use super::notations::{Entry, Mark, Notations};
 use super::statement;
 use super::written::{Written, offered};
-use crate::scanner::Toolbook;
+use crate::scanner::{Budget, Toolbook};
 
 /// A part of a text.
 #[derive(Debug)]
@@ -96,12 +96,20 @@ pub(super) const CHANNELS: [[&str; 2]; 2] =
 /// Marks that begin and end a message to a person, in which calls are shown.
 pub(super) const MESSAGES: [[&str; 2]; 2] = [["to=user<|message|>", "<|end|>"], ["to=self<|message|>", "<|end|>"]];
 
-/// Lays a text out. Where `may_complete` holds, brackets that the end of the text leaves open are closed.
-pub(super) fn read<'a>(text: &'a str, toolbook: &Toolbook, notations: &Notations, may_complete: bool) -> Layout<'a> {
+/// Lays a text out. Where `may_complete` holds, brackets that the end of the text leaves open are closed. Ends early where the `budget` is
+/// spent.
+pub(super) fn read<'a>(
+    text: &'a str,
+    toolbook: &Toolbook,
+    notations: &Notations,
+    may_complete: bool,
+    budget: Option<&Budget>,
+) -> Layout<'a> {
     let reader = Reader::new(text, may_complete).with_tools(toolbook);
     let mut walk = Walk {
         text,
         toolbook,
+        budget,
         reader: if may_complete { reader } else { reader.without_search() },
         at: 0,
         fence: None,
@@ -111,7 +119,7 @@ pub(super) fn read<'a>(text: &'a str, toolbook: &Toolbook, notations: &Notations
         layout: Layout::default(),
     };
     for (mark, kind) in notations.marks(text) {
-        if walk.is_done() {
+        if walk.is_done() || !walk.step() {
             break;
         }
         if mark.start < walk.at {
@@ -173,6 +181,7 @@ pub(super) fn read<'a>(text: &'a str, toolbook: &Toolbook, notations: &Notations
 struct Walk<'a, 'b> {
     text: &'a str,
     toolbook: &'b Toolbook,
+    budget: Option<&'b Budget>,
     reader: Reader<'b>,
     at: usize,
     /// Where the fence that is open begins.
@@ -218,6 +227,11 @@ impl Line {
 }
 
 impl<'a> Walk<'a, '_> {
+    /// Takes one step; whether the work may go on.
+    fn step(&self) -> bool {
+        self.budget.is_none_or(Budget::step)
+    }
+
     fn is_done(&self) -> bool {
         self.layout.has_too_many || self.layout.invented.is_some()
     }
@@ -296,7 +310,7 @@ impl<'a> Walk<'a, '_> {
 
     /// Takes in the lines up to `end`; a statement that begins before may end behind it.
     fn lines(&mut self, end: usize) {
-        while self.at < end && !self.is_done() {
+        while self.at < end && !self.is_done() && self.step() {
             let line_end =
                 memchr::memchr(b'\n', self.slice(self.at..end).as_bytes()).map_or(end, |length| self.at + length);
             self.line(line_end, end);

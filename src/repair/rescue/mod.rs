@@ -42,7 +42,7 @@ use notations::Notations;
 
 use crate::domain::rules::{Evidence, Expressions};
 use crate::domain::{Call, Diagnosis};
-use crate::scanner::{Conversation, Toolbook};
+use crate::scanner::{Budget, Conversation, Toolbook};
 use decision::{Case, Delivery, Doubt, Effect, Form, Surroundings};
 
 /// What the request and the answer say about how a text may be read.
@@ -64,6 +64,8 @@ pub struct Situation<'a> {
     pub expressions: Expressions,
     /// The notations that are read; `None`: the built-in ones.
     pub notations: Option<&'a Notations>,
+    /// The work that reading the text may take. Where it is spent, the reading means nothing.
+    pub budget: Option<&'a Budget>,
 }
 
 impl Situation<'_> {
@@ -78,6 +80,7 @@ impl Situation<'_> {
             delivery: Delivery::Text,
             expressions: Expressions::Refuse,
             notations: None,
+            budget: None,
         }
     }
 }
@@ -164,7 +167,7 @@ pub fn rescue(text: &str, toolbook: &Toolbook, situation: &Situation<'_>) -> Rea
         return Reading::Text;
     }
     let notations = situation.notations.unwrap_or(Notations::built_in());
-    let layout = layout::read(text, toolbook, notations, !situation.cut_off);
+    let layout = layout::read(text, toolbook, notations, !situation.cut_off, situation.budget);
     verdict::weigh(text, &layout, toolbook, situation)
 }
 

@@ -59,7 +59,13 @@ pub fn rescue_end(
     }
     let reasoning = without_closing_mark(reasoning);
     // What the model left open stays open.
-    let layout = layout::read(reasoning, toolbook, situation.notations.unwrap_or(Notations::built_in()), false);
+    let layout = layout::read(
+        reasoning,
+        toolbook,
+        situation.notations.unwrap_or(Notations::built_in()),
+        false,
+        situation.budget,
+    );
     let mut end = reasoning.trim_end().len();
     let mut blocks: Vec<&Block> = Vec::new();
     for piece in layout.pieces.iter().rev() {

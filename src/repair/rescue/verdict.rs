@@ -11,7 +11,7 @@ use super::written::Unresolved;
 use super::{Reading, Rescued, Situation, prose};
 use crate::domain::rules::Evidence;
 use crate::domain::{Call, Diagnosis, ids};
-use crate::scanner::Toolbook;
+use crate::scanner::{Budget, Toolbook};
 
 /// Reads the calls of a text: all of them, or none.
 pub(super) fn weigh(text: &str, layout: &Layout<'_>, toolbook: &Toolbook, situation: &Situation<'_>) -> Reading {
@@ -181,6 +181,9 @@ fn calls(
     let mut seen: HashSet<(String, String)> = HashSet::new();
     for block in blocks {
         for written in &block.calls {
+            if !situation.budget.is_none_or(Budget::step) {
+                return Ok(calls);
+            }
             let resolved = written.resolve(toolbook, situation.expressions).map_err(|unresolved| {
                 let near = text.get(block.span.clone()).unwrap_or_default();
                 Box::new(diagnose(block.notation, &reason(unresolved), near, toolbook))

@@ -4,19 +4,19 @@ mod relay;
 mod report;
 mod write;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use crate::domain::rules::{Mode, OnExhausted};
 use crate::domain::{Call, Verdict, ids};
 use crate::openai::{AssistantMessage, Choice, Completion, ErrorBody, ToolChoice};
 use crate::pipeline::Pipeline;
-use crate::pipeline::dialogue::Ending;
+use crate::pipeline::dialogue::{Ending, Limit};
 use crate::pipeline::turn::Turn;
 use crate::repair::{JudgedCall, JudgedMessage};
 use crate::scanner::CheckedCall;
 
 use super::judge::JudgedAnswer;
-use super::kept_calls::{KeptCalls, OrderedCall, is_same};
+use super::kept_calls::{DistinctCalls, KeptCalls, OrderedCall};
 use super::offer::Offer;
 
 pub(crate) use relay::{refuse, relay};
@@ -56,11 +56,16 @@ pub(crate) fn settle(
     turn.record.trace_mut().verdict = verdict;
     turn.record.trace_mut().exhausted = ending.limit().map(|limit| limit.label().to_owned());
     if let (Ending::Exhausted(limit), OnExhausted::Error) = (ending, turn.policy.on_exhausted) {
-        let message = format!(
-            "the model's calls are still faulty and the limit `{}` is reached; trace {} has the record",
-            limit.label(),
-            turn.record.trace().id
-        );
+        let trace = &turn.record.trace().id;
+        let message = match limit {
+            Limit::Judgement => format!(
+                "the model's answer takes longer to judge than scanner.max_judgement_milliseconds allows; trace {trace} has the record"
+            ),
+            limit => format!(
+                "the model's calls are still faulty and the limit `{}` is reached; trace {trace} has the record",
+                limit.label()
+            ),
+        };
         return Err(ErrorBody {
             message,
             kind: "upstream_error".to_owned(),
@@ -157,6 +162,9 @@ fn verdict(turn: &Turn, judged: &JudgedAnswer, ending: Ending) -> Verdict {
     if turn.policy.mode == Mode::Off {
         return Verdict::Unguarded;
     }
+    if judged.unjudged().is_some() {
+        return Verdict::Unguarded;
+    }
     if ending.limit().is_some() {
         return Verdict::Faulty;
     }
@@ -172,7 +180,7 @@ fn verdict(turn: &Turn, judged: &JudgedAnswer, ending: Ending) -> Verdict {
 /// The calls that the client gets: those that were kept and the answer's, repaired, in their common order; never a call of a tool that
 /// the client does not know.
 fn wanted_calls(turn: &Turn, offer: &Offer, calls: &[JudgedCall], kept: &KeptCalls, pass_faulty: bool) -> Vec<Call> {
-    let mut taken: Vec<Call> = kept.iter().map(|checked| checked.call().clone()).collect();
+    let mut taken: HashSet<String> = kept.iter().map(|checked| checked.call().id.clone()).collect();
     let mut wanted: Vec<Call> = Vec::with_capacity(taken.len() + calls.len());
     for placed in kept.in_order(calls) {
         let call = match placed {
@@ -183,8 +191,8 @@ fn wanted_calls(turn: &Turn, offer: &Offer, calls: &[JudgedCall], kept: &KeptCal
                     Err(_) if pass_faulty => judged.made.clone(),
                     Err(_) => continue,
                 };
-                let call = with_fresh_id(call, &taken);
-                taken.push(call.clone());
+                let call = with_fresh_id(call, |id| taken.contains(id));
+                taken.insert(call.id.clone());
                 call
             }
         };
@@ -198,8 +206,8 @@ fn wanted_calls(turn: &Turn, offer: &Offer, calls: &[JudgedCall], kept: &KeptCal
 }
 
 /// Two attempts may use the same id for different calls.
-pub(crate) fn with_fresh_id(mut call: Call, earlier: &[Call]) -> Call {
-    if earlier.iter().any(|other| other.id == call.id) {
+pub(crate) fn with_fresh_id(mut call: Call, is_taken: impl Fn(&str) -> bool) -> Call {
+    if is_taken(&call.id) {
         call.id = ids::call_id();
     }
     call
@@ -208,13 +216,14 @@ pub(crate) fn with_fresh_id(mut call: Call, earlier: &[Call]) -> Call {
 /// All checked calls of an answer and those kept before it, once each, in their common order.
 pub(crate) fn merged_calls(kept: &KeptCalls, judged: &JudgedAnswer) -> Vec<CheckedCall> {
     let calls = judged.choices.first().map(|choice| choice.calls.as_slice()).unwrap_or_default();
+    let mut distinct = DistinctCalls::default();
     let mut merged: Vec<CheckedCall> = Vec::with_capacity(kept.len() + calls.len());
     for placed in kept.in_order(calls) {
         let checked = match placed {
             OrderedCall::Kept(checked) | OrderedCall::Made(JudgedCall { result: Ok(checked), .. }) => checked,
             OrderedCall::Made(_) => continue,
         };
-        if !merged.iter().any(|earlier| is_same(earlier, checked)) {
+        if distinct.insert(checked) {
             merged.push(checked.clone());
         }
     }
