@@ -10,12 +10,14 @@ use support::answer::{self, completion};
 use support::request::{plain, with_tools};
 use support::{Proxy, Reply, Server, config, policy, rooms};
 
-/// Calls of an answer that nobody judges in a millisecond.
-const MANY: usize = 20_000;
+/// Calls of an answer, about as many as one may have; judging each takes a microsecond at least.
+const MANY: usize = 4_000;
 
 const HURRIED: &str = "\n[scanner]\nmax_judgement_milliseconds = 1\n";
 
 fn answer_of(name: &str, arguments: &str, count: usize) -> Value {
+    // Space that is read as well.
+    let arguments = arguments.replace('}', &format!("{}}}", " ".repeat(500)));
     let call = |index: usize| json!({"id": format!("call_{index}"), "type": "function", "function": {"name": name, "arguments": arguments}});
     let calls: Vec<Value> = (0..count).map(call).collect();
     completion(json!({"role": "assistant", "content": null, "tool_calls": calls}), "tool_calls")
@@ -61,7 +63,7 @@ async fn policy_withholds_it() {
 
 #[tokio::test]
 async fn a_text_is_passed_on_as_text() {
-    let text = "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \n".repeat(MANY);
+    let text = "{\"a\": 1}\n".repeat(5 * MANY);
     let body = completion(json!({"role": "assistant", "content": text}), "stop");
     let (upstream, proxy) = hurried(&body, "on_exhausted: pass").await;
     let answer = proxy.client().chat(&with_tools("Weather?")).await;
