@@ -57,8 +57,9 @@ fn measure(count: usize) {
     let notebook = black_box(notebook.with(changes));
     let change = start.elapsed();
     let names: Vec<String> = (0..TOOLS).map(|number| format!("tool{number}")).collect();
-    let all: Vec<ToolInPlay<'_>> = names.iter().map(|name| ToolInPlay { toolset: None, name }).collect();
-    let others = [ToolInPlay { toolset: Some("other"), name: "tool1" }];
+    let all: Vec<ToolInPlay<'_>> =
+        names.iter().map(|name| ToolInPlay { toolset: Some("bench"), name, fingerprint: None, purpose: "" }).collect();
+    let others = [ToolInPlay { toolset: Some("other"), name: "tool1", fingerprint: None, purpose: "" }];
     let sentence = |random: &mut fastrand::Rng| words(12, random);
     let common = |_: &mut fastrand::Rng| "common".to_owned();
     let commonest = |_: &mut fastrand::Rng| (0..200).map(|number| format!("word{number} ")).collect();
@@ -113,13 +114,14 @@ fn lesson(number: usize, random: &mut fastrand::Rng) -> Lesson {
     Lesson {
         id: format!("les_{number:032}"),
         scope: Scope::of_group("bench"),
-        toolset: None,
+        toolset: (!tools.is_empty()).then(|| "bench".to_owned()),
         tools,
         polarity: Polarity::Negative,
         key: format!("common {}", words(length, random)),
         value: "What is said is not searched.".to_owned(),
         author: Author::Composed,
         composed: None,
+        client: None,
         evidence: Vec::new(),
         tally: Tally::default(),
         retired: None,

@@ -16,7 +16,7 @@ fn turn(id: &str, tool: &str, backing: &Value, returned: &Value) -> String {
     let plan = json!({"nodes": [
         node("step1", "find_person", argument("name", json!({"missing": {"question": "name"}}))),
         node("step2", tool, argument("person_id", output))], "finals": ["step2"]});
-    let workflow = json!({"toolsets": ["rooms"], "input": [{"name": "name", "description": "Whom."}], "output": format!("What {tool} gives\u{1b}[2J"),
+    let workflow = json!({"toolsets": ["rooms"], "client_tools": [], "input": [{"name": "name", "description": "Whom."}], "output": format!("What {tool} gives\u{1b}[2J"),
         "steps": ["find_person: name given", format!("{tool}: person_id from step 1's /id")], "plan": plan, "backing": backing});
     json!({"id": id, "tenant": "jill", "session": "s", "started_at": "2026-01-01T00:00:00Z", "endpoint": "", "model": "", "upstream": "", "policy": "",
         "mode": "guard", "stream": false, "status": 200, "verdict": "clean", "tools_offered": [], "attempts": [], "executions": [],
@@ -107,6 +107,25 @@ fn whoever_vouches_for_turns_verifies_them() {
     assert!(listed(&folder, &[]).is_empty());
     assert_eq!(learn(&folder, &["--vouched"]).status, Some(0));
     assert_eq!(listed(&folder, &[])[0]["evidence"][0]["kind"], "operator");
+}
+
+/// A draft of an earlier version does not tell which tools are a client's own, and quotes what they say.
+#[test]
+fn a_draft_of_an_earlier_version_is_learned_where_the_proxy_ran_each_of_its_tools() {
+    let execution = |tool: &str| {
+        json!({"call": {"id": "c1", "name": tool, "arguments": "{}"}, "toolset": "rooms", "operation": "GET /", "outcome": "success",
+            "status": 200, "started_ms": 0.0, "duration_ms": 1.0})
+    };
+    for (ran, expected) in [(vec![], 0), (vec!["find_person"], 0), (vec!["find_person", "book_room"], 1)] {
+        let mut turn: Value = serde_json::from_str(&turn("t1", "book_room", &json!("seen"), &json!([]))).unwrap();
+        turn["memory"]["workflow"].as_object_mut().unwrap().remove("client_tools");
+        turn["executions"] = ran.into_iter().map(execution).collect();
+        let folder = folder(&[turn.to_string()]);
+        for more in [&[][..], &["--vouched"]] {
+            assert_eq!(learn(&folder, more).status, Some(0));
+            assert_eq!(listed(&folder, &[]).len(), expected, "{turn}");
+        }
+    }
 }
 
 #[test]

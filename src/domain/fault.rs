@@ -153,6 +153,28 @@ impl FaultCode {
     }
 }
 
+impl FaultCode {
+    /// The fault in two or three words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::NoCall => "call as text",
+            Self::ToolNotRelevant => "wrong tool",
+            Self::ToolNameLiteral => "tool name spelling",
+            Self::ToolNameSemantic | Self::ToolUnknown => "unknown tool",
+            Self::ParameterOfOtherTool => "parameter of another tool",
+            Self::ParameterLiteral => "parameter spelling",
+            Self::ParameterSemantic | Self::ParameterUnknown => "unknown parameter",
+            Self::ParameterMissing => "missing parameter",
+            Self::TypeMismatch => "wrong type",
+            Self::Constraint => "value not allowed",
+            Self::Placeholder => "placeholder value",
+            Self::WrongSource => "value from another answer",
+            Self::Circle | Self::RepeatedCall => "repeated call",
+            Self::NoAnswer | Self::CallAnnounced => "no call",
+        }
+    }
+}
+
 impl fmt::Display for FaultCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.code())

@@ -8,7 +8,7 @@ use regex::Regex;
 
 use super::Settings;
 use crate::domain::ids::lesson_id;
-use crate::domain::memory::{Author, Wording};
+use crate::domain::memory::{Author, ClientFacts, Wording};
 use crate::domain::{Evidence, Lesson, LessonDraft, Polarity, Scope, Tally};
 use crate::retrieval::{Term, content_terms, tokens};
 
@@ -25,12 +25,12 @@ pub enum Learned {
     New(Lesson),
     /// A lesson that said so before, with this event among what it rests on.
     Confirmed(Lesson),
-    /// That event was counted already; nothing changes.
+    /// That event was counted already, or the draft is none that may be learned; nothing changes.
     Known,
 }
 
 /// Learns a draft that `evidence` verifies. `present` are the lessons that it may say again: [`Notebook::like`](super::Notebook::like) tells
-/// them. One that is retired stays so: what does harm is not learned anew.
+/// them. One that is retired stays so: what does harm is not learned anew. A draft that may hold texts of a client's own tools is not learned.
 pub fn learn<'a>(
     draft: LessonDraft,
     evidence: Evidence,
@@ -38,6 +38,9 @@ pub fn learn<'a>(
     present: impl IntoIterator<Item = &'a Lesson>,
     (at, settings): (Timestamp, &Settings),
 ) -> Learned {
+    if !draft.is_isolated() {
+        return Learned::Known;
+    }
     let new = Lesson {
         id: lesson_id(at),
         scope: scope.clone(),
@@ -48,6 +51,7 @@ pub fn learn<'a>(
         value: draft.value,
         author,
         composed: None,
+        client: draft.client,
         evidence: vec![evidence],
         tally: Tally::default(),
         retired: None,
@@ -106,9 +110,11 @@ pub fn is_near_duplicate(one: &Lesson, other: &Lesson, settings: &Settings) -> b
 /// Do two lessons say the opposite: one from a success, one from a failure, of the same thing? Both are kept.
 pub fn is_conflict(one: &Lesson, other: &Lesson, settings: &Settings) -> bool {
     let (one_says, other_says) = (Saying::of(one), Saying::of(other));
+    let tool = |says: &Saying<'_>| says.client.map(|facts| facts.tool.clone());
     one.scope == other.scope
         && one.polarity != other.polarity
         && (one_says.toolset, one_says.tools) == (other_says.toolset, other_says.tools)
+        && tool(&one_says) == tool(&other_says)
         && alike(one_says.key, other_says.key) >= settings.near_duplicate
 }
 
@@ -140,19 +146,23 @@ struct Saying<'a> {
     polarity: Polarity,
     key: &'a str,
     value: &'a str,
+    client: Option<&'a ClientFacts>,
 }
 
 impl<'a> Saying<'a> {
     fn of(lesson: &'a Lesson) -> Self {
-        let Lesson { toolset, tools, polarity, key, value, .. } = lesson;
+        let Lesson { toolset, tools, polarity, key, value, client, .. } = lesson;
         // A draft is composed: it is like what was composed before, however a model words that.
         let (key, value) = lesson.composed.as_ref().map_or((key, value), |Wording { key, value }| (key, value));
-        Self { toolset: toolset.as_deref(), tools, polarity: *polarity, key, value }
+        Self { toolset: toolset.as_deref(), tools, polarity: *polarity, key, value, client: client.as_ref() }
     }
 
     /// Both say nearly the same, and what they name is the same: "the 3rd letter" and "the 4th letter", or two parameters of one tool, are alike in
     /// all words but one, and that is what matters.
     fn is_near(&self, other: &Self, settings: &Settings) -> bool {
+        if self.client.is_some() || other.client.is_some() {
+            return (self.client, self.polarity) == (other.client, other.polarity);
+        }
         (self.toolset, self.tools, self.polarity) == (other.toolset, other.tools, other.polarity)
             && named(self.key) == named(other.key)
             && named(self.value) == named(other.value)
@@ -208,11 +218,12 @@ mod tests {
     fn draft(key: &str, value: &str) -> LessonDraft {
         LessonDraft {
             kind: EvidenceKind::Mended,
-            toolset: None,
+            toolset: Some("hotel".to_owned()),
             tools: vec!["book".to_owned()],
             polarity: Polarity::Negative,
             key: key.to_owned(),
             value: value.to_owned(),
+            client: None,
             backing: Backing::Seen,
         }
     }

@@ -19,9 +19,9 @@ mod student;
 mod text;
 mod wording;
 
-pub use compose::{Event, Lived, compose};
+pub use compose::{Event, Lived, compose, wording};
 pub use merge::{Learned, is_conflict, is_near_duplicate, latest, learn, merged, surplus};
-pub use notebook::{Change, Notebook, Noted, RecallQuery, Recollection, ToolInPlay, embedded_text};
+pub use notebook::{Change, Notebook, Noted, RecallQuery, Recollection, Subject, ToolInPlay, embedded_text};
 pub use redaction::redacted;
 pub use retirement::{Watched, draw, observe, retirement};
 pub use settings::Settings;

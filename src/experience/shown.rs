@@ -1,7 +1,7 @@
 //! Lessons as a model is shown them.
 
 use super::NO_EXPERIENCE;
-use crate::domain::Lesson;
+use crate::domain::memory::Wording;
 
 /// What stands before lessons. They may quote what others wrote, so they are called what they are.
 const HEAD: &str =
@@ -9,7 +9,7 @@ const HEAD: &str =
 
 /// The text by which a model is shown these lessons, best first. Keys and values stand as JSON strings, one lesson on a line, so that none of them
 /// can be taken for anything but a note.
-pub fn shown(lessons: &[&Lesson]) -> String {
+pub fn shown(lessons: &[Wording]) -> String {
     if lessons.is_empty() {
         return NO_EXPERIENCE.to_owned();
     }
@@ -24,15 +24,14 @@ pub fn shown(lessons: &[&Lesson]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::memory::sample_lesson;
 
-    fn lesson(key: &str, value: &str) -> Lesson {
-        Lesson { key: key.to_owned(), value: value.to_owned(), ..sample_lesson() }
+    fn lesson(key: &str, value: &str) -> Wording {
+        Wording { key: key.to_owned(), value: value.to_owned() }
     }
 
     #[test]
     fn a_lesson_stays_on_its_line_whatever_it_says() {
-        let text = shown(&[&lesson("day", "a date,\nas in \"2026-01-31\""), &lesson("x", "- \"y\": do all")]);
+        let text = shown(&[lesson("day", "a date,\nas in \"2026-01-31\""), lesson("x", "- \"y\": do all")]);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[1..], [r#"- "day": "a date,\nas in \"2026-01-31\"""#, r#"- "x": "- \"y\": do all""#]);
     }

@@ -22,9 +22,13 @@ pub(super) fn shortened(text: &str, chars: usize) -> &str {
     kept.trim_end().trim_end_matches([',', ';'])
 }
 
+/// Characters of a text in which its first sentence is looked for: a client's description may be of any length.
+const MAX_SENTENCE_CHARS: usize = 4_096;
+
 /// The first sentence of a text, without its full stop, in at most `chars` characters.
 pub(super) fn first_sentence(text: &str, chars: usize) -> String {
-    let text = tidy(text);
+    let end = text.char_indices().nth(MAX_SENTENCE_CHARS).map_or(text.len(), |(end, _)| end);
+    let text = tidy(text.get(..end).unwrap_or_default());
     let end = text.find(". ").unwrap_or(text.len());
     let sentence = text.get(..end).unwrap_or_default().trim_end_matches('.');
     shortened(sentence, chars).to_owned()

@@ -55,7 +55,8 @@ impl<'a> Batch<'a> {
         for recalled in memory.lessons.iter().filter(|recalled| !recalled.again) {
             self.count(revision, trace, &memory.scope, recalled);
         }
-        for draft in &memory.drafts {
+        // Traces of earlier versions have drafts that may not even wait.
+        for draft in memory.drafts.iter().filter(|draft| draft.is_isolated()) {
             match draft.backing {
                 Backing::Seen => {
                     self.learn(&memory.scope, draft, Evidence::of_turn(draft.kind, trace, trace.started_at))
@@ -88,7 +89,7 @@ impl<'a> Batch<'a> {
         for draft in &memory.drafts {
             self.learn(&memory.scope, draft, Evidence::of_turn(kind, trace, row.at));
         }
-        self.workflows.confirm(memory, Evidence::of_turn(kind, trace, row.at));
+        self.workflows.confirm(memory, trace, Evidence::of_turn(kind, trace, row.at));
     }
 
     /// The turn was wrong: what rests on it alone is not used any more.
@@ -212,6 +213,7 @@ mod tests {
             polarity: Polarity::Negative,
             key: "book, day, parameter missing".to_owned(),
             value: "`book` cannot be called without `day`.".to_owned(),
+            client: None,
             backing,
         }
     }

@@ -67,8 +67,7 @@ impl Gathering {
         self.tally.workflows += u64::from(memory.workflow.is_some());
         let is_verified = match word {
             Word::Right(kind) => {
-                self.workflows.confirm(memory, Evidence::of_turn(kind, trace, trace.started_at));
-                true
+                self.workflows.confirm(memory, trace, Evidence::of_turn(kind, trace, trace.started_at))
             }
             Word::Wrong(row) => {
                 self.workflows.refute(memory, row, trace);

@@ -162,11 +162,12 @@ mod tests {
         let mut memory = MemoryNote::of(Scope::of_key("a"));
         memory.drafts.push(LessonDraft {
             kind: EvidenceKind::Mended,
-            toolset: None,
+            toolset: Some("hotel".to_owned()),
             tools: vec!["book".to_owned()],
             polarity: Polarity::Negative,
             key: "book, day".to_owned(),
             value: "`book` cannot be called without `day`.".to_owned(),
+            client: None,
             backing: Backing::Verdict,
         });
         Trace { id: "t1".to_owned(), tenant: "a".to_owned(), memory: Some(memory), ..sample() }

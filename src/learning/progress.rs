@@ -135,11 +135,12 @@ mod tests {
     fn draft(calls: &[&str]) -> Awaited {
         Awaited::Lesson(LessonDraft {
             kind: EvidenceKind::Mended,
-            toolset: None,
+            toolset: Some("hotel".to_owned()),
             tools: vec!["book".to_owned()],
             polarity: Polarity::Negative,
             key: "book".to_owned(),
             value: calls.concat(),
+            client: None,
             backing: Backing::Awaits(calls.iter().map(|call| (*call).to_owned()).collect()),
         })
     }

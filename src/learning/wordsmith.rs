@@ -74,9 +74,12 @@ impl Job for Wordsmith {
     }
 }
 
-/// Was a lesson composed, and no model asked about it yet?
+/// Was a lesson composed, and no model asked about it yet? What is known of a client's own tools is no text that a model could reword.
 fn is_due(lesson: &Lesson) -> bool {
-    lesson.author == Author::Composed && lesson.composed.is_none() && lesson.retired.is_none()
+    lesson.client.is_none()
+        && lesson.author == Author::Composed
+        && lesson.composed.is_none()
+        && lesson.retired.is_none()
 }
 
 /// The lesson as it is after a model was asked.

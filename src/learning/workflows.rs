@@ -43,17 +43,18 @@ impl Workflows {
         memory: &MemoryNote,
         settings: &Settings,
     ) -> bool {
-        let Some(workflow) = &memory.workflow else { return false };
+        let Some(workflow) = isolated(memory, trace) else { return false };
+        let is_seen = workflow.backing == Backing::Seen;
         match workflow.backing {
             Backing::Seen => {
-                self.learn(&memory.scope, workflow, Evidence::of_turn(EvidenceKind::Mended, trace, trace.started_at));
+                self.learn(&memory.scope, &workflow, Evidence::of_turn(EvidenceKind::Mended, trace, trace.started_at));
             }
             Backing::Awaits(_) => {
-                progress.wait(trace, &memory.scope, Awaited::Workflow(workflow.clone()), settings);
+                progress.wait(trace, &memory.scope, Awaited::Workflow(workflow), settings);
             }
             Backing::Verdict => {}
         }
-        workflow.backing == Backing::Seen
+        is_seen
     }
 
     /// Counts what became of a turn that procedures were found for, once, and gives up those that do harm.
@@ -80,11 +81,11 @@ impl Workflows {
         }
     }
 
-    /// Somebody says that the turn was right.
-    pub(super) fn confirm(&mut self, memory: &MemoryNote, evidence: Evidence) {
-        if let Some(workflow) = &memory.workflow {
-            self.learn(&memory.scope, workflow, evidence);
-        }
+    /// Somebody says that the turn was right. `true`: its workflow may be learned.
+    pub(super) fn confirm(&mut self, memory: &MemoryNote, trace: &Trace, evidence: Evidence) -> bool {
+        let workflow = isolated(memory, trace);
+        workflow.iter().for_each(|workflow| self.learn(&memory.scope, workflow, evidence.clone()));
+        workflow.is_some()
     }
 
     /// The turn was wrong: what rests on it alone is not used any more.
@@ -105,8 +106,12 @@ impl Workflows {
         }
     }
 
-    /// Makes a procedure of a draft that was verified, or has a known one rest on more.
+    /// Makes a procedure of a draft that was verified, or has a known one rest on more. A draft that does not tell whose tools it has is not
+    /// learned.
     pub(super) fn learn(&mut self, scope: &Scope, draft: &ProcedureDraft, evidence: Evidence) {
+        if draft.client_tools.is_none() {
+            return;
+        }
         let kind = evidence.kind;
         let unchanged = self.library.of_scope(scope).filter(|known| !self.changed.contains_key(&known.id));
         let known = unchanged.chain(self.changed.values());
@@ -137,6 +142,18 @@ impl Workflows {
         procedure.updated_at = self.now;
         self.changed.insert(procedure.id.clone(), Arc::new(procedure));
     }
+}
+
+/// The draft of a procedure that a turn has; `None` where it may hold texts of a client's own tools: that is so of those of earlier versions, which did not tell
+/// whose tools they are, unless the proxy ran a call of each tool in this very turn.
+fn isolated(memory: &MemoryNote, trace: &Trace) -> Option<ProcedureDraft> {
+    let draft = memory.workflow.clone()?;
+    if draft.client_tools.is_some() {
+        return Some(draft);
+    }
+    let is_run = |tool: &str| trace.executions.iter().any(|execution| execution.call.name == tool);
+    let are_run = draft.plan.nodes().iter().all(|node| is_run(&node.tool));
+    are_run.then(|| ProcedureDraft { client_tools: Some(Vec::new()), ..draft })
 }
 
 /// Did a call of a procedure's tools have a fault or fail, or was the turn's plan given up? `None` where none of them was called: the turn

@@ -11,6 +11,9 @@ use super::{OfflineError, Watcher};
 use crate::domain::Lesson;
 use crate::store::{ExportPosition, Imported, Portable, Store};
 
+/// How lines with lessons and procedures begin.
+const PORTABLE_MEMORY: [&str; 2] = ["{\"lesson\":", "{\"procedure\":"];
+
 /// What `store export` did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ExportSummary {
@@ -132,6 +135,8 @@ fn read(line: &Line) -> Result<Portable, String> {
     };
     serde_json::from_str(text).or_else(|error| match serde_json::from_str::<Lesson>(text) {
         Ok(lesson) => Ok(Portable::Lesson(lesson)),
+        // It is one, and cannot be used.
+        Err(_) if PORTABLE_MEMORY.iter().any(|kind| text.trim_start().starts_with(kind)) => Err(error.to_string()),
         Err(_) => Err(no_line(error)),
     })
 }

@@ -92,8 +92,20 @@ pub fn compose(giver: &Procedure, taker: &Procedure, feed: &Feed, settings: &Set
     let mut toolsets = [giver.toolsets.as_slice(), taker.toolsets.as_slice()].concat();
     toolsets.sort_unstable();
     toolsets.dedup();
+    let mut client_tools: Vec<_> = giver.client_tools.iter().chain(&taker.client_tools).flatten().cloned().collect();
+    client_tools.sort_unstable();
+    client_tools.dedup();
+    let client_tools = Some(client_tools);
     let plan = Plan::new(nodes, finals).ok()?;
-    Some(ProcedureDraft { toolsets, input, output: taker.output.clone(), steps, plan, backing: Backing::Verdict })
+    Some(ProcedureDraft {
+        toolsets,
+        client_tools,
+        input,
+        output: taker.output.clone(),
+        steps,
+        plan,
+        backing: Backing::Verdict,
+    })
 }
 
 /// What both need; where two things have one name, the second is called otherwise.

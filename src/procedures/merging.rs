@@ -22,7 +22,7 @@ pub enum Joined {
 
 /// Joins a draft that was verified with the procedures of its scope.
 ///
-/// It is one of them where toolsets, tools and goals are the same, and at least [`Settings::near_duplicate`] of all arguments come from the
+/// It is one of them where toolsets, tools (a client's own with their fingerprints) and goals are the same, and at least [`Settings::near_duplicate`] of all arguments come from the
 /// same places. The known one stays as it is but for its evidence; of that the latest is kept.
 pub fn join<'a>(
     known: impl IntoIterator<Item = &'a Arc<Procedure>>,
@@ -32,7 +32,8 @@ pub fn join<'a>(
     settings: &Settings,
 ) -> Joined {
     let alike = known.into_iter().filter(|procedure| procedure.scope == *scope).map(|procedure| {
-        let alike = if procedure.toolsets == draft.toolsets { likeness(&procedure.plan, &draft.plan) } else { 0.0 };
+        let is_same = procedure.toolsets == draft.toolsets && procedure.client_tools == draft.client_tools;
+        let alike = if is_same { likeness(&procedure.plan, &draft.plan) } else { 0.0 };
         (alike, procedure)
     });
     let nearest = alike.filter(|(alike, _)| *alike > 0.0 && *alike >= settings.near_duplicate);
@@ -50,6 +51,7 @@ pub fn join<'a>(
             id: ids::procedure_id(now),
             scope: scope.clone(),
             toolsets: draft.toolsets.clone(),
+            client_tools: draft.client_tools.clone(),
             input: draft.input.clone(),
             output: draft.output.clone(),
             steps: draft.steps.clone(),

@@ -18,9 +18,9 @@ pub(crate) mod testing;
 mod text;
 pub mod workflow;
 
-pub use abstraction::{KnownTool, MadeCall, Workflow, draft_of_calls, draft_of_plan};
+pub use abstraction::{KnownTool, MadeCall, Workflow, draft_of_calls, draft_of_plan, names_only};
 pub use composition::{Feed, compose, feed};
-pub use library::{Change, Found, Library, Query, Shelved};
+pub use library::{Change, Found, InPlay, Library, Query, Shelved};
 pub use merging::{Joined, join, likeness};
 pub use settings::Settings;
 pub use template::{ToolInPlay, template};

@@ -119,8 +119,9 @@ mod tests {
         Library::of(all.iter().map(shelved), Settings::default())
     }
 
-    fn found(library: &Library, text: &str, tools: &dyn Fn(&str) -> Option<ToolInPlay>) -> Option<String> {
-        let query = Query { scope: &Scope::of_group("a"), text, vector: None, in_play: &|tool| tools(tool).is_some() };
+    fn found(library: &Library, text: &str, tools: &(dyn Fn(&str) -> Option<ToolInPlay> + Sync)) -> Option<String> {
+        let query =
+            Query { scope: &Scope::of_group("a"), text, vector: None, in_play: &|tool, _| tools(tool).is_some() };
         template(library, &query, tools).map(|procedure| procedure.output.clone())
     }
 
@@ -148,7 +149,7 @@ mod tests {
         let followed = |other: &Procedure| {
             let all = [procedure("a", "Books a meeting room", &BOOKING), Arc::new(other.clone())];
             let library = Library::of(all.iter().map(shelved), Settings::default());
-            let query = Query { scope: &Scope::of_group("a"), text: asked, vector: None, in_play: &|_| true };
+            let query = Query { scope: &Scope::of_group("a"), text: asked, vector: None, in_play: &|_, _| true };
             template(&library, &query, &parameters).map(|found| found.plan.nodes()[0].tool.clone())
         };
         assert_eq!(followed(&other).as_deref(), Some("find_person"), "the one that was learned first");

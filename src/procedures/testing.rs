@@ -38,7 +38,8 @@ pub(crate) fn draft(output: &str, arguments: &[(&str, &str, &str)]) -> Procedure
     let steps = nodes.iter().map(super::abstraction::step_words).collect();
     let finals = vec![nodes.last().unwrap().label.clone()];
     let plan = Plan::new(nodes, finals).unwrap();
-    ProcedureDraft { toolsets: Vec::new(), input, output: output.to_owned(), steps, plan, backing: Backing::Seen }
+    let (toolsets, client_tools) = (Vec::new(), Some(Vec::new()));
+    ProcedureDraft { toolsets, client_tools, input, output: output.to_owned(), steps, plan, backing: Backing::Seen }
 }
 
 /// Evidence by a trace.

@@ -9,6 +9,7 @@ use super::examination::{Examination, examine};
 use super::names::{self, Names};
 use super::schema::{CompiledSchema, Description, Parameter, SharedSchema, Validators, describe, find_keyword};
 use crate::domain::json::Pointer;
+use crate::domain::memory::ClientTool;
 use crate::domain::rules::UnknownParameters;
 use crate::domain::{Owner, Tool};
 
@@ -36,8 +37,8 @@ impl Toolbook {
         for tool in tools {
             if !book.by_name.contains_key(&tool.name) {
                 book.by_name.insert(tool.name.clone(), book.tools.len());
-                let (schema, validators) = (OnceLock::new(), Some(validators.clone()));
-                book.tools.push(Arc::new(CompiledTool { tool, schema, validators }));
+                let (schema, client, validators) = (OnceLock::new(), OnceLock::new(), Some(validators.clone()));
+                book.tools.push(Arc::new(CompiledTool { tool, schema, validators, client }));
             }
         }
         book
@@ -124,7 +125,7 @@ impl Toolbook {
         let owners = self.owners.get_or_init(|| {
             let mut owners: HashMap<String, Vec<usize>> = HashMap::new();
             for (index, tool) in self.tools.iter().enumerate() {
-                for name in tool.schema.shape().root().into_iter().flat_map(|root| root.members.keys()) {
+                for name in tool.compiled().shape().root().into_iter().flat_map(|root| root.members.keys()) {
                     let of_name = owners.entry(name.clone()).or_default();
                     if of_name.len() < MAX_OWNERS {
                         of_name.push(index);
@@ -163,6 +164,8 @@ pub struct CompiledTool {
     schema: OnceLock<SharedSchema>,
     /// `None` where the schema is there from the start.
     validators: Option<Validators>,
+    /// How memory knows it again, once somebody asks.
+    client: OnceLock<Option<ClientTool>>,
 }
 
 impl CompiledTool {
@@ -176,12 +179,18 @@ impl CompiledTool {
             reads: None,
             owner: Owner::Client,
         };
-        Self { tool: Arc::new(tool), schema: OnceLock::from(SharedSchema::default()), validators: None }
+        let schema = OnceLock::from(SharedSchema::default());
+        Self { tool: Arc::new(tool), schema, validators: None, client: OnceLock::new() }
     }
 
     /// The tool's name.
     pub fn name(&self) -> &str {
         &self.tool.name
+    }
+
+    /// The tool as memory knows it, where it is a client's own and its name is an identifier.
+    pub fn client(&self) -> Option<&ClientTool> {
+        self.client.get_or_init(|| ClientTool::of(&self.tool)).as_ref()
     }
 
     /// The schema of the argument object, normalised: types by their JSON Schema names, no keyword out of form.
@@ -236,7 +245,7 @@ impl CompiledTool {
 
     /// Whether the tool has a parameter of this name, but for case and separators.
     pub(crate) fn has_parameter_like(&self, name: &str) -> bool {
-        let root = self.schema.shape().root();
+        let root = self.compiled().shape().root();
         root.is_some_and(|root| root.members.contains_key(name) || root.literal(name).next().is_some())
     }
 

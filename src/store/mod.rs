@@ -18,6 +18,8 @@ mod feedback;
 mod handle;
 mod health;
 mod intents;
+#[cfg(test)]
+mod isolation_tests;
 mod jobs;
 mod kept;
 mod key_usage;

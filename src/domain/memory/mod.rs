@@ -1,5 +1,6 @@
 //! What is learned from use: lessons and procedures, what they rest on, and what a turn has to do with them.
 
+mod client;
 mod evidence;
 mod lesson;
 mod note;
@@ -8,6 +9,9 @@ mod sample;
 mod scope;
 mod tally;
 
+pub use client::{
+    Change, ClientEvent, ClientFacts, ClientTool, Fingerprint, Identifier, Step, WorkedWith, is_identifier,
+};
 pub use evidence::{Evidence, EvidenceKind};
 #[cfg(test)]
 pub use lesson::sample as sample_lesson;

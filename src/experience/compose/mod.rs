@@ -1,9 +1,13 @@
 //! A draft of a lesson, without any model: what happened, in general terms.
 //!
-//! A draft consists of words of our own, of names, descriptions and values (`enum`, `const`, `default`) that the tools' schemas have, of sentences of the
-//! documentation, and of codes. What a client, its user, a model or an API wrote is never copied: a value of a call is looked up in the
-//! schema, and stands in the draft only where the schema has it.
+//! A draft about an operator's tools consists of words of our own, of names, descriptions and values (`enum`, `const`, `default`) that the documents of its
+//! toolset have, of sentences of the documentation, and of codes. What a client, its user, a model or an API wrote is never copied: a value of a
+//! call is looked up in the schema, and stands in the draft only where the schema has it.
+//!
+//! A draft about a client's own tools has names and codes alone: see [`ClientFacts`](crate::domain::memory::ClientFacts). [`wording`] makes the words of it from the schema of the request
+//! that is shown it. No draft is about tools of both.
 
+mod client;
 mod key;
 mod place;
 mod schema;
@@ -16,7 +20,8 @@ use serde_json::Value;
 use super::Settings;
 use super::notebook::ToolInPlay;
 use crate::domain::memory::Backing;
-use crate::domain::{Diagnosis, EvidenceKind, Explanation, LessonDraft, Polarity, Tool};
+use crate::domain::{Diagnosis, EvidenceKind, Explanation, FaultCode, LessonDraft, Owner, Polarity, Tool};
+pub use client::wording;
 
 /// What was lived through, told at the end of a turn, while its texts are at hand.
 #[derive(Clone, Copy)]
@@ -27,8 +32,8 @@ pub struct Lived<'a> {
     pub tool: &'a Tool,
     /// The arguments of that call.
     pub arguments: &'a Value,
-    /// Is a tool of this name offered? Other names are somebody's invention.
-    pub is_offered: &'a dyn Fn(&str) -> bool,
+    /// The tool of this name, where one is offered. Other names are somebody's invention.
+    pub offered: &'a dyn Fn(&str) -> Option<&'a Tool>,
 }
 
 /// What happened before a call worked.
@@ -65,29 +70,42 @@ pub enum Event<'a> {
 /// client has to come back with its result.
 pub fn compose(lived: &Lived<'_>, backing: Backing, settings: &Settings) -> Option<LessonDraft> {
     let subject = subject(lived);
-    let about = ToolInPlay::of(subject)?;
     let (kind, polarity) = match lived.event {
         Event::Fault { .. } => (EvidenceKind::Mended, Polarity::Negative),
         Event::Failure { .. } => (EvidenceKind::Recovered, Polarity::Negative),
         Event::Success { kind } => (kind, Polarity::Positive),
     };
-    let value = sentences::value(lived, settings)?;
-    let mut tools = vec![about.name.to_owned()];
-    // What to call instead is of no use where it is not at hand; of another toolset it cannot be told.
-    if let Some(worked) = ToolInPlay::of(lived.tool).filter(|worked| worked.toolset == about.toolset) {
-        tools.push(worked.name.to_owned());
+    if subject.owner == Owner::Client {
+        let facts = client::facts(lived)?;
+        let (tools, key, value) = (facts.names(), facts.key(), facts.summary());
+        return Some(LessonDraft { kind, toolset: None, tools, polarity, key, value, client: Some(facts), backing });
     }
+    let about = ToolInPlay::of(subject)?;
+    let mut tools = vec![about.name.to_owned()];
+    let mut lived = *lived;
+    match ToolInPlay::of(lived.tool).filter(|worked| worked.toolset == about.toolset) {
+        Some(worked) => tools.push(worked.name.to_owned()),
+        // Of a tool of another toolset, or of a client's own, nothing is said here.
+        None => {
+            let speaks_of_it = matches!(lived.event, Event::Failure { .. } | Event::Success { .. })
+                || matches!(lived.event, Event::Fault { diagnosis, .. } if diagnosis.code == FaultCode::ToolNotRelevant);
+            if speaks_of_it {
+                return None;
+            }
+            (lived.tool, lived.arguments) = (subject, &Value::Null);
+        }
+    }
+    if let Event::Fault { diagnosis, .. } = lived.event
+        && diagnosis.code == FaultCode::WrongSource
+    {
+        let source = sentences::source(&lived, diagnosis).and_then(ToolInPlay::of);
+        tools.extend(source.map(|source| source.name.to_owned()));
+    }
+    let value = sentences::value(&lived, settings)?;
+    let toolset = about.toolset.map(str::to_owned);
     tools.sort_unstable();
     tools.dedup();
-    Some(LessonDraft {
-        kind,
-        toolset: about.toolset.map(str::to_owned),
-        tools,
-        polarity,
-        key: key::key(lived, settings),
-        value,
-        backing,
-    })
+    Some(LessonDraft { kind, toolset, tools, polarity, key: key::key(&lived, settings), value, client: None, backing })
 }
 
 /// The tool that there is something to know about: the one that was called wrongly, where it is the right one or a wrong choice; else the one

@@ -6,7 +6,8 @@ use super::place::Place;
 use super::schema::{description, own_value, parameters, rule};
 use super::{Event, Lived, Settings};
 use crate::domain::json::Pointer;
-use crate::domain::{Diagnosis, Explanation, FaultCode, Tool};
+use crate::domain::memory::{Change, WorkedWith};
+use crate::domain::{Diagnosis, Explanation, FaultCode, Owner, Tool};
 use crate::experience::text::{first_sentence, shortened, tidy};
 
 /// Characters of a tool's or parameter's description that are told.
@@ -73,7 +74,7 @@ fn fault(lived: &Lived<'_>, diagnosis: &Diagnosis, called: Option<&Tool>) -> Opt
             explained(&place)
         ),
         FaultCode::WrongSource => match source(lived, diagnosis) {
-            Some(source) => format!(
+            Some(Tool { name: source, .. }) => format!(
                 "In calls of `{name}`, {} is to be copied from the answer of `{source}`; call `{source}` first.",
                 parameter()
             ),
@@ -135,9 +136,33 @@ fn success(lived: &Lived<'_>) -> String {
             None => format!("`{}`", place.name),
         })
     });
-    let given: Vec<String> = given.take(MAX_PARAMETERS).collect();
+    was_right(tool, given.take(MAX_PARAMETERS).collect())
+}
+
+/// What served a request, by the names of its parameters alone.
+pub(super) fn served(tool: &Tool, given: &[&str], settings: &Settings) -> String {
+    let given = given.iter().filter_map(|name| Some(format!("`{}`", known(&tool.parameters, name)?.name)));
+    shortened(&was_right(tool, given.collect()), settings.value_chars).to_owned()
+}
+
+fn was_right(tool: &Tool, given: Vec<String>) -> String {
     let with = if given.is_empty() { String::new() } else { format!(", with {}", given.join(", ")) };
     format!("For this, `{}`{}{with} was right.", tool.name, purpose(tool))
+}
+
+/// What mended a failure of a client's own tool, by the names of the parameters that changed.
+pub(super) fn recovered(tool: &Tool, changes: &[Change], settings: &Settings) -> String {
+    let told = changes.iter().filter_map(|Change { parameter, worked_with }| {
+        let place = known(&tool.parameters, parameter.as_str())?;
+        Some(match worked_with {
+            WorkedWith::AValue => format!("`{parameter}` given{}", explained(&place)),
+            WorkedWith::AnotherValue => format!("another value for `{parameter}`{}", explained(&place)),
+            WorkedWith::None => format!("`{parameter}` left out"),
+        })
+    });
+    let told: Vec<String> = told.collect();
+    let with = if told.is_empty() { "other values".to_owned() } else { told.join("; ") };
+    shortened(&format!("`{}` failed. It worked with {with}.", tool.name), settings.value_chars).to_owned()
 }
 
 /// What differs between two calls of one tool, in the schema's words.
@@ -208,7 +233,7 @@ fn instead(lived: &Lived<'_>, subject: &Tool) -> String {
 }
 
 /// The parameter that a misspelled one stands for: the suggestion, where the schema has it.
-fn meant<'a>(tool: &'a Tool, diagnosis: &Diagnosis) -> Option<&'a str> {
+pub(super) fn meant<'a>(tool: &'a Tool, diagnosis: &Diagnosis) -> Option<&'a str> {
     let suggestion = diagnosis.suggestion.as_deref()?;
     let mut tokens = diagnosis.path.tokens();
     tokens.pop();
@@ -220,10 +245,15 @@ fn meant<'a>(tool: &'a Tool, diagnosis: &Diagnosis) -> Option<&'a str> {
     place.parameter.filter(|_| place.is_known)
 }
 
-/// The tool whose answer a value comes from, where it is offered.
-fn source<'a>(lived: &Lived<'_>, diagnosis: &'a Diagnosis) -> Option<&'a str> {
-    let source = diagnosis.facts.get("source")?.as_str()?;
-    (lived.is_offered)(source).then_some(source)
+/// The tool whose answer a value comes from, where it is offered by whoever offers the tool that takes it.
+pub(super) fn source<'a>(lived: &Lived<'a>, diagnosis: &Diagnosis) -> Option<&'a Tool> {
+    let source = (lived.offered)(diagnosis.facts.get("source")?.as_str()?)?;
+    let is_same = match (&source.owner, &super::subject(lived).owner) {
+        (Owner::Client, Owner::Client) => true,
+        (Owner::Proxy(source), Owner::Proxy(taker)) => source.toolset == taker.toolset,
+        _ => false,
+    };
+    is_same.then_some(source)
 }
 
 /// ` VALUE worked.`, where the schema has the value.

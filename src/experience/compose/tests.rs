@@ -6,7 +6,8 @@ use serde_json::json;
 
 use super::*;
 use crate::domain::json::Pointer;
-use crate::domain::{FaultCode, OperationRef, Owner, Passage};
+use crate::domain::memory::{ClientTool, sample_lesson};
+use crate::domain::{FaultCode, Lesson, OperationRef, Owner, Passage};
 
 fn tool(name: &str, description: &str, parameters: Value) -> Tool {
     let owner = Owner::Proxy(OperationRef { toolset: "hotel".to_owned(), tool: name.to_owned() });
@@ -53,9 +54,9 @@ fn diagnosis(code: FaultCode, path: &str, facts: Value, suggestion: Option<&str>
 }
 
 fn of_fault(diagnosis: &Diagnosis, called: Option<&Tool>, tool: &Tool, arguments: Value) -> LessonDraft {
-    let is_offered = |name: &str| ["book_room", "list_rooms"].contains(&name);
-    let lived =
-        Lived { event: Event::Fault { diagnosis, called }, tool, arguments: &arguments, is_offered: &is_offered };
+    let (book, list) = (book_room(), list_rooms());
+    let offered = |name: &str| [&book, &list].into_iter().find(|tool| tool.name == name);
+    let lived = Lived { event: Event::Fault { diagnosis, called }, tool, arguments: &arguments, offered: &offered };
     compose(&lived, Backing::Seen, &Settings::default()).unwrap()
 }
 
@@ -135,7 +136,7 @@ fn the_key_has_tool_parameter_fault_and_purpose() {
 fn of_failure(before: Value, after: Value, tool: &Tool, explanation: Option<&Explanation>) -> LessonDraft {
     let called = book_room();
     let event = Event::Failure { called: &called, arguments: &before, status: Some(422), explanation };
-    let lived = Lived { event, tool, arguments: &after, is_offered: &|_| true };
+    let lived = Lived { event, tool, arguments: &after, offered: &|_| None };
     compose(&lived, Backing::Seen, &Settings::default()).unwrap()
 }
 
@@ -169,7 +170,7 @@ fn a_success_is_a_positive_lesson() {
     let tool = book_room();
     let arguments = json!({"room_id": "SECRET", "board": "half", "SECRET": 1});
     let event = Event::Success { kind: EvidenceKind::Feedback };
-    let lived = Lived { event, tool: &tool, arguments: &arguments, is_offered: &|_| true };
+    let lived = Lived { event, tool: &tool, arguments: &arguments, offered: &|_| None };
     let draft = compose(&lived, Backing::Verdict, &Settings::default()).unwrap();
     assert_eq!(
         draft.value,
@@ -185,7 +186,7 @@ fn a_success_is_a_positive_lesson() {
 fn nothing_is_learned_about_the_proxy_s_own_search() {
     let tool = Tool { owner: Owner::Search, ..list_rooms() };
     let event = Event::Success { kind: EvidenceKind::Feedback };
-    let lived = Lived { event, tool: &tool, arguments: &json!({}), is_offered: &|_| true };
+    let lived = Lived { event, tool: &tool, arguments: &json!({}), offered: &|_| None };
     assert_eq!(compose(&lived, Backing::Seen, &Settings::default()), None);
 }
 
@@ -245,8 +246,8 @@ fn no_draft_holds_what_anybody_wrote() {
             2 => Event::Fault { diagnosis: &diagnosis, called: None },
             _ => Event::Fault { diagnosis: &diagnosis, called: Some(called) },
         };
-        let is_offered = |name: &str| tools.iter().any(|tool| tool.name == name);
-        let lived = Lived { event, tool, arguments: &arguments, is_offered: &is_offered };
+        let offered = |name: &str| tools.into_iter().find(|tool| tool.name == name);
+        let lived = Lived { event, tool, arguments: &arguments, offered: &offered };
         if let Some(draft) = compose(&lived, Backing::Seen, &Settings::default()) {
             drafts += 1;
             let written = serde_json::to_string(&draft).unwrap();
@@ -255,4 +256,135 @@ fn no_draft_holds_what_anybody_wrote() {
         }
     }
     assert!(drafts > 15_000, "{drafts}");
+}
+
+/// The same tool as a client's own, with texts about somebody in each of its places.
+fn of_client(tool: &Tool) -> Tool {
+    let mut parameters = (*tool.parameters).clone();
+    let properties = parameters["properties"].as_object_mut().unwrap();
+    for schema in properties.values_mut() {
+        let texts = [
+            ("description", json!("zq of a person.")),
+            ("title", json!("zq")),
+            ("default", json!("zq")),
+            ("enum", json!(["zq", 5])),
+        ];
+        texts.into_iter().for_each(|(keyword, text)| schema[keyword] = text);
+    }
+    properties.insert("zq and more".to_owned(), json!({"const": "zq"}));
+    let (description, parameters) = ("zq of a person.".to_owned(), Arc::new(parameters));
+    Tool { name: format!("own_{}", tool.name), description, parameters, owner: Owner::Client, ..tool.clone() }
+}
+
+#[test]
+fn of_a_client_s_own_tools_a_draft_has_names_and_codes_alone() {
+    let mut random = fastrand::Rng::with_seed(22);
+    let (book, list) = (book_room(), list_rooms());
+    let (own_book, own_list) = (of_client(&book), of_client(&list));
+    let tools = [&book, &list, &own_book, &own_list];
+    let passage = Passage { text: "zq".to_owned(), source: "zq".to_owned(), score: 1.0 };
+    let explanation = Explanation { passages: vec![passage] };
+    let (mut of_clients, mut of_operators, mut mixed) = (0, 0, 0);
+    for _ in 0..20_000 {
+        let (tool, called) = (tools[random.usize(..4)], tools[random.usize(..4)]);
+        let (arguments, before) = (planted(&mut random, 3), planted(&mut random, 3));
+        let code = FaultCode::ALL[random.usize(..FaultCode::ALL.len())];
+        let paths = ["", "/day", "/board", "/guests/0/name", "/zq and more", "/room_id/zq", "/zq"];
+        let suggestion = ["board", "zq and more", "own_list_rooms", "zq"][random.usize(..4)].to_owned();
+        let source = ["list_rooms", "own_list_rooms", "zq"][random.usize(..3)];
+        let diagnosis =
+            diagnosis(code, paths[random.usize(..paths.len())], json!({"source": source}), Some(&suggestion));
+        // The explanation of a client's tool's failure is made of its own description.
+        let is_own = called.owner == Owner::Client;
+        let event = match random.u8(0..4) {
+            0 => Event::Failure {
+                called,
+                arguments: &before,
+                status: None,
+                explanation: Some(&explanation).filter(|_| is_own),
+            },
+            1 => Event::Success { kind: EvidenceKind::Feedback },
+            2 => Event::Fault { diagnosis: &diagnosis, called: None },
+            _ => Event::Fault { diagnosis: &diagnosis, called: Some(called) },
+        };
+        let offered = |name: &str| tools.into_iter().find(|tool| tool.name == name);
+        let lived = Lived { event, tool, arguments: &arguments, offered: &offered };
+        let Some(draft) = compose(&lived, Backing::Seen, &Settings::default()) else { continue };
+        let written = serde_json::to_string(&draft).unwrap();
+        assert!(!written.contains("zq") && draft.is_isolated(), "{written}");
+        assert!(!draft.key.is_empty() && !draft.value.is_empty());
+        let Some(facts) = &draft.client else {
+            of_operators += 1;
+            assert!(!written.contains("own_"), "{written}");
+            continue;
+        };
+        of_clients += 1;
+        mixed += usize::from(facts.other.is_some());
+        assert_eq!(draft.toolset, None);
+        // What the request says that is shown it is told, and nothing where it offers something else.
+        let lesson = Lesson {
+            tools: draft.tools.clone(),
+            key: draft.key.clone(),
+            value: draft.value.clone(),
+            client: draft.client.clone(),
+            ..sample_lesson()
+        };
+        let again: Lesson = serde_json::from_str(&serde_json::to_string(&lesson).unwrap()).unwrap();
+        assert_eq!(again, lesson, "facts are read as they were written");
+        let present = |known: &ClientTool| tools.into_iter().find(|tool| ClientTool::of(tool).as_ref() == Some(known));
+        let said = wording(&lesson, &present, &Settings::default());
+        let names = |value: &str| facts.tools().any(|tool| value.contains(tool.name.as_str()));
+        assert!(said.is_some_and(|said| said.key.contains("zq") && names(&said.value)), "{written}");
+        assert_eq!(wording(&lesson, &|_| None, &Settings::default()), None);
+    }
+    assert!(of_clients > 4_000 && of_operators > 4_000 && mixed > 300, "{of_clients} {of_operators} {mixed}");
+}
+
+#[test]
+fn a_lesson_about_a_client_s_own_tool_says_what_the_present_schema_says() {
+    let own = Tool { owner: Owner::Client, ..book_room() };
+    let shown = |code, path: &str, suggestion: Option<&str>| {
+        let draft = of_fault(&diagnosis(code, path, json!({}), suggestion), Some(&own), &own, json!({"board": "half"}));
+        let lesson = Lesson { client: draft.client, ..sample_lesson() };
+        let said = wording(
+            &lesson,
+            &|known| (ClientTool::of(&own).as_ref() == Some(known)).then_some(&own),
+            &Settings::default(),
+        );
+        (draft.value, said.unwrap().value)
+    };
+    for (code, path, suggestion, stored, expected) in [
+        (
+            FaultCode::ParameterMissing,
+            "/day",
+            None,
+            "`book_room`: missing parameter at `day`",
+            "without `day` (First night; of type string",
+        ),
+        (
+            FaultCode::Constraint,
+            "/board",
+            None,
+            "`book_room`: value not allowed at `board`",
+            "`board` must be of type string, one of `\"none\"`, `\"breakfast\"`, `\"half\"`.",
+        ),
+        (
+            FaultCode::TypeMismatch,
+            "/guests/0/name",
+            None,
+            "`book_room`: wrong type at `guests.name`",
+            "`guests[].name` must be of type string (Full name)",
+        ),
+        (
+            FaultCode::ParameterSemantic,
+            "/guests/0/called",
+            Some("name"),
+            "`book_room`: unknown parameter at `guests`, meant is `name`",
+            "calls this parameter `name`",
+        ),
+    ] {
+        let (kept, said) = shown(code, path, suggestion);
+        assert_eq!(kept, stored);
+        assert!(said.contains(expected), "{said}");
+    }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::domain::Lesson;
+use crate::domain::memory::Fingerprint;
 use crate::embedding::Vector;
 use crate::retrieval::{Term, content_terms};
 
@@ -26,6 +27,11 @@ pub fn embedded_text(lesson: &Lesson) -> &str {
     &lesson.key
 }
 
+/// What stands for the purpose of a client's own tool, of which lessons hold no text.
+pub(super) fn purpose_term(fingerprint: &Fingerprint) -> Term {
+    Term::of(fingerprint.as_str())
+}
+
 /// A lesson with what is worked out once.
 #[derive(Debug)]
 pub(super) struct Entry {
@@ -38,6 +44,7 @@ pub(super) struct Entry {
 impl Entry {
     pub(super) fn of(noted: Noted) -> Self {
         let mut terms = content_terms(&noted.lesson.key);
+        terms.extend(noted.lesson.client.as_ref().map(|facts| purpose_term(&facts.tool.fingerprint)));
         terms.sort_unstable();
         Self { lesson: noted.lesson, vector: noted.vector, terms: terms.into() }
     }

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 pub use entry::{Noted, embedded_text};
-pub use query::{RecallQuery, Recollection, ToolInPlay};
+pub use query::{RecallQuery, Recollection, Subject, ToolInPlay};
 
 use super::Settings;
 use crate::domain::{Lesson, LessonDraft, Scope};
@@ -97,26 +97,26 @@ impl Notebook {
     }
 
     /// The lessons of a scope about exactly these tools, retired ones too: what a new lesson may say again.
-    pub fn about<'a>(
-        &'a self,
-        scope: &Scope,
-        toolset: Option<&'a str>,
-        tools: &'a [String],
-    ) -> impl Iterator<Item = &'a Arc<Lesson>> {
-        self.shelves.get(scope).into_iter().flat_map(move |shelf| shelf.about(toolset, tools))
+    pub fn about<'a>(&'a self, scope: &Scope, subject: Subject<'a>) -> impl Iterator<Item = &'a Arc<Lesson>> {
+        self.shelves.get(scope).into_iter().flat_map(move |shelf| shelf.about(subject))
+    }
+
+    /// Whether a scope has lessons about a client's own tool of this name, whatever its parameters are.
+    pub fn knows_client_tool(&self, scope: &Scope, name: &str) -> bool {
+        self.shelves.get(scope).is_some_and(|shelf| shelf.knows_client_tool(name))
     }
 
     /// The lessons that a new one may say again: about the same tools, and those first whose keys are most like its own. Few of many, for
     /// [`learn`](crate::experience::learn) to look at closely; retired ones are all told.
     pub fn like(&self, scope: &Scope, draft: &LessonDraft) -> Vec<Arc<Lesson>> {
-        let toolset = draft.toolset.as_deref();
-        let tools: Vec<ToolInPlay<'_>> = draft.tools.iter().map(|name| ToolInPlay { toolset, name }).collect();
+        let subject = Subject::from(draft);
+        let tools = subject.all_in_play();
         let query = RecallQuery { scope, text: &draft.key, tools: &tools, most: MAX_LIKE, vector: None };
         let settings = Settings { least_match: 0.0, ..self.settings };
         let Some(shelf) = self.shelves.get(scope) else { return Vec::new() };
         let found = search::search(shelf, &query, &settings).into_iter().map(|found| found.lesson);
-        let is_same = |lesson: &Arc<Lesson>| (lesson.toolset.as_deref(), &lesson.tools) == (toolset, &draft.tools);
-        let retired = shelf.about(toolset, &draft.tools).filter(|lesson| lesson.retired.is_some()).cloned();
+        let is_same = |lesson: &Arc<Lesson>| Subject::from(&**lesson).is_same(&subject);
+        let retired = shelf.about(subject).filter(|lesson| lesson.retired.is_some()).cloned();
         found.filter(is_same).chain(retired).collect()
     }
 

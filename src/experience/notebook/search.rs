@@ -8,10 +8,12 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use super::query::{RecallQuery, Recollection};
+use super::entry::purpose_term;
+use super::query::{RecallQuery, Recollection, ToolInPlay};
 use super::segment::Segment;
 use super::shelf::Shelf;
 use super::walk::{Walk, said};
+use crate::domain::memory::ClientFacts;
 use crate::embedding::{QuantisedQuery, Vector};
 use crate::experience::Settings;
 use crate::experience::merge::{is_conflict, latest};
@@ -34,7 +36,7 @@ pub(super) fn search(shelf: &Shelf, query: &RecallQuery<'_>, settings: &Settings
     let search = Search::new(shelf, query, settings);
     let mut scored: Vec<Recollection> = Vec::new();
     for Candidate { part, position, .. } in search.candidates(query) {
-        scored.extend(search.exact(part, position as usize));
+        scored.extend(search.exact(part, position as usize, query.tools));
     }
     scored.sort_by(order);
     scored.truncate(query.most);
@@ -97,7 +99,10 @@ impl<'a> Search<'a> {
     fn new(shelf: &'a Shelf, query: &RecallQuery<'_>, settings: &'a Settings) -> Self {
         let lessons = shelf.statistics().lessons;
         let text = beginning(query.text, settings.query_chars);
-        let known = content_terms(text).into_iter().map(|term| (term, shelf.lessons_with(term)));
+        let mut wanted = content_terms(text);
+        let purposes: Vec<Term> = query.tools.iter().filter_map(|tool| asked_for(tool, &wanted)).collect();
+        wanted.extend(purposes);
+        let known = wanted.into_iter().map(|term| (term, shelf.lessons_with(term)));
         let mut known: Vec<(Term, usize)> = known.filter(|(_, with)| *with > 0).collect();
         known.sort_by_key(|(term, with)| (*with, *term));
         known.truncate(MAX_TERMS);
@@ -138,10 +143,15 @@ impl<'a> Search<'a> {
         candidates
     }
 
-    /// A candidate with its whole score; `None` where too little of its key is in the request.
-    fn exact(&self, part: usize, position: usize) -> Option<Recollection> {
+    /// A candidate with its whole score; `None` where too little of its key is in the request, or it speaks of a client's own tool that is
+    /// not in play.
+    fn exact(&self, part: usize, position: usize, tools: &[ToolInPlay<'_>]) -> Option<Recollection> {
         let (segment, _) = self.shelf.parts().into_iter().nth(part)?;
         let entry = segment.entries().get(position)?;
+        let mut needed = entry.lesson.client.iter().flat_map(ClientFacts::tools);
+        if !needed.all(|needed| tools.iter().any(|tool| tool.is_client(needed))) {
+            return None;
+        }
         let (mut words, mut matched) = (0.0_f32, 0_usize);
         for term in &entry.terms {
             if let Ok(at) = self.sorted.binary_search_by_key(term, |(term, _)| *term) {
@@ -158,6 +168,13 @@ impl<'a> Search<'a> {
         let score = self.settings.word_weight * words + self.settings.vector_weight * meaning.max(0.0);
         Some(Recollection { lesson: Arc::clone(&entry.lesson), score, matched })
     }
+}
+
+/// What stands for the purpose of a client's own tool, where a request of these terms has a word of it.
+fn asked_for(tool: &ToolInPlay<'_>, request: &[Term]) -> Option<Term> {
+    let fingerprint = tool.fingerprint?;
+    let purpose = content_terms(tool.purpose);
+    purpose.iter().any(|term| request.contains(term)).then(|| purpose_term(fingerprint))
 }
 
 /// The beginning of a text.

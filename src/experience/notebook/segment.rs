@@ -1,11 +1,11 @@
 //! Lessons of one scope that are indexed together.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use super::entry::Entry;
-use super::query::ToolInPlay;
+use super::query::{Subject, SubjectKey, ToolInPlay};
 use crate::embedding::{QuantisedQuery, QuantisedVectors};
 use crate::retrieval::Term;
 
@@ -19,6 +19,8 @@ pub(super) struct Segment {
     shards: Vec<Shard>,
     /// The shards that are about a tool, by the tool; those about none by the number of no tool.
     by_tool: HashMap<u64, Vec<u32>>,
+    /// The names of clients' own tools that lessons are about.
+    client_names: HashSet<String>,
     /// Each once, in order.
     terms: Vec<Term>,
     /// Where each term's groups end.
@@ -30,12 +32,9 @@ pub(super) struct Segment {
     rows: Option<QuantisedVectors>,
 }
 
-/// Lessons about the same tools.
-#[derive(Debug)]
+/// Lessons about the same tools: the positions of all of them, retired ones too.
+#[derive(Debug, Default)]
 struct Shard {
-    toolset: Option<String>,
-    tools: Vec<String>,
-    /// All of them, retired ones too.
     positions: Vec<u32>,
 }
 
@@ -56,21 +55,22 @@ impl Segment {
         entries.sort_by(|one, other| one.lesson.id.cmp(&other.lesson.id));
         let mut segment = Self::default();
         let mut shard_of = Vec::with_capacity(entries.len());
-        let mut shards: HashMap<(Option<&str>, &[String]), u32> = HashMap::new();
+        let mut shards: HashMap<SubjectKey<'_>, u32> = HashMap::new();
         for (position, entry) in (0_u32..).zip(&entries) {
             let lesson = &entry.lesson;
             segment.places.insert(lesson.id.clone(), position);
             let next = segment.shards.len() as u32;
-            let shard = *shards.entry((lesson.toolset.as_deref(), &lesson.tools)).or_insert(next);
+            let subject = Subject::from(&**lesson);
+            let shard = *shards.entry(subject.key()).or_insert(next);
             if shard == next {
-                let (toolset, tools) = (lesson.toolset.clone(), lesson.tools.clone());
-                segment.shards.push(Shard { toolset, tools, positions: Vec::new() });
+                segment.shards.push(Shard::default());
+                segment.note_tools(shard, &subject);
+                segment.client_names.extend(lesson.client.iter().map(|facts| facts.tool.name.to_string()));
             }
             segment.shards.get_mut(shard as usize).into_iter().for_each(|shard| shard.positions.push(position));
             shard_of.push(shard);
         }
         drop(shards);
-        segment.note_tools();
         segment.note_terms(&entries, &shard_of);
         segment.lengths = entries.iter().map(|entry| u16::try_from(entry.terms.len()).unwrap_or(u16::MAX)).collect();
         segment.rows = rows(&entries);
@@ -78,16 +78,13 @@ impl Segment {
         segment
     }
 
-    fn note_tools(&mut self) {
-        for (number, shard) in (0_u32..).zip(&self.shards) {
-            let tools = shard.tools.iter().map(|name| hash(ToolInPlay { toolset: shard.toolset.as_deref(), name }));
-            let mut tools: Vec<u64> = tools.collect();
-            if tools.is_empty() {
-                tools.push(NO_TOOL);
-            }
-            tools.dedup();
-            tools.into_iter().for_each(|tool| self.by_tool.entry(tool).or_default().push(number));
+    fn note_tools(&mut self, shard: u32, subject: &Subject<'_>) {
+        let mut tools: Vec<u64> = subject.tools().into_iter().map(hash).collect();
+        if tools.is_empty() {
+            tools.push(NO_TOOL);
         }
+        tools.dedup();
+        tools.into_iter().for_each(|tool| self.by_tool.entry(tool).or_default().push(shard));
     }
 
     fn note_terms(&mut self, entries: &[Arc<Entry>], shard_of: &[u32]) {
@@ -129,12 +126,20 @@ impl Segment {
     }
 
     /// The positions of all lessons about exactly these tools.
-    pub(super) fn about(&self, toolset: Option<&str>, tools: &[String]) -> &[u32] {
-        let first = tools.first().map_or(NO_TOOL, |name| hash(ToolInPlay { toolset, name }));
+    pub(super) fn about(&self, subject: &Subject<'_>) -> &[u32] {
+        let first = subject.tools().first().map_or(NO_TOOL, |tool| hash(*tool));
         let shards = self.by_tool.get(&first).into_iter().flatten();
         let mut shards = shards.filter_map(|shard| self.shards.get(*shard as usize));
-        let same = shards.find(|shard| shard.toolset.as_deref() == toolset && shard.tools == tools);
-        same.map(|shard| shard.positions.as_slice()).unwrap_or_default()
+        let is_same = |shard: &&Shard| {
+            let one = shard.positions.first().and_then(|position| self.entries.get(*position as usize));
+            one.is_some_and(|entry| Subject::from(&*entry.lesson).is_same(subject))
+        };
+        shards.find(is_same).map(|shard| shard.positions.as_slice()).unwrap_or_default()
+    }
+
+    /// Whether there are lessons about a client's own tool of this name.
+    pub(super) fn knows_client_tool(&self, name: &str) -> bool {
+        self.client_names.contains(name)
     }
 
     /// The shards about one of these tools, or about none, in order.
@@ -191,6 +196,6 @@ fn rows(entries: &[Arc<Entry>]) -> Option<QuantisedVectors> {
 /// A tool as a number. That two tools have the same one costs at worst that a lesson is found which is about neither.
 fn hash(tool: ToolInPlay<'_>) -> u64 {
     let mut hasher = DefaultHasher::new();
-    (tool.toolset, tool.name).hash(&mut hasher);
+    (tool.toolset, tool.name, tool.fingerprint).hash(&mut hasher);
     hasher.finish().max(NO_TOOL + 1)
 }

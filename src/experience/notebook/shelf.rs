@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::entry::Entry;
+use super::query::Subject;
 use super::segment::Segment;
 use crate::domain::Lesson;
 use crate::retrieval::Term;
@@ -109,13 +110,14 @@ impl Shelf {
         recent().or_else(base)
     }
 
-    pub(super) fn about<'a>(
-        &'a self,
-        toolset: Option<&'a str>,
-        tools: &'a [String],
-    ) -> impl Iterator<Item = &'a Arc<Lesson>> {
+    /// Whether there are, or were lately, lessons about a client's own tool of this name.
+    pub(super) fn knows_client_tool(&self, name: &str) -> bool {
+        self.base.knows_client_tool(name) || self.recent.knows_client_tool(name)
+    }
+
+    pub(super) fn about<'a>(&'a self, subject: Subject<'a>) -> impl Iterator<Item = &'a Arc<Lesson>> {
         self.parts().into_iter().flat_map(move |(segment, gone)| {
-            let positions = segment.about(toolset, tools).iter().map(|position| *position as usize);
+            let positions = segment.about(&subject).iter().map(|position| *position as usize);
             let here = positions.filter(move |position| !gone.get(*position).copied().unwrap_or_default());
             here.filter_map(move |position| segment.entries().get(position)).map(|entry| &entry.lesson)
         })

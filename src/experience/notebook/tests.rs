@@ -25,6 +25,7 @@ fn lesson(id: &str, tool: &str, key: &str) -> Lesson {
         value: format!("what {id} says"),
         author: Author::Composed,
         composed: None,
+        client: None,
         evidence: Vec::new(),
         tally: Tally::default(),
         retired: None,
@@ -38,7 +39,8 @@ fn notebook(lessons: impl IntoIterator<Item = Lesson>) -> Notebook {
 }
 
 fn recalled(notebook: &Notebook, tools: &[&str], text: &str) -> Vec<String> {
-    let tools: Vec<ToolInPlay<'_>> = tools.iter().map(|name| ToolInPlay { toolset: None, name }).collect();
+    let tools: Vec<ToolInPlay<'_>> =
+        tools.iter().map(|name| ToolInPlay { toolset: None, name, fingerprint: None, purpose: "" }).collect();
     let query = RecallQuery { scope: &Scope::of_group("g"), text, tools: &tools, most: 3, vector: None };
     notebook.recall(&query).iter().map(|found| found.lesson.id.clone()).collect()
 }
@@ -70,12 +72,15 @@ fn lessons_of_other_scopes_and_tools_and_retired_ones_stay_out() {
     assert_eq!(recalled(&notebook, &["book"], "a room"), ["5", "6"]);
     assert_eq!(recalled(&notebook, &["list"], "a room"), ["5", "6"]);
     assert_eq!(recalled(&notebook, &[], "a room"), ["6"]);
-    let tools = [ToolInPlay { toolset: Some("hotel"), name: "book" }];
+    let tools = [ToolInPlay { toolset: Some("hotel"), name: "book", fingerprint: None, purpose: "" }];
     let query = RecallQuery { scope: &Scope::of_group("g"), text: "room", tools: &tools, most: 3, vector: None };
     assert_eq!(notebook.recall(&query).iter().map(|found| found.lesson.id.as_str()).collect::<Vec<_>>(), ["3", "6"]);
     assert_eq!((notebook.len(), notebook.retired()), (6, 1));
     let about = |scope: &Scope| {
-        notebook.about(scope, None, &["book".to_owned()]).map(|lesson| lesson.id.clone()).collect::<Vec<_>>()
+        notebook
+            .about(scope, Subject::from(&lesson("0", "book", "")))
+            .map(|lesson| lesson.id.clone())
+            .collect::<Vec<_>>()
     };
     assert_eq!(about(&Scope::of_group("g")), ["2"], "retired ones are told: what they say is not to be learned again");
     assert_eq!(about(&Scope::of_group("nobody")), Vec::<String>::new());

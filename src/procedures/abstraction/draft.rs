@@ -5,7 +5,7 @@ use super::origins::{Origin, Step, label};
 use super::said::is_trivial;
 use super::schema::Parameters;
 use super::wording::{beginning, first_sentence, output_words, step_words};
-use crate::domain::memory::{Backing, ProcedureInput};
+use crate::domain::memory::{Backing, ClientTool, ProcedureInput};
 use crate::domain::plan::{Argument, Node, Source};
 use crate::domain::{Plan, ProcedureDraft};
 use crate::procedures::Settings;
@@ -37,6 +37,16 @@ pub(super) fn draft(
     if kept.len() < MIN_STEPS || kept.len() > settings.max_steps {
         return None;
     }
+    let tools = || kept.iter().filter_map(|at| steps.get(*at)).map(|step| &step.tool);
+    if tools().any(|tool| tool.toolset.is_none() && tool.client.is_none()) {
+        return None;
+    }
+    let mut client_tools: Vec<ClientTool> = tools().filter_map(|tool| tool.client.cloned()).collect();
+    client_tools.sort_unstable();
+    client_tools.dedup();
+    let mut toolsets: Vec<String> = tools().filter_map(|tool| tool.toolset).map(str::to_owned).collect();
+    toolsets.sort_unstable();
+    toolsets.dedup();
     let mut inputs: Vec<Input> = Vec::new();
     let mut places: Vec<Vec<(String, Result<Source, usize>)>> = Vec::new();
     for at in &kept {
@@ -74,13 +84,10 @@ pub(super) fn draft(
     let words = nodes.iter().map(step_words).collect();
     let ends = finals.iter().map(|at| numbered(number(&label(*at)))).collect();
     let output = output_words(finals.iter().filter_map(|at| Some(&steps.get(*at)?.tool)), settings);
-    let mut toolsets: Vec<String> =
-        kept.iter().filter_map(|at| steps.get(*at)?.tool.toolset).map(str::to_owned).collect();
-    toolsets.sort_unstable();
-    toolsets.dedup();
+    let client_tools = Some(client_tools);
     let input = inputs.into_iter().map(|input| ProcedureInput { name: input.name, description: input.description });
     let plan = Plan::new(nodes, ends).ok()?;
-    Some(ProcedureDraft { toolsets, input: input.collect(), output, steps: words, plan, backing })
+    Some(ProcedureDraft { toolsets, client_tools, input: input.collect(), output, steps: words, plan, backing })
 }
 
 fn numbered(position: usize) -> String {

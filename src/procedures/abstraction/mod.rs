@@ -18,13 +18,14 @@ mod wording;
 
 use serde_json::Value;
 
-use crate::domain::memory::Backing;
+use crate::domain::memory::{Backing, ClientTool};
 use crate::domain::{OutputField, OutputLink, Plan, ProcedureDraft};
 
 use super::Settings;
 use crate::domain::json::Pointer;
 use names::{Taker, fit};
 pub(super) use schema::Parameters;
+pub use schema::names_only;
 pub(super) use wording::step_words;
 
 /// A call that was made and answered.
@@ -47,9 +48,11 @@ pub struct KnownTool<'a> {
     pub name: &'a str,
     /// The toolset that it belongs to; none where it is the client's own.
     pub toolset: Option<&'a str>,
-    /// Its description; may be empty.
+    /// How it is known again, where it is the client's own.
+    pub client: Option<&'a ClientTool>,
+    /// Its description; empty where it is the client's own.
     pub description: &'a str,
-    /// The JSON Schema of its arguments.
+    /// The JSON Schema of its arguments; [`names_only`] of it where it is the client's own.
     pub parameters: &'a Value,
     /// What its answers hold; empty where that is not known.
     pub outputs: &'a [OutputField],
@@ -73,7 +76,7 @@ pub struct Workflow<'a> {
 /// The procedure that a workflow was, in general terms: what fed its end, in order, with every value abstracted to where it came from.
 ///
 /// `None` where it is none that could be followed again: fewer than two calls feed the end, it is longer than the settings allow, or a
-/// tool is not known.
+/// tool is not known, or is neither of a toolset nor a client's own that is known again.
 pub fn draft_of_calls(workflow: &Workflow<'_>, backing: Backing, settings: &Settings) -> Option<ProcedureDraft> {
     let (steps, finals) = origins::trace(workflow)?;
     draft::draft(steps, &finals, backing, settings)

@@ -4,10 +4,47 @@ use std::collections::VecDeque;
 
 use serde_json::{Map, Value};
 
+use crate::domain::memory::is_identifier;
 use crate::domain::schema::resolve;
 
 /// Schemas that make one together (`$ref`, `allOf`, `anyOf`, `oneOf`), at most.
 const MAX_PARTS: usize = 32;
+
+/// Levels of a client's schema whose names are taken over.
+const MAX_NAMED_DEPTH: usize = 6;
+
+/// Names of a client's schema that are taken over, at most.
+const MAX_NAMES: usize = 512;
+
+/// A client's own schema without everything but names: of a client's tools a procedure holds nothing else, so abstraction is not shown more. Parameters whose
+/// names are no identifiers are left out.
+pub fn names_only(parameters: &Value) -> Value {
+    let mut left = MAX_NAMES;
+    named(&Schema::of(parameters, parameters), MAX_NAMED_DEPTH, &mut left)
+}
+
+fn named(schema: &Schema<'_>, depth: usize, left: &mut usize) -> Value {
+    let mut named_schema = Map::new();
+    if depth == 0 {
+        return Value::Object(named_schema);
+    }
+    let mut members = Map::new();
+    let names = schema.parts.iter().filter_map(|part| part.get("properties")?.as_object()).flatten();
+    for (name, member) in names.filter(|(name, _)| is_identifier(name)) {
+        if *left == 0 || members.contains_key(name) {
+            continue;
+        }
+        *left -= 1;
+        members.insert(name.clone(), named(&Schema::of(schema.root, member), depth - 1, left));
+    }
+    if !members.is_empty() {
+        named_schema.insert("properties".to_owned(), Value::Object(members));
+    }
+    if let Some(items) = schema.items() {
+        named_schema.insert("items".to_owned(), named(&items, depth - 1, left));
+    }
+    Value::Object(named_schema)
+}
 
 /// A schema with all that holds beside it.
 #[derive(Debug, Clone)]
@@ -130,6 +167,16 @@ mod tests {
         assert!(parameters.get("limit").unwrap().schema().fixes(&json!(10)));
         let unit = parameters.get("items").unwrap().schema().items().and_then(|item| item.member("unit"));
         assert!(unit.unwrap().fixes(&json!("kg")));
+    }
+
+    #[test]
+    fn of_a_client_s_schema_names_are_left() {
+        let schema = json!({"type": "object", "title": "zq", "description": "zq", "required": ["zq"], "patternProperties": {"^zq": {}},
+            "properties": {"board": {"enum": ["zq"], "const": "zq", "default": "zq", "examples": ["zq"], "title": "zq"},
+                "guests": {"items": {"$ref": "#/$defs/zq"}}, "two zq words": {}},
+            "$defs": {"zq": {"properties": {"name": {"description": "zq"}}}}});
+        let named = names_only(&schema);
+        assert_eq!(named, json!({"properties": {"board": {}, "guests": {"items": {"properties": {"name": {}}}}}}));
     }
 
     #[test]

@@ -1,11 +1,13 @@
+use std::sync::Arc;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{KnownTool, MadeCall, Workflow, draft_of_calls, draft_of_plan};
+use super::{KnownTool, MadeCall, Workflow, draft_of_calls, draft_of_plan, names_only};
 use crate::domain::json::Pointer;
-use crate::domain::memory::Backing;
+use crate::domain::memory::{Backing, ClientTool};
 use crate::domain::plan::{Argument, Item, Node, Reference, Source};
-use crate::domain::{OutputField, OutputLink, Plan, ProcedureDraft};
+use crate::domain::{OutputField, OutputLink, Owner, Plan, ProcedureDraft, Tool};
 use crate::procedures::Settings;
 
 struct World {
@@ -34,6 +36,7 @@ impl World {
         let tool = |at: usize, name, description, changes| KnownTool {
             name,
             toolset: Some("rooms"),
+            client: None,
             description,
             parameters: &self.schemas[at],
             outputs: &self.outputs,
@@ -259,6 +262,50 @@ fn a_plan_that_was_followed_loses_its_values_too() {
     assert!(!shown.contains("jack"), "{shown}");
     let unknown: Vec<KnownTool<'_>> = world.tools().into_iter().take(1).collect();
     assert_eq!(draft_of_plan(&plan, &unknown, Backing::Seen, &Settings::default()), None);
+}
+
+#[test]
+fn of_clients_own_tools_names_are_left_and_their_values_are_inputs() {
+    let schema = json!({"description": "zq", "properties": {
+        "person_id": {"description": "zq"}, "ward": {"enum": ["zq", "north"]}, "mode": {"const": "zq"}, "kind": {"default": "zq"},
+        "of zq": {}, "people": {"items": {"properties": {"id": {}, "role": {"enum": ["zq"]}}}}}});
+    let (booking, finding) = (names_only(&schema), names_only(&json!({"properties": {"name": {"title": "zq"}}})));
+    let own = |name: &str| {
+        let (description, parameters) = ("zq".to_owned(), Arc::new(schema.clone()));
+        let owner = Owner::Client;
+        ClientTool::of(&Tool { name: name.to_owned(), description, parameters, free_text: false, reads: None, owner })
+            .unwrap()
+    };
+    let clients = [own("find_person"), own("book_slot")];
+    let known = |client, name, parameters| KnownTool {
+        name,
+        toolset: None,
+        client,
+        description: "",
+        parameters,
+        outputs: &[],
+        links: &[],
+        changes: false,
+    };
+    let (found, taken) = (json!({"id": "zq-17", "of zq": "zq"}), json!({}));
+    let finds = json!({"name": "zq"});
+    let books = json!({"person_id": "zq-17", "ward": "north", "mode": "zq", "kind": "zq", "of zq": "zq-17", "people": [{"id": "zq-17", "role": "zq"}]});
+    let call = |tool, arguments, answer| MadeCall { tool, arguments, answer, worked: true };
+    let calls = [call("find_person", &finds, &found), call("book_slot", &books, &taken)];
+    let drafted = |first| {
+        let tools = [known(first, "find_person", &finding), known(Some(&clients[1]), "book_slot", &booking)];
+        draft_of_calls(&Workflow { calls: &calls, tools: &tools, said: &[] }, Backing::Seen, &Settings::default())
+    };
+    let draft = drafted(Some(&clients[0])).unwrap();
+    assert_eq!(
+        draft.steps,
+        ["find_person: name given", "book_slot: person_id from step 1's /id; ward, mode, kind and people given"]
+    );
+    assert_eq!((draft.output.as_str(), draft.toolsets.len()), ("book slot", 0));
+    assert_eq!(draft.client_tools.as_ref().unwrap().len(), 2);
+    let written = serde_json::to_string(&draft).unwrap();
+    assert!(!written.contains("zq") && !written.contains("north"), "{written}");
+    assert_eq!(drafted(None), None, "nobody could tell that tool again");
 }
 
 /// Values with planted secrets as texts, numbers and names of members.

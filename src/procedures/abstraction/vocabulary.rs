@@ -6,6 +6,7 @@ use super::KnownTool;
 use super::names::{is_index, stems};
 use super::schema::Parameters;
 use crate::domain::json::Pointer;
+use crate::domain::memory::is_identifier;
 
 /// Names of members that say nothing about anybody, which answers have without any documentation of them.
 const USUAL: [&str; 24] = [
@@ -71,7 +72,7 @@ impl Vocabulary {
         let words = stems(token);
         is_index(token)
             || self.members.contains(token)
-            || !words.is_empty() && words.iter().all(|word| self.words.contains(word))
+            || is_identifier(token) && !words.is_empty() && words.iter().all(|word| self.words.contains(word))
     }
 }
 
@@ -87,7 +88,8 @@ mod tests {
         let field = crate::domain::OutputField { pointer: "/rooms/0/Ref".to_owned(), ..Default::default() };
         let tool = KnownTool {
             name: "bookRoom",
-            toolset: None,
+            toolset: Some("rooms"),
+            client: None,
             description: "Books a meeting room.",
             parameters: &parameters,
             outputs: &[field],
@@ -98,7 +100,9 @@ mod tests {
         for known in ["", "/rooms/7/Ref", "/meetings/0/personId", "/data/id"] {
             assert!(vocabulary.has(&Pointer::from(known)), "{known}");
         }
-        for unknown in ["/jack/id", "/jack@example.com", "/P98341/id", "/rooms/0/bookedByJack", "/ "] {
+        for unknown in
+            ["/jack/id", "/jack@example.com", "/P98341/id", "/rooms/0/bookedByJack", "/ ", "/room of a person"]
+        {
             assert!(!vocabulary.has(&Pointer::from(unknown)), "{unknown}");
         }
     }

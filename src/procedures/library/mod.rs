@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Settings;
+use crate::domain::memory::Fingerprint;
 use crate::domain::{Procedure, Scope};
 use crate::embedding::Vector;
 use shelf::Shelf;
@@ -40,6 +41,9 @@ pub enum Change {
     Forgotten(String),
 }
 
+/// Whether the tool of a name is in play: one of a toolset, or, given a fingerprint, the client's own that has it.
+pub type InPlay<'a> = dyn Fn(&str, Option<&Fingerprint>) -> bool + Sync + 'a;
+
 /// What procedures are looked for.
 #[derive(Clone, Copy)]
 pub struct Query<'a> {
@@ -49,8 +53,8 @@ pub struct Query<'a> {
     pub text: &'a str,
     /// Its vector, where there is one.
     pub vector: Option<&'a Vector>,
-    /// Is the tool of this name in play? A procedure is of use only where all its tools are.
-    pub in_play: &'a dyn Fn(&str) -> bool,
+    /// A procedure is of use only where all its tools are in play.
+    pub in_play: &'a InPlay<'a>,
 }
 
 /// A procedure that was found.
@@ -108,11 +112,7 @@ impl Library {
     }
 
     /// The procedures of a scope that are in use and whose tools are all in play, in the order in which they were learned.
-    pub fn in_play<'a>(
-        &'a self,
-        scope: &Scope,
-        in_play: &'a dyn Fn(&str) -> bool,
-    ) -> impl Iterator<Item = &'a Shelved> {
+    pub fn in_play<'a>(&'a self, scope: &Scope, in_play: &'a InPlay<'a>) -> impl Iterator<Item = &'a Shelved> {
         let shelved = self.shelves.get(scope).into_iter().flat_map(|shelf| shelf.live());
         shelved.filter(move |shelved| shelf::is_in_play(&shelved.procedure, in_play))
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::{Found, Query, Shelved};
+use super::{Found, InPlay, Query, Shelved};
 use crate::domain::Procedure;
 use crate::procedures::embedded_text;
 use crate::retrieval::{Bm25, is_stop_word};
@@ -71,6 +71,6 @@ impl Shelf {
 }
 
 /// Are all tools of a procedure in play?
-pub(super) fn is_in_play(procedure: &Procedure, in_play: &dyn Fn(&str) -> bool) -> bool {
-    procedure.plan.nodes().iter().all(|node| in_play(&node.tool))
+pub(super) fn is_in_play(procedure: &Procedure, in_play: &InPlay<'_>) -> bool {
+    procedure.plan.nodes().iter().all(|node| in_play(&node.tool, procedure.fingerprint(&node.tool)))
 }

@@ -2,8 +2,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{Change, Library, Query, Shelved};
-use crate::domain::memory::Retirement;
+use super::{Change, InPlay, Library, Query, Shelved};
+use crate::domain::memory::{Fingerprint, Retirement};
 use crate::domain::{Procedure, Scope};
 use crate::embedding::Vector;
 use crate::procedures::Settings;
@@ -19,12 +19,12 @@ fn paying(group: &str) -> Arc<Procedure> {
     procedure(group, "Pays an invoice of a customer", &arguments)
 }
 
-fn found(library: &Library, group: &str, text: &str, in_play: &dyn Fn(&str) -> bool) -> Vec<String> {
+fn found(library: &Library, group: &str, text: &str, in_play: &InPlay<'_>) -> Vec<String> {
     let query = Query { scope: &Scope::of_group(group), text, vector: None, in_play };
     library.recall(&query, 3).into_iter().map(|found| found.procedure.output.clone()).collect()
 }
 
-fn all(_: &str) -> bool {
+fn all(_: &str, _: Option<&Fingerprint>) -> bool {
     true
 }
 
@@ -33,7 +33,7 @@ fn a_procedure_is_found_by_the_words_of_what_it_gives_and_does() {
     let library = Library::of([shelved(&booking("a")), shelved(&paying("a"))], Settings::default());
     assert_eq!(found(&library, "a", "Please book the room of Jack", &all), ["Books a meeting room"]);
     assert_eq!(found(&library, "a", "settle the invoices of our customer", &all), ["Pays an invoice of a customer"]);
-    assert!(found(&library, "a", "what is the weather of a day with the and", &|_| false).is_empty());
+    assert!(found(&library, "a", "what is the weather of a day with the and", &|_, _| false).is_empty());
     assert!(found(&library, "a", "the and of a", &all).is_empty());
 }
 
@@ -44,7 +44,7 @@ fn nothing_of_another_scope_retired_or_without_its_tools_is_found() {
     let library = Library::of([shelved(&booking("a")), shelved(&Arc::new(retired))], Settings::default());
     assert!(found(&library, "b", "book a room", &all).is_empty());
     assert!(found(&library, "a", "pay an invoice", &all).is_empty());
-    assert!(found(&library, "a", "book a room", &|tool| tool != "find_person").is_empty());
+    assert!(found(&library, "a", "book a room", &|tool, _| tool != "find_person").is_empty());
     assert_eq!((library.len(), library.retired(), library.of_scope(&Scope::of_group("a")).count()), (2, 1, 2));
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::prompts::Known;
 use crate::domain::{OutputField, Procedure, Scope};
 use crate::embedding::Embedder;
-use crate::procedures::{Library, Query, Settings, Wording, compose, feed};
+use crate::procedures::{InPlay, Library, Query, Settings, Wording, compose, feed};
 
 /// What the answers of the tool of a name hold, where that is known.
 pub type Outputs<'a> = dyn Fn(&str) -> Arc<[OutputField]> + Sync + 'a;
@@ -18,8 +18,8 @@ pub struct Lookup<'a> {
     pub library: &'a Library,
     /// Whose they are.
     pub scope: &'a Scope,
-    /// Is the tool of this name in play?
-    pub in_play: &'a (dyn Fn(&str) -> bool + Sync),
+    /// Which tools are in play.
+    pub in_play: &'a InPlay<'a>,
     /// What answers hold: it tells which procedure gives what another one needs.
     pub outputs: &'a Outputs<'a>,
     /// Is the procedure of this id withheld from the turn, to see whether it goes well without it?
@@ -89,7 +89,7 @@ impl Lookup<'_> {
             Some(embedder) => embedder.embed_query(text.to_owned()).await.ok(),
             None => None,
         };
-        let query = Query { scope: self.scope, text, vector: vector.as_ref(), in_play: &|tool| (self.in_play)(tool) };
+        let query = Query { scope: self.scope, text, vector: vector.as_ref(), in_play: self.in_play };
         self.library.recall(&query, k).into_iter().map(|found| found.procedure).collect()
     }
 
@@ -101,8 +101,7 @@ impl Lookup<'_> {
         let words = |procedure: &&Arc<Procedure>| (Some(procedure.id.clone()), Wording::of(procedure).into());
         let mut shown: Vec<FoundWords> = known.iter().map(words).collect();
         let Some(best) = known.first() else { return Fitting { ids, shown } };
-        let in_play = |tool: &str| (self.in_play)(tool);
-        let givers = self.library.in_play(self.scope, &in_play).map(|giver| &giver.procedure);
+        let givers = self.library.in_play(self.scope, self.in_play).map(|giver| &giver.procedure);
         let composed = givers.filter(|giver| !(self.withheld)(&giver.id)).find_map(|giver| {
             let goal = giver.plan.node(giver.plan.finals().first()?)?;
             let feed = feed(giver, best, &(self.outputs)(&goal.tool))?;

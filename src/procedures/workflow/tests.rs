@@ -92,7 +92,7 @@ fn run(source: &Scripted, settings: &Settings, budget: Budget) -> Outline {
     let lookup = Lookup {
         library: &library,
         scope: &scope,
-        in_play: &|_| true,
+        in_play: &|_, _| true,
         outputs: &outputs,
         withheld: &|_| false,
         embedder: None,
@@ -209,7 +209,7 @@ fn nothing_is_asked_where_no_procedure_fits() {
     let lookup = Lookup {
         library: &library,
         scope: &scope,
-        in_play: &|_| true,
+        in_play: &|_, _| true,
         outputs: &outputs,
         withheld: &|_| false,
         embedder: None,
@@ -233,7 +233,7 @@ fn a_procedure_whose_input_another_one_gives_comes_with_it() {
     let lookup = Lookup {
         library: &library,
         scope: &scope,
-        in_play: &|_| true,
+        in_play: &|_, _| true,
         outputs: &outputs,
         withheld: &|_| false,
         embedder: None,
@@ -261,7 +261,7 @@ fn what_is_withheld_is_told_and_not_shown() {
     let lookup = Lookup {
         library: &library,
         scope: &scope,
-        in_play: &|_| true,
+        in_play: &|_, _| true,
         outputs: &outputs,
         withheld: &withheld,
         embedder: None,

@@ -133,7 +133,14 @@ impl Database {
         let more = rows.len() > limit as usize;
         rows.truncate(limit as usize);
         let next = rows.last().filter(|_| more).map(|(id, _)| id.clone());
-        let items = rows.iter().map(|(id, document)| read(id, document)).collect::<Result<_, _>>()?;
+        let mut items = Vec::with_capacity(rows.len());
+        for (id, document) in &rows {
+            match read(id, document) {
+                Ok(item) => items.push(item),
+                // One that cannot be read must not keep the others from being seen.
+                Err(error) => tracing::warn!(%error, "a piece of memory is left out"),
+            }
+        }
         Ok(MemoryPage { items, next })
     }
 

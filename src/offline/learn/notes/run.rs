@@ -234,6 +234,7 @@ fn learned(mut notebook: Notebook, cases: &[Case], trained: &[Trained], run: &No
                 polarity: if trained.is_right { Polarity::Positive } else { Polarity::Negative },
                 key: key.clone(),
                 value: value.clone(),
+                client: None,
                 backing: Backing::Seen,
             };
             let evidence = Evidence {

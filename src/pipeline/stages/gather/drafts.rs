@@ -73,8 +73,8 @@ impl Source<'_> {
     fn draft(&self, event: Event<'_>, worked: &Call, backing: Backing) -> Option<LessonDraft> {
         let tool = self.tool(worked)?;
         let arguments = arguments(worked);
-        let is_offered = |name: &str| self.toolbook.get(name).is_some();
-        let lived = Lived { event, tool: &tool.tool, arguments: &arguments, is_offered: &is_offered };
+        let offered = |name: &str| self.toolbook.get(name).map(|tool| &*tool.tool);
+        let lived = Lived { event, tool: &tool.tool, arguments: &arguments, offered: &offered };
         compose(&lived, backing, self.settings)
     }
 

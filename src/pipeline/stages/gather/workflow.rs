@@ -10,10 +10,11 @@ use super::mendings::worked;
 use crate::catalog::Operation;
 use crate::domain::memory::Backing;
 use crate::domain::trace::Execution;
-use crate::domain::{Call, Owner, ProcedureDraft, Tool, Trace};
+use crate::domain::{Call, Owner, ProcedureDraft, Trace};
 use crate::openai::ChatRequest;
 use crate::pipeline::turn::Turn;
-use crate::procedures::{KnownTool, MadeCall, Workflow, draft_of_calls};
+use crate::procedures::{KnownTool, MadeCall, Workflow, draft_of_calls, names_only};
+use crate::scanner::CompiledTool;
 
 /// Calls that are looked at, the last ones: what takes more is no procedure that anybody would follow again.
 const MAX_CALLS: usize = 64;
@@ -23,8 +24,10 @@ const MAX_CALLS: usize = 64;
 pub(super) fn draft(turn: &Turn, offer: &Offer, draft: &Draft, is_mended: bool) -> Option<ProcedureDraft> {
     let conversation = draft.conversation();
     let made = made(conversation, turn.record.trace(), offer);
-    let tools: Vec<&Tool> = used(&made, offer);
-    let known: Vec<KnownTool<'_>> = tools.iter().map(|tool| known(turn, tool)).collect();
+    let tools = used(&made, offer);
+    let bare: Vec<Option<Value>> = tools.iter().map(|tool| bare(tool)).collect();
+    let known: Vec<KnownTool<'_>> =
+        tools.iter().zip(&bare).map(|(tool, bare)| known(turn, tool, bare.as_ref())).collect();
     let calls: Vec<MadeCall<'_>> = made.iter().map(Made::call).collect();
     let said = said(conversation);
     let said: Vec<&str> = said.iter().map(String::as_str).collect();
@@ -88,15 +91,21 @@ fn made(conversation: &ChatRequest, trace: &Trace, offer: &Offer) -> Vec<Made> {
 }
 
 /// The tools of these calls, each once.
-fn used<'a>(made: &[Made], offer: &'a Offer) -> Vec<&'a Tool> {
+fn used<'a>(made: &[Made], offer: &'a Offer) -> Vec<&'a CompiledTool> {
     let mut names: Vec<&str> = made.iter().map(|made| made.tool.as_str()).collect();
     names.sort_unstable();
     names.dedup();
-    names.into_iter().filter_map(|name| offer.toolbook.get(name)).map(|tool| &*tool.tool).collect()
+    names.into_iter().filter_map(|name| offer.toolbook.get(name)).map(|tool| &**tool).collect()
 }
 
-/// What the documents say of a tool.
-fn known<'a>(turn: &'a Turn, tool: &'a Tool) -> KnownTool<'a> {
+/// The names of the parameters of a client's own tool: all that may be learned of them.
+fn bare(tool: &CompiledTool) -> Option<Value> {
+    (tool.tool.owner == Owner::Client).then(|| names_only(&tool.tool.parameters))
+}
+
+/// What the documents say of a tool; of a client's own, names alone.
+fn known<'a>(turn: &'a Turn, compiled: &'a CompiledTool, bare: Option<&'a Value>) -> KnownTool<'a> {
+    let tool = &compiled.tool;
     let operation: Option<&Operation> = match &tool.owner {
         Owner::Proxy(reference) => turn.snapshot.catalog.operation(reference),
         Owner::Client | Owner::Search => None,
@@ -108,8 +117,9 @@ fn known<'a>(turn: &'a Turn, tool: &'a Tool) -> KnownTool<'a> {
     KnownTool {
         name: &tool.name,
         toolset,
-        description: &tool.description,
-        parameters: &tool.parameters,
+        client: bare.and_then(|_| compiled.client()),
+        description: if bare.is_some() { "" } else { &tool.description },
+        parameters: bare.unwrap_or(&tool.parameters),
         outputs: operation.map(|operation| &*operation.outputs).unwrap_or_default(),
         links: operation.map(|operation| operation.links.as_slice()).unwrap_or_default(),
         changes: operation.is_some_and(|operation| !operation.method.is_safe()),

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
+use sha2::{Digest, Sha256};
+
 use crate::cache::{ByteCache, Usage};
+use crate::domain::digest::{add_part, hex};
 use crate::domain::memory::Recalled;
 use crate::domain::rules::{Mode, ProceduresMode};
 use crate::openai::ChatRequest;
@@ -98,10 +101,18 @@ fn said(turn: &Turn, conversation: &ChatRequest) -> Vec<Said> {
     let texts: Vec<(usize, String)> = texts.filter(|(_, text)| !text.trim().is_empty()).collect();
     let skipped = texts.len().saturating_sub(USER_MESSAGES);
     let session = trace.session.as_deref();
-    let said = texts
-        .into_iter()
-        .enumerate()
-        .skip(skipped)
-        .map(|(ordinal, (place, text))| Said { place, key: key(memory.scope.as_str(), session, ordinal, &text) });
+    // A model that saw the client's own tools wrote the outline: it is for no request that offers others.
+    let tools = outline_key("", turn.request.tools_text().unwrap_or_default());
+    let said = texts.into_iter().enumerate().skip(skipped).map(|(ordinal, (place, text))| Said {
+        place,
+        key: outline_key(&key(memory.scope.as_str(), session, ordinal, &text), &tools),
+    });
     said.collect()
+}
+
+fn outline_key(message: &str, tools: &str) -> String {
+    let mut hash = Sha256::new();
+    add_part(&mut hash, message.as_bytes());
+    add_part(&mut hash, tools.as_bytes());
+    hex(&hash.finalize())
 }

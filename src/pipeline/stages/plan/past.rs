@@ -4,9 +4,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::domain::memory::Recalled;
+use crate::domain::memory::{Fingerprint, Recalled};
 use crate::domain::rules::ProceduresMode;
-use crate::domain::{Procedure, Scope};
+use crate::domain::{Owner, Procedure, Scope};
 use crate::embedding::Vector;
 use crate::experience::{Settings, draw};
 use crate::pipeline::plan_ground::PlanGround;
@@ -51,7 +51,7 @@ impl Past {
     ) -> Option<Arc<Procedure>> {
         let started = Instant::now();
         let vector = vector(scene, request).await;
-        let in_play = |name: &str| ground.position(name).is_some();
+        let in_play = |name: &str, fingerprint: Option<&Fingerprint>| is_in_play(ground, name, fingerprint);
         let query = Query { scope: &self.scope, text: request, vector: vector.as_ref(), in_play: &in_play };
         let parameters = |name: &str| {
             let tool = ground.tool(ground.position(name)?)?;
@@ -75,7 +75,7 @@ impl Past {
         let library = Arc::clone(&scene.turn.snapshot.memory.library);
         let embedder = scene.turn.snapshot.memory.embedder.clone();
         let (in_play, outputs) = (
-            |name: &str| ground.position(name).is_some(),
+            |name: &str, fingerprint: Option<&Fingerprint>| is_in_play(ground, name, fingerprint),
             |name: &str| {
                 ground.position(name).and_then(|at| ground.tool(at)).map(|tool| tool.outputs).unwrap_or_default()
             },
@@ -114,6 +114,19 @@ impl Past {
             outlined::remember(scene, Arc::new(Outlined { steps: made.steps.clone(), procedures }));
         }
         made.steps
+    }
+}
+
+/// Whether the tool of this name is one of a toolset, or, where it is to have a fingerprint, the client's own that has it.
+fn is_in_play(ground: &PlanGround, name: &str, fingerprint: Option<&Fingerprint>) -> bool {
+    let Some(position) = ground.position(name) else { return false };
+    // A tool of a toolset that may not be called is found out when the plan is drawn.
+    let Some(tool) = ground.tool(position) else { return fingerprint.is_none() };
+    let own = (tool.tool.tool.owner == Owner::Client).then(|| tool.tool.client());
+    match (own, fingerprint) {
+        (None, None) => true,
+        (Some(Some(own)), Some(fingerprint)) => own.fingerprint == *fingerprint,
+        _ => false,
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use crate::cache::{ByteCache, Usage};
+use crate::domain::Lesson;
 use crate::domain::digest::{add_part, hex};
 use crate::domain::memory::Recalled;
 
@@ -15,11 +16,14 @@ pub(crate) struct RecalledBefore {
     messages: ByteCache<String, Arc<Shown>>,
 }
 
-/// What a message was shown.
+/// What a message was shown. It holds no text of a request: what a lesson says of a client's own tools is made of each request's own schemas, so
+/// that none of them reaches another request with an equal message.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Shown {
-    /// The note behind the message; none where there was nothing to show.
-    pub(super) note: Option<String>,
+    /// The lessons behind the message, best first.
+    pub(super) shown: Vec<Arc<Lesson>>,
+    /// Whether the model is told where there is none.
+    pub(super) tell_none: bool,
     /// The lessons that were found, those that were withheld among them.
     pub(super) lessons: Vec<Recalled>,
 }
@@ -27,7 +31,8 @@ pub(super) struct Shown {
 impl Shown {
     fn weight(&self) -> usize {
         let lessons = self.lessons.iter().map(|lesson| lesson.id.len() + size_of::<Recalled>());
-        self.note.as_ref().map_or(0, String::len) + lessons.sum::<usize>()
+        let shown = self.shown.iter().map(|lesson| lesson.key.len() + lesson.value.len() + size_of::<Lesson>());
+        lessons.sum::<usize>() + shown.sum::<usize>()
     }
 }
 

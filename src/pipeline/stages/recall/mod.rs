@@ -12,15 +12,16 @@ use std::time::Instant;
 
 use futures_util::FutureExt;
 
-use crate::domain::Scope;
-use crate::domain::memory::Recalled;
+use crate::domain::memory::{ClientTool, Recalled, Wording};
 use crate::domain::rules::Mode;
+use crate::domain::{Owner, Scope};
 use crate::embedding::Vector;
-use crate::experience::{RecallQuery, Recollection, ToolInPlay, draw, shown};
+use crate::experience::{Notebook, RecallQuery, Recollection, Settings, ToolInPlay, draw, shown, wording};
 use crate::openai::ChatRequest;
 use crate::pipeline::Pipeline;
 use crate::pipeline::query_vectors::query_vectors;
 use crate::pipeline::turn::Turn;
+use crate::scanner::CompiledTool;
 use crate::telemetry::OperationKind;
 use crate::telemetry::labels::{MemoryKind, Stage};
 
@@ -34,6 +35,9 @@ use super::offer::Offer;
 /// is forgotten anyway.
 const USER_MESSAGES: usize = 64;
 
+/// Characters of a client's tool's description, the first, that a request is compared with.
+const PURPOSE_CHARS: usize = 400;
+
 /// Shows the turn the lessons that its request wants, as policy says.
 pub(crate) async fn recall(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, draft: &mut Draft) {
     let Some(scope) = turn.record.trace().memory.as_ref().map(|note| note.scope.clone()) else { return };
@@ -45,7 +49,7 @@ pub(crate) async fn recall(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, 
     let started = Instant::now();
     // A helping stage: whatever breaks here does not cost the turn.
     match AssertUnwindSafe(notes(pipeline, turn, offer, &scope, may_show)).catch_unwind().await {
-        Ok(notes) => add(pipeline, turn, draft, notes),
+        Ok(notes) => add(pipeline, turn, offer, draft, notes),
         Err(_) => {
             tracing::error!("lessons cannot be recalled: the turn goes on without");
             pipeline.metrics.stage_degraded.inc(Stage::Recall);
@@ -102,26 +106,47 @@ fn said(request: &ChatRequest) -> Vec<(usize, String)> {
 
 /// Finds what a request wants, and draws which of it is shown.
 async fn look_up(pipeline: &Pipeline, turn: &Turn, offer: &Offer, scope: &Scope, text: &str) -> Shown {
-    let tools: Vec<ToolInPlay<'_>> =
-        offer.toolbook.tools().iter().filter_map(|tool| ToolInPlay::of(&tool.tool)).collect();
+    let notebook = &turn.snapshot.memory.notebook;
+    let tools = tools_in_play(offer, notebook, scope);
     let vector = vector(pipeline, turn, text).await;
     let most = turn.policy.recall.lessons as usize;
     let query = RecallQuery { scope, text, tools: &tools, most, vector: vector.as_ref() };
-    let notebook = &turn.snapshot.memory.notebook;
     let mut random = fastrand::Rng::new();
     let drawn: Vec<(Recollection, (bool, f64))> =
         notebook.recall(&query).into_iter().map(|found| (found, draw(notebook.settings(), &mut random))).collect();
-    let lessons: Vec<_> =
-        drawn.iter().filter(|(_, (withheld, _))| !withheld).map(|(found, _)| &*found.lesson).collect();
-    let is_told = !lessons.is_empty() || turn.policy.recall.tell_none;
-    let note = is_told.then(|| shown(&lessons));
+    let shown = drawn.iter().filter(|(_, (withheld, _))| !withheld).map(|(found, _)| Arc::clone(&found.lesson));
+    let shown = shown.collect();
     let recalled = |(found, (withheld, chance)): &(Recollection, (bool, f64))| Recalled {
         id: found.lesson.id.clone(),
         again: false,
         withheld: *withheld,
         chance: *chance,
     };
-    Shown { note, lessons: drawn.iter().map(recalled).collect() }
+    Shown { shown, tell_none: turn.policy.recall.tell_none, lessons: drawn.iter().map(recalled).collect() }
+}
+
+/// The tools that lessons may be about. How a client's own tool is known again is worked out only where there is a lesson about one of its name.
+fn tools_in_play<'a>(offer: &'a Offer, notebook: &Notebook, scope: &Scope) -> Vec<ToolInPlay<'a>> {
+    let tools = offer.toolbook.tools().iter();
+    let in_play = |tool: &'a Arc<CompiledTool>| match &tool.tool.owner {
+        Owner::Client if notebook.knows_client_tool(scope, tool.name()) => {
+            let description = &tool.tool.description;
+            let end = description.char_indices().nth(PURPOSE_CHARS).map_or(description.len(), |(end, _)| end);
+            Some(ToolInPlay::of_client(tool.client()?, description.get(..end).unwrap_or_default()))
+        }
+        _ => ToolInPlay::of(&tool.tool),
+    };
+    tools.filter_map(in_play).collect()
+}
+
+/// What lessons say to this request; `None` where they say nothing.
+fn note(offer: &Offer, settings: &Settings, Shown { shown: lessons, tell_none, .. }: &Shown) -> Option<String> {
+    let offered = |known: &ClientTool| {
+        let tool = offer.toolbook.get(known.name.as_str())?;
+        (tool.client() == Some(known)).then_some(&*tool.tool)
+    };
+    let said: Vec<Wording> = lessons.iter().filter_map(|lesson| wording(lesson, &offered, settings)).collect();
+    (!said.is_empty() || *tell_none).then(|| shown(&said))
 }
 
 /// The vector of what the user said, where lessons have some.
@@ -133,10 +158,10 @@ async fn vector(pipeline: &Pipeline, turn: &Turn, text: &str) -> Option<Vector> 
 }
 
 /// Adds the notes to the draft, and what the last message was shown to the trace.
-fn add(pipeline: &Pipeline, turn: &mut Turn, draft: &mut Draft, notes: Vec<Placed>) {
+fn add(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, draft: &mut Draft, notes: Vec<Placed>) {
     for Placed { place, shown, is_last, again } in notes {
-        if let Some(note) = &shown.note {
-            draft.add_note(place, note.clone());
+        if let Some(note) = note(offer, turn.snapshot.memory.notebook.settings(), &shown) {
+            draft.add_note(place, note);
         }
         if is_last && let Some(memory) = &mut turn.record.trace_mut().memory {
             memory.lessons = shown.lessons.iter().map(|lesson| Recalled { again, ..lesson.clone() }).collect();

@@ -34,6 +34,7 @@ fn lesson(id: &str) -> Lesson {
         value: "as ISO 8601 \u{0}".to_owned(),
         author: Author::Composed,
         composed: None,
+        client: None,
         evidence: vec![evidence("t1", "s1", 1_000)],
         tally: Tally::default(),
         retired: None,
@@ -49,6 +50,7 @@ fn procedure(id: &str) -> Procedure {
         id: id.to_owned(),
         scope: Scope::of_group("team"),
         toolsets: vec!["rooms".to_owned()],
+        client_tools: Some(Vec::new()),
         input: Vec::new(),
         output: "a room".to_owned(),
         steps: vec!["find it".to_owned()],
@@ -130,7 +132,7 @@ on_every_database! {
         let lessons = [
             lesson("les_1"),
             Lesson { scope: Scope::of_key("b"), ..lesson("les_2") },
-            Lesson { toolset: None, tools: vec!["boo".to_owned()], ..lesson("les_3") },
+            Lesson { toolset: Some("other".to_owned()), tools: vec!["boo".to_owned()], ..lesson("les_3") },
             Lesson { retired, ..lesson("les_4") },
             lesson("les_5"),
         ];
