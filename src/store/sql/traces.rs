@@ -314,3 +314,40 @@ impl SummaryRow {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Verdict;
+    use crate::domain::rules::Mode;
+    use crate::store::Location;
+    use crate::store::sqlite::Sqlite;
+
+    /// How SQLite would answer a filter: which index it takes.
+    async fn plan(database: &Database, filter: &TraceFilter) -> String {
+        let mut query = list_query(filter, 10).unwrap();
+        query.text = format!("EXPLAIN QUERY PLAN {}", query.text).into();
+        let steps: Vec<(i64, i64, i64, String)> = database.fetch_all(query).await.unwrap();
+        steps.into_iter().map(|(.., step)| step).collect::<Vec<_>>().join("; ")
+    }
+
+    #[tokio::test]
+    async fn every_filter_has_an_index_in_the_order_of_the_list() {
+        let database = Database::Sqlite(Sqlite::open(&Location::Memory).await.unwrap());
+        let text = || Some("x".to_owned());
+        let none = TraceFilter::default;
+        for (index, filter) in [
+            ("traces_by_time", none()),
+            ("traces_by_model", TraceFilter { model: text(), ..none() }),
+            ("traces_by_policy", TraceFilter { policy: text(), ..none() }),
+            ("traces_by_session", TraceFilter { session: text(), ..none() }),
+            ("traces_by_tenant", TraceFilter { key: text(), ..none() }),
+            ("traces_by_mode", TraceFilter { mode: Some(Mode::Shadow), ..none() }),
+            ("traces_by_status", TraceFilter { status: Some(502), ..none() }),
+            ("traces_by_verdict", TraceFilter { verdict: Some(Verdict::Faulty), ..none() }),
+        ] {
+            let plan = plan(&database, &filter).await;
+            assert!(plan.contains(index) && !plan.contains("TEMP B-TREE"), "{index}: {plan}");
+        }
+    }
+}
