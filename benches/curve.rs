@@ -77,8 +77,11 @@ const HOSTILE: [(&str, &str); 42] = [
     ("backticks", "`f("),
 ];
 
-/// Hostile native calls: what an answer of about this many bytes has.
-const HOSTILE_CALLS: [(&str, fn(usize) -> Vec<Call>); 7] = [
+/// Makes the native calls of an answer of about this many bytes.
+type MakeCalls = fn(usize) -> Vec<Call>;
+
+/// Hostile native calls.
+const HOSTILE_CALLS: [(&str, MakeCalls); 7] = [
     ("calls: one with unknown parameters", |bytes| {
         vec![call(object(bytes, |index| format!("\"unheard_of_{index}\":1")))]
     }),
