@@ -80,6 +80,9 @@ async fn respond(request: Request<Incoming>) -> Result<Response<Body>, std::io::
     let asked: Value = serde_json::from_slice(&body).unwrap_or_default();
     let number = asked["seed"].as_u64().unwrap_or_default();
     let is_stream = asked["stream"] == true;
+    if let Some(kind) = asked["hostile"].as_str() {
+        return Ok(whole(StatusCode::OK, hostile(kind)));
+    }
     if is_broken(number) {
         return broken(number / BROKEN_ONE_OF, is_stream);
     }
@@ -94,6 +97,31 @@ async fn respond(request: Request<Incoming>) -> Result<Response<Body>, std::io::
         (Scene::Text | Scene::Executed, _) => None,
     };
     Ok(if is_stream { events(said.as_ref()) } else { whole(StatusCode::OK, message(said.as_ref())) })
+}
+
+/// Bytes of a hostile answer, about.
+const HOSTILE: usize = 1 << 20;
+
+/// An answer that is made to cost as much as possible: of many unknown parameters, many faulty calls, or text that keeps beginning calls.
+fn hostile(kind: &str) -> String {
+    let call = |id: usize, arguments: &str| json!({"id": format!("call_{id}"), "type": "function", "function": {"name": "get_weather", "arguments": arguments}});
+    let message = match kind {
+        "parameters" => {
+            let members: Vec<String> =
+                (0..HOSTILE / 24).map(|number| format!("\"citi_{number}\":\"x{number}\"")).collect();
+            json!({"role": "assistant", "content": null, "tool_calls": [call(0, &format!("{{{}}}", members.join(",")))]})
+        }
+        "calls" => {
+            let calls: Vec<Value> = (0..4_000).map(|id| call(id, "{\"citi\":\"Paris\",\"day\":3}")).collect();
+            json!({"role": "assistant", "content": null, "tool_calls": calls})
+        }
+        _ => {
+            let piece = "<tool_call>{\"name\": \"get_weather\", \"arguments\": {\n";
+            json!({"role": "assistant", "content": piece.repeat(HOSTILE / piece.len())})
+        }
+    };
+    let choice = json!({"index": 0, "message": message, "finish_reason": "stop"});
+    json!({"id": "x", "object": "chat.completion", "created": 1, "model": "soak", "choices": [choice]}).to_string()
 }
 
 fn broken(kind: u64, is_stream: bool) -> Result<Response<Body>, std::io::Error> {

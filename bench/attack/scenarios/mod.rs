@@ -1,8 +1,11 @@
 //! The attacks, a file for each. A new one is a file and its row in [`SCENARIOS`].
 
 mod begun_bodies;
+mod hostile_answers;
 mod idle_connections;
+mod requests;
 mod slow_bodies;
+mod tool_lists;
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -35,6 +38,16 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         name: "begun-bodies",
         title: "60 begun 30 MiB bodies",
         attack: |target, length| Box::pin(begun_bodies::attack(target, length)),
+    },
+    Scenario {
+        name: "tool-lists",
+        title: "10,000 lists of tools of 200 kB, 16 at a time",
+        attack: |target, length| Box::pin(tool_lists::attack(target, length)),
+    },
+    Scenario {
+        name: "hostile-answers",
+        title: "hostile answers of 1 MB, 6 at a time",
+        attack: |target, length| Box::pin(hostile_answers::attack(target, length)),
     },
 ];
 

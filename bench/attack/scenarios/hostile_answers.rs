@@ -1,0 +1,26 @@
+//! Answers of the upstream that are made to cost as much judgement as possible, 1 MB each.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::requests;
+
+/// The kinds of answers, as the upstream of the soak makes them.
+const KINDS: [&str; 3] = ["parameters", "calls", "text"];
+
+/// Connections that ask for them.
+const CONNECTIONS: usize = 6;
+
+pub(super) async fn attack(target: SocketAddr, length: Duration) -> Result<String, String> {
+    let body = |number: usize| {
+        let weather = json!({"type": "function", "function": {"name": "get_weather", "parameters": {
+            "type": "object", "required": ["city"], "additionalProperties": false,
+            "properties": {"city": {"type": "string"}, "days": {"type": "integer"}}}}});
+        let kind = KINDS[number % KINDS.len()];
+        json!({"model": "soak", "hostile": kind, "messages": [{"role": "user", "content": "Weather?"}], "tools": [weather]}).to_string()
+    };
+    let (answered, succeeded) = requests::send(target, (length, usize::MAX, CONNECTIONS), body).await?;
+    Ok(format!("{answered} answered, {succeeded} with success"))
+}

@@ -1,0 +1,40 @@
+//! Requests each of which has a list of tools of its own.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::requests;
+
+/// How many lists.
+const LISTS: usize = 10_000;
+
+/// Connections that send them.
+const CONNECTIONS: usize = 16;
+
+/// Bytes of a list.
+const LIST: usize = 200_000;
+
+pub(super) async fn attack(target: SocketAddr, length: Duration) -> Result<String, String> {
+    let (answered, succeeded) = requests::send(target, (length, LISTS, CONNECTIONS), body).await?;
+    Ok(format!("{answered} lists answered, {succeeded} with success"))
+}
+
+/// A request whose list differs from every other one in its descriptions.
+fn body(number: usize) -> String {
+    let tool = |at: usize| {
+        json!({"type": "function", "function": {
+            "name": format!("get_thing_{at}"),
+            "description": format!("Gets thing {at} of list {number}, with all that belongs to it."),
+            "parameters": {"type": "object", "required": ["city"], "properties": {
+                "city": {"type": "string", "description": format!("The city of thing {at} of list {number}.")},
+                "days": {"type": "integer", "minimum": 1, "maximum": 14},
+                "unit": {"type": "string", "enum": ["celsius", "fahrenheit"]},
+                "tags": {"type": "array", "items": {"type": "string"}}}}}})
+    };
+    let size = tool(0).to_string().len();
+    let tools: Vec<Value> = (0..LIST / size).map(tool).collect();
+    json!({"model": "soak", "seed": 1, "messages": [{"role": "user", "content": "What is there?"}], "tools": tools})
+        .to_string()
+}
