@@ -68,7 +68,8 @@ async fn ids(store: &Store) -> Vec<String> {
     page.items.into_iter().map(|lesson| lesson.id).collect()
 }
 
-async fn dropped(settings: &Settings, directory: &Path) {
+/// Takes the database back to the version before the migration, and brings it up to date again.
+async fn dropped(settings: &Settings, directory: &Path, before_it: i64) {
     let store = Store::opened(settings, directory).await;
     store.lessons().put(&lessons(), 0).await.unwrap();
     store.procedures().put(&[procedure()], 0).await.unwrap();
@@ -82,7 +83,7 @@ async fn dropped(settings: &Settings, directory: &Path) {
     let before = store.lessons().changed(0, 100).await.unwrap();
     store.close().await;
 
-    Store::roll_back(settings, directory).await.unwrap();
+    while Store::roll_back(settings, directory).await.unwrap() > before_it {}
     let store = Store::opened(settings, directory).await;
     assert_eq!(ids(&store).await, ["les_4", "les_5", "les_6"]);
     let mut after = store.lessons().changed(before.upto, 100).await.unwrap();
@@ -104,13 +105,13 @@ async fn dropped(settings: &Settings, directory: &Path) {
 #[tokio::test]
 async fn a_file_of_an_earlier_version_loses_what_was_learned_of_clients_own_tools() {
     let directory = tempfile::tempdir().unwrap();
-    dropped(&Settings { url: "sqlite:a.sqlite3".into(), ..in_memory() }, directory.path()).await;
+    dropped(&Settings { url: "sqlite:a.sqlite3".into(), ..in_memory() }, directory.path(), 12).await;
 }
 
 #[tokio::test]
 async fn so_does_a_postgres_database() {
     let Some(url) = postgres_server::database() else { return };
-    dropped(&at_postgres(url), Path::new("")).await;
+    dropped(&at_postgres(url), Path::new(""), 5).await;
 }
 
 #[test]
