@@ -198,16 +198,14 @@ async fn on_exhausted_error_is_a_502() {
 
 #[tokio::test]
 async fn an_upstream_that_fails_when_asked_again_leaves_the_first_answer() {
-    for failure in [
-        Reply::json(500, &json!({"error": {"message": "no", "type": "t", "param": null, "code": null}})),
-        Reply::reset(),
-        Reply::body(200, &[], "half"),
-    ] {
+    let refused = Reply::json(500, &json!({"error": {"message": "no", "type": "t", "param": null, "code": null}}));
+    // A reset of a connection that had served a request before may be its idle end: that request is sent once more.
+    for (failure, requests) in [(refused, 2), (Reply::reset(), 3), (Reply::body(200, &[], "half"), 2)] {
         let (upstream, proxy) = guarding(vec![one_call("get_weather", "{}"), failure]).await;
         let answer = proxy.client().chat(&with_tools("Weather?")).await;
         assert_eq!(answer.verdict(), "faulty");
         assert_eq!(calls_of(&answer), [pair("get_weather", "{}")]);
-        assert_eq!(upstream.received().len(), 2);
+        assert_eq!(upstream.received().len(), requests);
     }
 }
 
