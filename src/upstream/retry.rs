@@ -33,6 +33,8 @@ pub struct Retries {
     connects_left: u32,
     answers_left: u32,
     made: u32,
+    /// Whether any wait was begun.
+    begun: bool,
     max_wait: Duration,
 }
 
@@ -43,25 +45,26 @@ impl Retries {
             connects_left: settings.connect_retries,
             answers_left: settings.retries,
             made: 0,
+            begun: false,
             max_wait: Duration::from_secs(settings.retry_max_wait_seconds),
         }
     }
 
     /// None: the client makes its request again itself.
     pub(super) fn none() -> Self {
-        Self { connects_left: 0, answers_left: 0, made: 0, max_wait: Duration::ZERO }
+        Self { connects_left: 0, answers_left: 0, made: 0, begun: false, max_wait: Duration::ZERO }
     }
 
     /// Whether the request was made again. Its client need not repeat that then.
     pub fn were_made(&self) -> bool {
-        self.made > 0
+        self.begun
     }
 
     /// The wait before the next try after no connection could be made; `None`: there is none.
     pub fn after_connect(&mut self, within: Duration) -> Option<Duration> {
         self.connects_left = self.connects_left.checked_sub(1)?;
         let wait = self.jittered(FIRST_CONNECT_WAIT);
-        (wait < within).then_some(wait)
+        self.begin(wait, within)
     }
 
     /// The wait before the next try after an answer that asks for one; `None`: there is none. A wait that the provider asks for is kept to the
@@ -74,7 +77,13 @@ impl Retries {
             Some(_) => return None,
             None => self.jittered(FIRST_WAIT),
         };
-        (wait < within).then_some(wait)
+        self.begin(wait, within)
+    }
+
+    fn begin(&mut self, wait: Duration, within: Duration) -> Option<Duration> {
+        let begins = wait < within;
+        self.begun |= begins;
+        begins.then_some(wait)
     }
 
     /// Full jitter: anything up to the first wait, doubled with each try made.
@@ -202,6 +211,10 @@ mod tests {
         assert!(wait >= asked && wait <= asked + FIRST_CONNECT_WAIT, "{wait:?}");
         assert_eq!(retries.after_answer(Again { after: Some(asked) }, Duration::from_secs(2)), None);
         assert_eq!(retries.after_answer(Again { after: Some(HOUR) }, HOUR * 2), None);
+        assert!(retries.were_made());
+        let mut none = Retries::new(&Settings::default());
+        assert_eq!(none.after_answer(Again { after: Some(asked) }, Duration::from_secs(2)), None);
+        assert!(!none.were_made(), "a wait that was not begun is no try");
     }
 
     proptest! {
