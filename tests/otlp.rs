@@ -163,7 +163,8 @@ async fn streams_failures_and_clients_that_leave_are_told() {
     let upstream = Server::scripted(|number, _| match number {
         0 => Reply::events(&answer::text_chunks("It rains.")),
         1 => Reply::json(400, &json!({"error": {"message": CANARY, "type": "invalid_request_error"}})),
-        2 => Reply::reset(),
+        // Once more on a connection that had served a request before.
+        2 | 3 => Reply::reset(),
         _ => Reply::silence(),
     })
     .await;
@@ -188,7 +189,7 @@ async fn streams_failures_and_clients_that_leave_are_told() {
         assert_eq!((error(CLIENT), error(SERVER)), (Some(of_attempt), of_turn));
     }
     let gone = proxy.client().begin_chat(&plain("Hello")).await;
-    upstream.arrival_of(4).await;
+    upstream.arrival_of(5).await;
     gone.leave().await;
     guarded("the span of a turn whose client left", async {
         while !collector.spans().iter().any(|span| span.attributes["error.type"] == "cancelled" && span.kind == SERVER)
