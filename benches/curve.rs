@@ -31,7 +31,7 @@ const HANGS: Duration = Duration::from_secs(3);
 const MEASURED: Duration = Duration::from_millis(100);
 
 /// What each hostile text repeats.
-const HOSTILE: [(&str, &str); 42] = [
+const HOSTILE: [(&str, &str); 43] = [
     ("nested arrays", "["),
     ("nested objects", "{\"a\":"),
     ("nested parentheses", "("),
