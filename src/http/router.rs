@@ -53,7 +53,7 @@ pub struct OperatorSide {
     pub draining: Arc<AtomicBool>,
 }
 
-/// The client side: what an OpenAI client speaks to. Paths are normal here: see [`super::path`].
+/// The client side: what an OpenAI client speaks to. Paths are normal here: `path.rs` has seen them.
 pub fn client_router(state: ClientSide, guard: RequestGuard) -> Router {
     let metrics = state.metrics.clone();
     let router = Router::new()

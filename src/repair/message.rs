@@ -168,7 +168,7 @@ fn judged_in_budget(
     let judge = |(index, call): (usize, &Call)| JudgedCall::of(call, index, toolbook, scan, repair, context);
     if !spoken.calls.is_empty() {
         let mut calls: Vec<JudgedCall> = spoken.calls.iter().enumerate().map(judge).collect();
-        if scan.faults.of(FaultCode::RepeatedCall) != Action::Off {
+        if calls.len() > 1 && scan.faults.of(FaultCode::RepeatedCall) != Action::Off {
             note_duplicates(&mut calls);
         }
         return JudgedMessage { calls, ..Default::default() };

@@ -1,6 +1,6 @@
 //! The one view of JSON Schemas that every room shares.
 //!
-//! [`resolve`] finds what a `$ref` names, [`subschemas`] lists the schemas inside one and the values that they judge, [`expand`] finds all
+//! [`resolve`] finds what a `$ref` names, [`subschemas`] lists the schemas inside one and the values that they judge, [`expand()`] finds all
 //! schemas that apply to one and the same value, and [`SchemaDocument`] finds everything that a reference may name, anchors and embedded
 //! resources included. Judging, examples, masking and planning read schemas through these functions alone, so that what one of them
 //! sees is seen by the others.

@@ -12,6 +12,10 @@ const MAX_HEAD: usize = 192;
 /// Whether such a call may begin with `rest`.
 pub(super) fn may_begin(rest: &str, toolbook: &Toolbook) -> bool {
     let head = rest.get(..rest.floor_char_boundary(MAX_HEAD)).unwrap_or_default();
+    // Of nearly all lines this is all that is looked at.
+    if memchr::memchr2(b'>', b'=', head.as_bytes()).is_none() {
+        return false;
+    }
     let line = head.split('\n').next().unwrap_or_default();
     match line.split_once('>') {
         Some((path, _)) if path_of(path, toolbook).is_some() => return true,

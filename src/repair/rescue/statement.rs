@@ -60,6 +60,10 @@ pub(super) const SHELLS: [&str; 9] =
 
 /// Whether a line is a tag of such an element, or the end tag of any element, and nothing else.
 pub(super) fn is_shell(line: &str) -> bool {
+    // Of nearly all lines this is all that is looked at.
+    if !line.trim_start().starts_with('<') {
+        return false;
+    }
     let tag = line.trim().strip_prefix('<').and_then(|tag| tag.strip_suffix('>'));
     let is_name =
         |name: &str| !name.is_empty() && name.chars().all(|letter| letter.is_alphanumeric() || "_-:".contains(letter));

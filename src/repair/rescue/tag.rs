@@ -118,9 +118,9 @@ pub(super) fn start(text: &str) -> Option<Tag<'_>> {
     let full = window.get(..head)?.trim_end();
     let (name, kind) = name_of(full)?;
     let is_named_by_sign = matches!(kind, Some(Kind::Function | Kind::Parameter));
-    let close = window.find(['>', '<']).filter(|at| window.as_bytes().get(*at) == Some(&b'>'));
-    let line =
-        window.find('\n').filter(|_| is_named_by_sign && window.get(head..).is_some_and(|rest| rest.starts_with('=')));
+    let close = memchr::memchr2(b'>', b'<', window.as_bytes()).filter(|at| window.as_bytes().get(*at) == Some(&b'>'));
+    let may_end_with_line = is_named_by_sign && window.get(head..).is_some_and(|rest| rest.starts_with('='));
+    let line = if may_end_with_line { memchr::memchr(b'\n', window.as_bytes()) } else { None };
     // `<function=name` without its bracket ends with its line.
     let (end, closing) = match (close, line) {
         (Some(close), Some(line)) if line < close => (line, 0),
@@ -276,13 +276,20 @@ fn unquoted(value: &str) -> &str {
 
 /// The value of an attribute, with or without quotes.
 fn attribute_value<'a>(attributes: &'a str, name: &str) -> Option<&'a str> {
-    let value = attributes.split_once(name)?.1.trim_start().strip_prefix('=')?;
+    let value = behind(attributes, name)?.trim_start().strip_prefix('=')?;
     Some(unquoted(value)).filter(|value| !value.is_empty())
+}
+
+/// What stands behind the name of an attribute. Most tags have no attributes, so that nothing is looked for.
+fn behind<'a>(attributes: &'a str, name: &str) -> Option<&'a str> {
+    memchr::memchr(b'=', attributes.as_bytes())?;
+    let at = memchr::memmem::find(attributes.as_bytes(), name.as_bytes())?;
+    attributes.get(at + name.len()..)
 }
 
 /// The value of an attribute in quotes.
 pub(super) fn attribute<'a>(attributes: &'a str, name: &str) -> Option<&'a str> {
-    let rest = attributes.split_once(name)?.1.trim_start().strip_prefix('=')?.trim_start();
+    let rest = behind(attributes, name)?.trim_start().strip_prefix('=')?.trim_start();
     let quote = rest.chars().next().filter(|letter| matches!(letter, '"' | '\''))?;
     rest.get(1..)?.split_once(quote).map(|(value, _)| value)
 }
