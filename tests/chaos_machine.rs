@@ -58,9 +58,15 @@ async fn a_full_disk_costs_no_answer_and_room_mends_it() {
     let launcher: Vec<&str> = launcher.iter().map(String::as_str).collect();
     let upstream = Server::scripted(|_, request| {
         let messages = request.messages();
-        match messages.last().unwrap()["role"] == "user" && messages.last().unwrap()["content"] == "Book" {
-            true => one_call("bookRoom", r#"{"room": "blue", "from": "2026-03-01T09:00:00Z", "hours": 2}"#),
-            false => text("Done."),
+        let last = messages.last().unwrap();
+        let order = |hours: u32| {
+            let arguments = json!({"room": "blue", "from": "2026-03-01T09:00:00Z", "hours": hours});
+            one_call("bookRoom", &arguments.to_string())
+        };
+        match last["content"].as_str().filter(|_| last["role"] == "user") {
+            Some("Book") => order(2),
+            Some("Book longer") => order(3),
+            _ => text("Done."),
         }
     })
     .await;
@@ -91,7 +97,8 @@ async fn a_full_disk_costs_no_answer_and_room_mends_it() {
     let placed = api.received().len();
     grow_disk(&proxy);
     proxy.metric_reaches("store_up", &[], 1.0).await;
-    proxy.client().chat(&ask("Book")).await.ok();
+    // Another order: where the one before was placed and its outcome found no room, the same order is refused, because it may have been placed.
+    proxy.client().chat(&ask("Book longer")).await.ok();
     turns += 1;
     assert_eq!(api.received().len(), placed + 1, "orders are placed again");
     let kept = async {
