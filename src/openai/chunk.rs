@@ -5,7 +5,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::fields::{Fields, present};
-use super::reasoning::{OPAQUE, is_opaque};
+use super::reasoning::is_opaque;
 use super::usage::{read_usage, with_usage};
 use super::{AnswerError, SseEvent};
 use crate::domain::Usage;
@@ -169,34 +169,25 @@ impl Chunk {
     /// What may flow at once: the chunk without pieces of calls, finish reasons, opaque members and the usage that comes with them; `None` if
     /// nothing but a role is left. A chunk without any of these is given as it is.
     pub fn without_held(&self) -> Option<Chunk> {
-        if !self.is_held() {
-            return Some(self.clone());
-        }
-        if !self.seen.free {
-            return None;
-        }
-        self.with_choices(false, |choice, delta| {
-            delta.remove("tool_calls");
-            delta.remove("function_call");
-            for key in OPAQUE {
-                delta.remove(key);
-            }
-            choice.set("finish_reason", raw(&()));
-            carries_something(delta) || present(choice.get("logprobs")).is_some()
-        })
+        self.without(|key| is_call(key) || is_opaque(key), self.is_held(), self.seen.free)
     }
 
     /// The same with the opaque members, for an attempt that is accepted.
     pub fn without_calls_and_finish(&self) -> Option<Chunk> {
-        if !self.seen.calls && !self.seen.finish {
+        self.without(is_call, self.seen.calls || self.seen.finish, self.seen.free || self.seen.opaque)
+    }
+
+    /// The chunk without finish reasons and the members for which `is_removed` holds. `has_removed` says whether it has any of these, `has_rest`
+    /// whether it has anything else that is more than a role.
+    fn without(&self, is_removed: impl Fn(&str) -> bool, has_removed: bool, has_rest: bool) -> Option<Chunk> {
+        if !has_removed {
             return Some(self.clone());
         }
-        if !self.seen.free && !self.seen.opaque {
+        if !has_rest {
             return None;
         }
         self.with_choices(false, |choice, delta| {
-            delta.remove("tool_calls");
-            delta.remove("function_call");
+            retain(delta, |key| !is_removed(key));
             choice.set("finish_reason", raw(&()));
             carries_something(delta) || present(choice.get("logprobs")).is_some()
         })
@@ -211,12 +202,7 @@ impl Chunk {
             return Some(self.clone());
         }
         self.with_choices(true, |choice, delta| {
-            let is_held = |key: &str| matches!(key, "tool_calls" | "function_call") || is_opaque(key);
-            *delta = delta
-                .iter()
-                .filter(|(key, _)| is_held(key))
-                .map(|(key, value)| (key.to_owned(), value.to_owned()))
-                .collect();
+            retain(delta, |key| is_call(key) || is_opaque(key));
             choice.remove("logprobs");
             delta.iter().next().is_some() || present(choice.get("finish_reason")).is_some()
         })
@@ -318,7 +304,17 @@ pub(super) fn carries_something(delta: &RawObject) -> bool {
 
 /// Members of a delta that flow: all but the role, which says nothing alone, and the pieces of calls.
 fn is_free(key: &str) -> bool {
-    !matches!(key, "role" | "tool_calls" | "function_call") && !is_opaque(key)
+    key != "role" && !is_call(key) && !is_opaque(key)
+}
+
+/// Members of a delta that hold pieces of calls.
+fn is_call(key: &str) -> bool {
+    matches!(key, "tool_calls" | "function_call")
+}
+
+fn retain(delta: &mut RawObject, is_kept: impl Fn(&str) -> bool) {
+    let kept = delta.iter().filter(|(key, _)| is_kept(key));
+    *delta = kept.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
 }
 
 /// Neither `null` nor an empty string or array.

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use super::completion::object;
 use super::fields::present;
 use super::message::with_tool_call;
-use super::{AssistantMessage, ErrorBody, StreamHead};
+use super::{AssistantMessage, StreamHead};
 use crate::domain::json::{RawObject, raw};
 use crate::domain::{Call, Usage};
 
@@ -72,11 +72,6 @@ pub fn usage(head: &StreamHead, usage: Usage) -> Bytes {
 /// A chunk without choices that carries the debug object.
 pub fn debug(head: &StreamHead, debug: &Value) -> Bytes {
     event(head, &[], &[("callwright", raw(debug))])
-}
-
-/// An error inside a stream.
-pub fn error(error: &ErrorBody) -> Bytes {
-    data(&raw(error))
 }
 
 /// An error answer whose status could not be sent any more, as an event: `error` with what the upstream said, and the members `status`, `code`
@@ -188,7 +183,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::openai::Completion;
+    use crate::openai::{Completion, ErrorBody};
 
     fn head() -> StreamHead {
         let extra = RawObject::parse(r#"{"system_fingerprint":"fp"}"#).unwrap();
@@ -294,6 +289,9 @@ mod tests {
         assert_eq!((&usage["choices"], &usage["usage"]["total_tokens"]), (&json!([]), &json!(3)));
         assert_eq!(value(&debug(&head(), &json!({"a": 1})))["callwright"], json!({"a": 1}));
         let body = ErrorBody { message: "m".into(), kind: "upstream_error".into(), param: None, code: None };
-        assert_eq!(value(&error(&body))["error"]["type"], "upstream_error");
+        assert_eq!(
+            value(&late_error(&body.to_bytes(), StatusCode::BAD_GATEWAY, &HeaderMap::new()))["error"]["type"],
+            "upstream_error"
+        );
     }
 }

@@ -20,7 +20,7 @@ const REASONING_PARTS: [&str; 4] = ["thinking", "redacted_thinking", "reasoning"
 
 /// Members that clients send back unread with the next request, and that belong to the calls of their message: reasoning in the form of
 /// OpenRouter (`reasoning_details`) and LiteLLM (`thinking_blocks`, `provider_specific_fields`), and what signs or encrypts it.
-pub(super) const OPAQUE: [&str; 9] = [
+const OPAQUE: [&str; 9] = [
     "reasoning_details",
     "thinking_blocks",
     "provider_specific_fields",

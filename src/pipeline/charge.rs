@@ -1,17 +1,15 @@
 //! What a turn's key is charged, and what a client is told that may not use more.
 
 use http::header::RETRY_AFTER;
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderValue};
 
 use crate::domain::{Trace, Usage};
 use crate::keys::{Admission, Charge, Limit, Refused};
 use crate::openai::ErrorBody;
 use crate::telemetry::labels::TokenKind;
+use crate::upstream::forbid_retry;
 
 use super::Pipeline;
-
-/// OpenAI's clients obey it: whether the same request is worth another try.
-const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
 /// Counts what a turn used: all its attempts, those of its plans too. Its request is under way no more.
 pub(super) fn charge(pipeline: &Pipeline, admission: Option<Admission>, trace: &Trace) {
@@ -48,7 +46,7 @@ pub fn refusal_headers(refused: &Refused) -> HeaderMap {
     }
     if refused.limit == Limit::Budget {
         // It is over in hours or days: clients would try in vain.
-        headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));
+        forbid_retry(&mut headers);
     }
     headers
 }

@@ -1,6 +1,5 @@
 //! Answers that are made to take long: what judging them costs is bounded, and what is not judged is neither right nor wrong.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Map, Value, json};
@@ -8,19 +7,9 @@ use serde_json::{Map, Value, json};
 use super::rescue::Situation;
 use super::{JudgedCall, JudgedMessage, Spoken, Unjudged, judge_message};
 use crate::domain::rules::{Evidence, RepairRules, Report, ScanRules, UnknownParameters};
-use crate::domain::{Call, FaultCode, Owner, Similarity, Tool, Verdict};
+use crate::domain::{Call, FaultCode, Similarity, Verdict};
+use crate::scanner::testing::tool;
 use crate::scanner::{Budget, BudgetLimits, Context, Settings, Toolbook, Validators};
-
-fn tool(name: &str, parameters: &Value) -> Arc<Tool> {
-    Arc::new(Tool {
-        name: name.to_owned(),
-        description: String::new(),
-        parameters: Arc::new(parameters.clone()),
-        free_text: false,
-        reads: None,
-        owner: Owner::Client,
-    })
-}
 
 /// A tool `f` with this many parameters, and other tools.
 fn book(parameters: usize, others: usize) -> Toolbook {

@@ -1,24 +1,11 @@
 //! Schemas and arguments that are made to hurt: what comes of them is defined, and bounded.
 
-use std::sync::Arc;
-
 use serde_json::{Map, Value, json};
 
-use super::testing::{TOOLS, call, codes, toolbook};
+use super::testing::{TOOLS, call, codes, tool, toolbook};
 use super::{MAX_DIAGNOSES, Toolbook, Validators, scan};
 use crate::domain::rules::{Report, ScanRules};
-use crate::domain::{Call, FaultCode, Owner, Tool};
-
-fn tool(name: &str, parameters: &Value) -> Arc<Tool> {
-    Arc::new(Tool {
-        name: name.to_owned(),
-        description: String::new(),
-        parameters: Arc::new(parameters.clone()),
-        free_text: false,
-        reads: None,
-        owner: Owner::Client,
-    })
-}
+use crate::domain::{Call, FaultCode};
 
 fn book(parameters: &Value) -> Toolbook {
     Toolbook::compile(vec![tool("f", parameters)], &Validators::default())

@@ -53,6 +53,18 @@ pub(crate) fn toolbook(tools: &str) -> Toolbook {
     Toolbook::compile(tools.iter().map(|value| Arc::new(tool(value))).collect(), &Validators::default())
 }
 
+/// A client's tool with these parameters.
+pub(crate) fn tool(name: &str, parameters: &Value) -> Arc<Tool> {
+    Arc::new(Tool {
+        name: name.to_owned(),
+        description: String::new(),
+        parameters: Arc::new(parameters.clone()),
+        free_text: false,
+        reads: None,
+        owner: Owner::Client,
+    })
+}
+
 /// A call.
 pub(crate) fn call(name: &str, arguments: &str) -> Call {
     Call { id: "call_1".to_owned(), name: name.to_owned(), arguments: arguments.to_owned() }
